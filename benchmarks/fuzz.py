@@ -88,7 +88,7 @@ def try_files(folder: Path) -> int:
 
     from fairpot import load
     from fairpot.exceptions import InputFileError, ModelFileError, OutputFileError, UnseenGroupError
-    from fairpot.files import RowSource, apply, count_rows
+    from fairpot.rows import RowSource, apply, count_rows
     from fairpot.transport import ScoreMap
 
     warnings.simplefilter("ignore")
@@ -105,7 +105,7 @@ def try_files(folder: Path) -> int:
             acts = {
                 "count": lambda source=source: count_rows(source, several=False).rows,
                 "apply": lambda source=source, target=target: (
-                    apply(source, maps, output=target, unknown_group="keep", missing_group="keep").rows
+                    apply(maps, source, output=target, unknown_group="keep", missing_group="keep").rows
                 ),
             }
         for name, act in acts.items():

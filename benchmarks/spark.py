@@ -17,9 +17,7 @@ from pathlib import Path
 import numpy as np
 from bench_files import generate
 
-from fairpot.engines import DuckDBEngine
-from fairpot.engines.spark import SparkEngine, SparkRows, spark_session
-from fairpot.files import RowSource
+from fairpot.rows import RowSource, SparkRows, apply, count_rows, spark_session
 from fairpot.transport import ScoreMap
 
 ROLES = {"score": "risk", "label": "outcome", "groups": "sex"}
@@ -61,7 +59,7 @@ def maps(knots):
 
 def counts(folder, path, warm, workers):
     """Count the same file with DuckDB and with workers of Spark; the tables must be equal."""
-    clock, cpu, first = measured(lambda: DuckDBEngine("2GB").count(RowSource(path, **ROLES)))
+    clock, cpu, first = measured(lambda: count_rows(RowSource(path, **ROLES), memory_limit="2GB"))
     show("count, DuckDB, two threads", clock, cpu, cpu)
     base = cpu
     for number in workers:
@@ -69,8 +67,8 @@ def counts(folder, path, warm, workers):
 
 
 def one_count(spark, path, warm, first, base, workers):
-    SparkEngine().count(SparkRows.read(spark, warm, **ROLES))
-    clock, cpu, found = measured(lambda: SparkEngine().count(SparkRows.read(spark, path, **ROLES)))
+    count_rows(SparkRows.read(spark, warm, **ROLES))
+    clock, cpu, found = measured(lambda: count_rows(SparkRows.read(spark, path, **ROLES)))
     for one, other in zip(found.table.counts, first.table.counts):
         assert np.array_equal(one.score, other.score)
         assert np.array_equal(one.positive, other.positive)
@@ -86,7 +84,7 @@ def applies(folder, path, warm, workers):
 
         def adjust(source, target, knots):
             rows = SparkRows.read(spark, source, score="risk", groups="sex")
-            SparkEngine().write(rows, maps(knots), target, overwrite=True)
+            apply(maps(knots), rows, target, overwrite=True)
 
         target = str(folder / "out.parquet")
         rewrite(warm, target)
@@ -106,7 +104,7 @@ def partitions(folder, path, warm, workers):
     def counted(spark, number):
         made = "pmod(hash(id), 100) / 100.0D AS risk", "CAST(pmod(hash(id, 1), 2) AS INT) AS outcome"
         frame = spark.range(0, 50_000, 1, number).selectExpr(*made, "IF(id % 997 = 0, 'F', 'M') AS sex")
-        return SparkEngine().count(SparkRows(frame, **ROLES)).table
+        return count_rows(SparkRows(frame, **ROLES)).table
 
     def work(spark):
         clock, base, few = measured(lambda: counted(spark, 4))

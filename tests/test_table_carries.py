@@ -7,8 +7,8 @@ import pytest
 
 from fairpot import score_table
 from fairpot.counts import GroupCounts
-from fairpot.files import RowSource, count_rows
 from fairpot.inference import confidence_interval
+from fairpot.rows import RowSource, count_rows
 from fairpot.splitting import all_but, split_table
 
 

@@ -13,13 +13,14 @@ from typing import TYPE_CHECKING, Any
 from fairpot._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from fairpot.auditing import audit, effect
     from fairpot.comparison import compare
     from fairpot.exceptions import InfeasibleRuleError, ModelFileError, UndefinedMetricWarning, UnseenGroupError
-    from fairpot.journeys import apply, score_table
     from fairpot.methods import FairPOT, LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
     from fairpot.repair import FairMaps, FairScoreClassifier, load
     from fairpot.report import FairnessReport
+    from fairpot.results.audit import audit
+    from fairpot.results.effect import effect
+    from fairpot.rows import apply, score_table
     from fairpot.table import ScoreTable
     from fairpot.tradeoff import TradeoffCurve
     from fairpot.transport import ScoreMap
@@ -66,26 +67,24 @@ _HOMES = {
     "UnseenGroupError": "exceptions",
     "WassersteinRepair": "methods",
     "XOrder": "methods",
-    "apply": "journeys",
-    "audit": "auditing",
+    "apply": "rows",
+    "audit": "results",
     "compare": "comparison",
-    "effect": "auditing",
+    "effect": "results",
     "load": "repair",
-    "score_table": "journeys",
+    "score_table": "rows",
 }
 _PARTS = (
     "datasets",
     "display",
-    "engines",
     "exceptions",
     "export",
-    "files",
     "inference",
     "methods",
     "metrics",
-    "models",
     "repair",
     "report",
+    "rows",
     "tradeoff",
     "training",
     "transport",

@@ -24,6 +24,25 @@ def import_optional(module: str, extra: str | None = None, *, package: str | Non
         ) from error
 
 
+class Lazy:
+    """An optional package that is imported when something of it is first asked for.
+
+    Examples
+    --------
+    >>> maths = Lazy("math", "cli")
+    >>> maths.floor(1.5)
+    1
+    """
+
+    def __init__(self, module: str, extra: str) -> None:
+        self._module, self._extra = module, extra
+
+    def __getattr__(self, name: str) -> Any:
+        found = getattr(import_optional(self._module, self._extra), name)
+        setattr(self, name, found)
+        return found
+
+
 def make_frame(columns: Mapping[str, Any], *like: Any) -> Any:
     """Build a frame from columns with the library of the caller's own columns; else one in use, pandas first."""
     loaded = [name for name in _FRAME_LIBRARIES if name in sys.modules]

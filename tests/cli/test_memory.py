@@ -9,8 +9,8 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairpot.engines.memory import Memory
 from fairpot.exceptions import InputFileError
+from fairpot.rows.memory import Memory
 
 _TELLING = """
 import atexit, runpy, sys

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
-from fairpot.journeys import score_table
 from fairpot.methods.fairpot import transport_plans
+from fairpot.rows.door import score_table
 
 # Lambda = 0, 0.1, ..., 1.
 LAMBDAS: tuple[float, ...] = tuple(k / 10 for k in range(11))

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from fairpot._optional import make_frame
-from fairpot.files.output import atomic_file
+from fairpot.rows.output import atomic_file
 from fairpot_paper.figures import draw_all
 from fairpot_paper.pages import CAPTIONS, PAGES, figure_name, make_pages
 from fairpot_paper.records import RecordFile

@@ -19,7 +19,7 @@ import numpy as np
 
 from fairpot._version import __version__
 from fairpot.exceptions import InputFileError, OutputFileError
-from fairpot.files.output import atomic_file
+from fairpot.rows.output import atomic_file
 
 # The name in a record, and the distributions that bring the package.
 _PACKAGES = {

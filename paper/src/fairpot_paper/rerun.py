@@ -11,7 +11,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from fairpot.files.output import atomic_file
+from fairpot.rows.output import atomic_file
 from fairpot_paper.data_sets import DATA_SETS, Folder, missing_data
 from fairpot_paper.plan import QUICK_SEEDS, SEEDS, Run, Training, all_trainings, cost_of, make_plan, trainings_of
 from fairpot_paper.records import RecordFile, check_same_origin, claim_folder, provenance

@@ -58,13 +58,7 @@ def check_groups(
 
 
 def group_columns(sensitive_features: Any) -> tuple[str, ...]:
-    """Name the columns with the group, where they have names.
-
-    Examples
-    --------
-    >>> group_columns({"black": [0, 1]}), group_columns([0, 1])
-    (('black',), ())
-    """
+    """Name the columns with the group, where they have names."""
     if isinstance(sensitive_features, dict):
         return tuple(map(str, sensitive_features))
     wrapped = as_native_columns(sensitive_features)
@@ -90,7 +84,13 @@ def check_clusters(clusters: Any, rows: int, name: str = "clusters") -> tuple[Co
 
 
 def place_groups(
-    sensitive_features: Any, rows: int, known: Sequence[Hashable], *, unknown_group: str, missing_group: str
+    sensitive_features: Any,
+    rows: int,
+    known: Sequence[Hashable],
+    *,
+    unknown_group: str,
+    missing_group: str,
+    name: str = "sensitive_features",
 ) -> Codes:
     """Return the place of each row's group in ``known``: -1 for one that is not there, -2 for a missing one.
 
@@ -98,13 +98,13 @@ def place_groups(
     """
     gone, column = None, ""
     try:
-        codes, names = check_groups(sensitive_features, rows, several=False)
+        codes, names = check_groups(sensitive_features, rows, name, several=False)
     except MissingGroupError as error:
         column = str(error).partition(" has ")[0]  # the first that has a gap
         gone = lacking(sensitive_features)
         codes, names = np.empty(0, dtype=np.intp), ()
         if not gone.all():
-            codes, names = check_groups(kept_rows(sensitive_features, ~gone), int((~gone).sum()), several=False)
+            codes, names = check_groups(kept_rows(sensitive_features, ~gone), int((~gone).sum()), name, several=False)
     problems: list[Exception] = []
     if gone is not None and missing_group == "error":
         problems.append(MissingGroupError(wording.ungrouped(column, int(gone.sum()))))
@@ -113,7 +113,7 @@ def place_groups(
     unseen = [place for place, group in enumerate(found) if group is None]
     if unseen and unknown_group == "error":
         told = int(np.isin(codes, unseen).sum()), [names[place] for place in unseen], known
-        problems.append(UnseenGroupError(wording.unseen_groups("sensitive_features", *told, optional=True)))
+        problems.append(UnseenGroupError(wording.unseen_groups(name, *told, optional=True)))
     if problems:
         raise wording.together(problems)
     if tuple(found) != tuple(known) or gone is not None:

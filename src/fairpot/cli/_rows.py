@@ -4,29 +4,25 @@ from __future__ import annotations
 
 import difflib
 import functools
-import os
 import re
-import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_type_hints
 
 import click
 
-from fairpot import journeys
 from fairpot._defaults import MEANINGS
 from fairpot._validation import wording
 from fairpot.cli._errors import Failure
-from fairpot.cli._options import SECTIONS, SIZE, Command, Placed, was_given, with_options
-from fairpot.cli._printing import Output, Report, shown
+from fairpot.cli._options import SECTIONS, SIZE, Command, Placed, with_options
+from fairpot.cli._printing import Output, shown
 from fairpot.cli._settings import settings_option, tell_settings
-from fairpot.engines.memory import Memory
-from fairpot.engines.protocol import MOST_DISTINCT
-from fairpot.files import CountedRows, RowSource, count_rows
-from fairpot.files.layout import FORMATS
-from fairpot.files.source import files_inside
+from fairpot.rows.applying import apply
+from fairpot.rows.door import count_rows
+from fairpot.rows.formats.layout import FORMATS
+from fairpot.rows.readers import CountedRows, Reader, reader
+from fairpot.rows.roles import Roles
 from fairpot.table import ScoreTable
 
 _MOST_GROUPS = 250
@@ -48,7 +44,7 @@ class RowOption(NamedTuple):
     section: Section
     reads: Reads  # the first kind of command that it means something to
     map_decides: bool  # where rows meet a map, nobody is asked
-    source: str | None  # what RowSource calls it
+    source: str | None  # what readers call it
     default: Any
     help: str
     more: Mapping[str, Any]  # that click is told
@@ -88,7 +84,7 @@ def _said(
     source: str | None = "",
     **more: Any,
 ) -> Any:
-    """Declare an option of rows; ``source`` is None for what a RowSource does not hold."""
+    """Declare an option of rows; ``source`` is None for what readers are not told when rows are opened."""
     said = (key, section, reads, map_decides, source, default, text, more)
     return field(default=default, metadata={"said": said})
 
@@ -96,6 +92,15 @@ def _said(
 _column = functools.partial(_said, metavar="COLUMN")
 _file = functools.partial(_said, section="files", reads="scores")
 _scan = functools.partial(_said, section="scan", reads="scores", source=None)
+
+
+@dataclass(frozen=True)
+class RowsSaid:
+    """What was said of rows, as documents have it."""
+
+    columns: Mapping[str, Any]
+    inputs: tuple[str, ...]
+    files: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -136,6 +141,7 @@ class RowOptions:
     delimiter: str | None = _file("Between fields of CSV, or `tab`; default: found.", metavar="CHARACTER")
     decimal: str = _file("Decimal mark of scores in CSV.", ".", type=click.Choice([".", ","]))
     encoding: str | None = _file("Encoding of CSV, such as latin-1 or cp1252; default: utf-8.", metavar="NAME")
+    sheet: str | None = _file("Sheet of an Excel workbook that has several.", metavar="NAME")
     partitions: bool = _file("Read folders named like sex=F as columns.", False, is_flag=True)
     follow_links: bool = _file("Follow links inside folders; without it, a link is an error.", False, is_flag=True)
     drop_missing: bool = _file(
@@ -144,27 +150,37 @@ class RowOptions:
     memory: str = _scan("Memory of the whole process.", "2GB", type=SIZE, metavar="SIZE")
     threads: int | None = _scan("Threads of the scan; default: all cores.", type=click.IntRange(1), metavar="N")
     engine: str = _scan(
-        "What reads the rows: this machine, or a Spark cluster.", "duckdb", type=click.Choice(["duckdb", "spark"])
+        "What reads the rows: duckdb on this machine, spark on a cluster, or another that is installed.",
+        "duckdb",
+        metavar="NAME",
     )
     master: str | None = _scan(
-        "Where Spark runs, such as spark://host:7077; default: this machine, all cores.", metavar="URL"
+        "Where Spark runs, such as spark://host:7077; default: this machine, all cores.", metavar="URL", source="master"
     )
 
     @functools.cached_property
-    def reader(self) -> OnThisMachine | OnSpark:
-        """What reads the rows; an engine is chosen here and nowhere else."""
+    def reader(self) -> Reader:
+        """What reads the rows, chosen here and nowhere else."""
         self._check()
-        return OnSpark(self) if self.engine == "spark" else OnThisMachine(self)
+        return reader(self.engine)
 
-    @property
-    def source(self) -> RowSource:
-        """The rows on this machine; made once, since standard input can be read once."""
-        reader = self.reader
-        return reader.source if isinstance(reader, OnThisMachine) else OnThisMachine(self).source
+    @functools.cached_property
+    def source(self) -> Roles:
+        """The rows and the parts of their columns; made once, since standard input can be read once."""
+        options = {each.source: each for each in ROW_OPTIONS if each.source is not None and each.section != "columns"}
+        said = {name: getattr(self, each.name) for name, each in options.items()}
+        said["delimiter"] = {"tab": "\t", "\\t": "\t"}.get(self.delimiter or "", self.delimiter)
+        known = {name: value for name, value in said.items() if name in self.reader.options}
+        for name, value in said.items():
+            if name not in known and value != options[name].default:
+                raise click.UsageError(f"{options[name].flag} is not an option of --engine {self.engine}.")
+        path: Any = self.inputs[0] if len(self.inputs) == 1 else list(self.inputs)
+        return self.reader.open(path if self.inputs else None, self.parts(), known)
 
     def parts(self) -> dict[str, Any]:
-        """Return what a RowSource is told, by its names."""
-        return {option.source: getattr(self, option.name) for option in ROW_OPTIONS if option.source is not None}
+        """Return which columns play which part, and what they mean, by the names that readers know."""
+        columns = [each for each in ROW_OPTIONS if each.section == "columns"]
+        return {each.source: getattr(self, each.name) for each in columns if each.source is not None}
 
     def of_map(self, model: Any) -> RowOptions:
         """Take from a map what was not given: the names of columns, which way scores run, what a high one does."""
@@ -194,11 +210,12 @@ class RowOptions:
 
     def counted(self, out: Output, what: str = "counting rows") -> CountedRows:
         """Count the rows into a score table, with a bar that shows how far it is."""
-        reader = self.reader
-        with out.progress(what, known=self.engine == "duckdb") as progress:
-            counted = reader.count(progress)
+        source = self.source
+        with out.progress(what, known="threads" in self.reader.options) as progress:
+            how: dict[str, Any] = {"memory_limit": self.memory, "threads": self.threads, "progress": progress}
+            counted = count_rows(source, drop_missing=self.drop_missing, **how)
         if counted.dropped is not None and counted.dropped["rows"]:
-            out.warning(wording.dropped_rows(counted.dropped, counted.rows))
+            out.note(wording.dropped_rows(counted.dropped, counted.rows))
         groups = len(counted.table.groups)
         if groups > _MOST_GROUPS:
             raise Failure(
@@ -207,9 +224,25 @@ class RowOptions:
             )
         return counted
 
+    def apply(self, model: Any, output: str, out: Output, **options: Any) -> dict[str, Any]:
+        """Write the rows with their adjusted score; return what there is to say about it."""
+        source = self.source
+        with out.progress("adjusting") as bar:
+            done = apply(
+                model,
+                source,
+                output,
+                drop_missing=self.drop_missing,
+                memory_limit=self.memory,
+                threads=self.threads,
+                progress=None if bar is None else lambda done, total: bar(done / max(total, 1)),
+                **options,
+            )
+        return dict(vars(done))
+
     def files(self) -> list[Path]:
-        """List the files that are read, which no output may replace; Spark's are its own affair."""
-        return [] if self.engine == "spark" else self.source.inputs
+        """List the files that are read, which no output may replace; those of a cluster are its own affair."""
+        return self.source.inputs
 
     def at(self, threshold: float | None) -> float | None:
         """Return where a threshold of the user's stands among scores that are counted with a minus."""
@@ -224,14 +257,12 @@ class RowOptions:
         wanted = ("scores",) if of_map else _READS
         return [word for option, value in self._given() if option.reads in wanted for word in option.words(value)]
 
-    def document(self, reads: Reads = "outcomes") -> dict[str, Any]:
+    def said(self, reads: Reads = "outcomes") -> RowsSaid:
         """Return what was said of the rows, for JSON."""
         said: dict[str, dict[str, Any]] = {"columns": {}, "files": {}, "scan": {}}
         for option in _meant_for(reads):
             said[option.section][option.key] = _plain(getattr(self, option.name))
-        if reads == "names":
-            return {"columns": said["columns"]}
-        return {"columns": said["columns"], "inputs": list(self.inputs), "files": said["files"]}
+        return RowsSaid(said["columns"], self.inputs, said["files"])
 
     def _given(self) -> list[tuple[RowOption, Any]]:
         return [(option, value) for option in ROW_OPTIONS if (value := getattr(self, option.name))]
@@ -249,8 +280,6 @@ class RowOptions:
             raise click.UsageError("standard input (-) cannot be mixed with files.")
         if self.weight is None and self.weights is not None:
             raise click.UsageError(f"--weights {self.weights} says what weights mean: it needs --weight.")
-        if self.master is not None and self.engine != "spark":
-            raise click.UsageError("--master says where Spark runs: it needs --engine spark.")
         named = [name for option, value in self._given() if option.is_column for name in _several(value)]
         twice = sorted({name for name in named if named.count(name) > 1})
         if twice:
@@ -295,6 +324,12 @@ def _meant_for(reads: Reads) -> list[RowOption]:
     return [option for option in ROW_OPTIONS if _READS.index(option.reads) <= _READS.index(reads)]
 
 
+def types_of(reads: Reads, section: Section) -> dict[str, Any]:
+    """Give the keys of a section that a command's document has, with their types."""
+    types = get_type_hints(RowOptions)
+    return {each.key: types[each.name] for each in _meant_for(reads) if each.section == section}
+
+
 def row_options(reads: Reads = "outcomes") -> Callable[[Command], Callable[..., Any]]:
     """Add the options to a command, which then takes them as one argument, ``rows``."""
     options = [each for each in _meant_for(reads) if reads == "outcomes" or not each.map_decides]
@@ -313,118 +348,6 @@ def row_options(reads: Reads = "outcomes") -> Callable[[Command], Callable[..., 
         return with_options(inner, [*named, *(each.option(reads) for each in options), settings_option])
 
     return decorate
-
-
-class OnThisMachine:
-    """Rows that DuckDB reads on this machine."""
-
-    def __init__(self, rows: RowOptions) -> None:
-        self.rows = rows
-
-    @functools.cached_property
-    def source(self) -> RowSource:
-        """The rows and the parts of their columns."""
-        rows, parts = self.rows, self.rows.parts()
-        parts["delimiter"] = {"tab": "\t", "\\t": "\t"}.get(rows.delimiter or "", rows.delimiter)
-        path: Any = rows.inputs[0] if len(rows.inputs) == 1 else list(rows.inputs)
-        return RowSource(path if rows.inputs else None, **parts)
-
-    def count(self, progress: Report | None) -> CountedRows:
-        """Count the rows into a score table."""
-        return count_rows(
-            self.source,
-            memory_limit=self.rows.memory,
-            threads=self.rows.threads,
-            drop_missing=self.rows.drop_missing,
-            progress=progress,
-        )
-
-    def apply(self, model: Any, output: str, out: Output, **options: Any) -> dict[str, Any]:
-        """Write the rows with their adjusted score; return what there is to say about it."""
-        with out.progress("adjusting") as bar:
-            done = journeys.apply(
-                model,
-                self.source,
-                output,
-                drop_missing=self.rows.drop_missing,
-                memory_limit=self.rows.memory,
-                threads=self.rows.threads,
-                progress=None if bar is None else lambda done, total: bar(done / max(total, 1)),
-                **options,
-            )
-        return dict(vars(done))
-
-
-@contextmanager
-def _without_javas_log() -> Iterator[None]:
-    """Let a Java that starts in here write its log nowhere, for as long as it lives; --debug shows it."""
-    if click.get_current_context().params.get("debug") or sys.stderr is None:
-        yield
-        return
-    sys.stderr.flush()
-    kept = os.dup(2)
-    with open(os.devnull, "wb") as nowhere:
-        os.dup2(nowhere.fileno(), 2)
-    try:
-        yield
-    finally:
-        os.dup2(kept, 2)
-        os.close(kept)
-
-
-class OnSpark:
-    """Rows that a Spark cluster reads, in files that all its workers can open."""
-
-    def __init__(self, rows: RowOptions) -> None:
-        if rows.sql is not None or rows.database is not None:
-            raise click.UsageError("--sql and --database ask DuckDB, not --engine spark.")
-        if not rows.inputs or "-" in rows.inputs:
-            raise click.UsageError("--engine spark needs the names of files that all workers can read.")
-        for name in ("delimiter", "decimal", "encoding", "partitions"):
-            if getattr(rows, name) != getattr(RowOptions, name):
-                raise click.UsageError(f"--engine spark reads files as Spark does, without --{name}.")
-        self.rows = rows
-
-    @functools.cached_property
-    def source(self) -> Any:
-        """The frame and the parts of its columns; the session starts here, and nothing is read yet."""
-        from fairpot.engines.spark import SparkRows, spark_session
-
-        for name in self.rows.inputs:  # Spark would follow links
-            if os.path.isdir(name):
-                files_inside(Path(name), any_name=True, follow_links=self.rows.follow_links)
-        with _without_javas_log():
-            session = spark_session(self.rows.master or "local[*]")
-        known = {each.name for each in fields(SparkRows)}
-        parts = {name: value for name, value in self.rows.parts().items() if name in known}
-        return SparkRows.read(session, list(self.rows.inputs), format=self.rows.format, **parts)
-
-    def count(self, progress: Report | None) -> CountedRows:
-        """Count the rows into a score table."""
-        from fairpot.engines.spark import SparkEngine
-
-        most = min(MOST_DISTINCT, Memory.of(self.rows.memory).entries // 2)
-        return SparkEngine().count(self.source, drop_missing=self.rows.drop_missing, max_distinct=most)
-
-    def apply(
-        self,
-        model: Any,
-        output: str,
-        out: Output,
-        *,
-        column: str | None,
-        overwrite: bool,
-        unknown_group: Any,
-        missing_group: Any,
-        other_scale: Any,
-        **others: Any,
-    ) -> dict[str, Any]:
-        """Write the rows with their adjusted score to a folder; return what there is to say about it."""
-        wanted = [f"--{name.replace('_', '-')}" for name in ("drop_missing", *others) if was_given(name)]
-        if wanted:
-            raise click.UsageError(f"--engine spark writes the adjusted rows alone, without {', '.join(wanted)}.")
-        ways = {"unknown_group": unknown_group, "missing_group": missing_group, "other_scale": other_scale}
-        return dict(vars(journeys.apply(model, self.source, output, column=column, overwrite=overwrite, **ways)))
 
 
 def named_group(text: str | None, groups: Iterable[Hashable]) -> Hashable | None:

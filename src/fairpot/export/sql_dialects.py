@@ -8,8 +8,8 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Literal
 
-from fairpot.engines.spark.counting import spark_text
 from fairpot.export.functions import Name
+from fairpot.rows.readers.spark_maps import spark_text
 
 Join = Literal["asof", "lateral", "max", "match", "range"]
 

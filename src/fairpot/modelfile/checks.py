@@ -10,8 +10,8 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.engines.naming import readings
 from fairpot.exceptions import ModelFileError
+from fairpot.rows.decoding import readings
 
 CHANGED = "Hint: the file was changed or cut after it was written; fit and save the model again."
 _SHOWN = 80

@@ -1,0 +1,335 @@
+"""The door: rows of any kind -> score table. What reads them is chosen here, once, by its name."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Hashable, Mapping, Sequence
+from typing import Any
+
+import narwhals as nw
+
+from fairpot._arguments import argument, by_name
+from fairpot._defaults import Meaning, Region
+from fairpot._validation import wording
+from fairpot._validation.columns import check_column_names
+from fairpot._warn import warn_user
+from fairpot.counting import as_table, check_meaning, refuse_beside_table
+from fairpot.rows.readers import CountedRows, Counting, reader
+from fairpot.rows.readers.frames import as_frame
+from fairpot.rows.readers.protocol import MOST_DISTINCT, Namer, Progress
+from fairpot.rows.roles import Roles
+from fairpot.rows.source import READING
+from fairpot.table import ScoreTable
+
+# What reads frames of these libraries; others are in memory, or come there.
+_FRAMES = {nw.Implementation.PYSPARK: "spark", nw.Implementation.PYSPARK_CONNECT: "spark"}
+_COUNTING = ("memory_limit", "threads", "max_distinct", "progress")
+USUAL = {"score": "score", "label": "label", "group": "group"}
+
+
+@by_name
+def score_table(
+    rows: Any,
+    y_score: Any = None,
+    *,
+    sensitive_features: Any = None,
+    sample_weight: Any = None,
+    clusters: Any = None,
+    weights: str | None = None,
+    pos_label: Any = None,
+    lower_is_riskier: bool = False,
+    high_score_means: Meaning | None = None,
+    score: str | None = None,
+    label: str | None = None,
+    group: str | Sequence[str] | None = None,
+    weight: str | None = None,
+    cluster: str | None = None,
+    drop_missing: bool = False,
+    **options: Any,
+) -> ScoreTable:
+    """Count rows into the table that everything else is computed from, whatever they come in.
+
+    Equal rows give equal tables, to the last bit.
+
+    Parameters
+    ----------
+    rows : column of outcomes, frame, lazy frame, path or list of paths, RowSource, ScoreTable
+        Columns: the outcomes, with ``y_score`` and ``sensitive_features`` beside them; None if they
+        are not known. A frame (pandas, Polars, PyArrow), a lazy one (Polars, DuckDB, PySpark; of which only the columns
+        that are named are asked for) or files (Parquet, CSV, Arrow, JSON lines; folders and patterns): ``score``,
+        ``label`` and ``group`` name the columns; without any name they are called "score", "label" and "group", as on
+        the command line. A table is returned unchanged.
+    y_score : column of shape (n,), default None
+        Scores on any scale, where ``rows`` are outcomes.
+    sensitive_features : column of shape (n,), or frame with several columns, default None
+        Group of each row; several columns form intersections. None makes all rows one group, "all".
+    sample_weight : column of shape (n,), default None
+        Weights; ``weights`` says what they mean.
+    clusters : column or None, default None
+        What rows have in common that are not independent: the patient of each visit.
+    weights : {"frequency", "importance"} or None, default None
+        What a weight means: a number of rows, or how much a row counts. None takes whole numbers for the first and
+        others for the second; ``weights`` of the table says which.
+    pos_label : default None
+        The positive value of outcomes that are not 0/1 or booleans.
+    lower_is_riskier : bool, default False
+        Whether a low score means high risk; scores are then counted with a minus.
+    high_score_means : {"help", "harm"} or None, default None
+        What a high score does to the person who has it: "help" (offered screening, a place, a loan) or "harm" (denied,
+        detained, flagged for fraud). Sentences are then worded by it, and where it harms, a repair lowers scores
+        unless ``reference`` says otherwise. Say it of the original scores: with
+        ``lower_is_riskier``, a high credit score means "help".
+    score, label, group, weight, cluster : str
+        Names of columns of a frame or of files; several groups form intersections. Beside ``score`` alone, outcomes are
+        not known without ``label``, and all rows are one group, "all", without ``group``.
+    drop_missing : bool, default False
+        Whether rows with a missing value are left out, with a warning that counts them, instead of an error.
+    **options
+        For files: ``format``, ``sql``, ``database``, ``delimiter``, ``decimal``, ``encoding``, ``partitions`` and
+        ``follow_links``, which :class:`fairpot.rows.RowSource` takes; ``memory_limit``, ``threads``, ``max_distinct``
+        and ``progress``, which :func:`fairpot.rows.count_rows` takes, all but ``threads`` also for frames of Spark.
+
+    Returns
+    -------
+    ScoreTable
+        For :func:`fairpot.audit`, ``fit``, ``tradeoff``, :func:`fairpot.effect`, :func:`fairpot.compare`.
+
+    Warns
+    -----
+    UserWarning
+        If rows were left out, or there were too many distinct scores, so that they were put into bins: with how far
+        any number can be off.
+
+    Examples
+    --------
+    >>> import fairpot
+    >>> y, score, sex = [1, 0, 1, 0], [0.9, 0.2, 0.7, 0.4], ["F", "F", "M", "M"]
+    >>> table = fairpot.score_table(y, score, sensitive_features=sex)
+    >>> table.groups
+    ('F', 'M')
+    """
+    columns = {
+        "y_score": y_score,
+        "sensitive_features": sensitive_features,
+        "sample_weight": sample_weight,
+        "clusters": clusters,
+    }
+    meaning = {"weights": weights, "pos_label": pos_label, "lower_is_riskier": lower_is_riskier or None}
+    names = {"score": score, "label": label, "group": group, "weight": weight, "cluster": cluster}
+    unknown = [name for name in options if name not in (*READING, *_COUNTING)]
+    if unknown:
+        raise TypeError(f"score_table has no argument {unknown[0]!r}.")
+    check_meaning(high_score_means)
+    if isinstance(rows, ScoreTable):
+        given = {**columns, **names, **meaning, "drop_missing": drop_missing or None, **options}
+        return refuse_beside_table(rows, given).meaning(high_score_means)
+    if y_score is None or isinstance(rows, Roles) or options.get("sql") is not None:
+        unnamed = not isinstance(rows, Roles) and all(name is None for name in names.values())
+        source = opened(rows, USUAL if unnamed else names, meaning | columns, options)
+        if source is not None:
+            how = {name: value for name, value in options.items() if name in _COUNTING}
+            counted = count_rows(source, drop_missing=drop_missing, **how)
+            _tell(counted)
+            return counted.table.meaning(high_score_means)
+    if options:
+        raise TypeError(f"{next(iter(options))!r} is an option for files; these rows are in memory.")
+    extra = [name for name, value in names.items() if value is not None]
+    if extra:
+        raise TypeError(
+            f"{extra[0]} names a column of a frame or file, but the rows are columns themselves.\n"
+            "Hint: score_table(y_true, y_score, sensitive_features=...), or score_table(frame, score=..., label=...)."
+        )
+    return as_table(
+        rows,
+        y_score,
+        sensitive_features=sensitive_features,
+        sample_weight=sample_weight,
+        clusters=clusters,
+        weights=weights,
+        pos_label=pos_label,
+        lower_is_riskier=lower_is_riskier,
+        high_score_means=high_score_means,
+        grouped=sensitive_features is not None,
+        labelled=rows is not None or y_score is None,
+        drop_missing=drop_missing,
+    )
+
+
+def opened(rows: Any, names: Mapping[str, Any], said: Mapping[str, Any], options: Mapping[str, Any]) -> Roles | None:
+    """Say what rows are and which columns play which part, by the reader of their kind; None of columns.
+
+    ``names`` are those of the columns, ``said`` is what else was said of the rows.
+    """
+    reading = {name: value for name, value in options.items() if name in READING}
+    if isinstance(rows, Roles):
+        given = {**said, **names, **reading}
+        _refuse(given, "a source, which says itself what they are", "leave it out, or put it into the source")
+        return rows
+    is_file = _is_path(rows) or options.get("sql") is not None
+    frame = None if is_file else as_frame(rows)
+    if not is_file and frame is None:
+        return None
+    _refuse({name: said.get(name) for name in _OWN_COLUMNS}, "files" if is_file else "a frame", _NAME_THEM)
+    chosen = reader("duckdb" if frame is None else _FRAMES.get(frame.implementation, "memory"))
+    refused = [name for name in options if name not in chosen.options]
+    if refused:
+        raise TypeError(f"{refused[0]!r} is an option for files; these rows are {chosen.where}.")
+    if names["score"] is None:
+        raise TypeError(
+            "score is missing: name the columns, score=..., label=..., group=... (weight=..., cluster=...)."
+        )
+    parts = {part: name for part, name in names.items() if name is not None}
+    if "group" in parts:
+        parts["groups"] = check_column_names(parts.pop("group"), "group")
+    meaning = {name: value for name, value in said.items() if name not in _OWN_COLUMNS and value is not None}
+    return chosen.open(rows, parts | meaning, reading)
+
+
+_OWN_COLUMNS = ("y_score", "sensitive_features", "sample_weight", "clusters")
+_NAME_THEM = "name the columns, score=..., label=..., group=..., weight=..., cluster=..."
+
+
+def _is_path(value: Any) -> bool:
+    if isinstance(value, str | os.PathLike):
+        return True
+    return isinstance(value, list | tuple) and bool(value) and all(isinstance(v, str | os.PathLike) for v in value)
+
+
+def _refuse(given: Mapping[str, Any], what: str, way_out: str) -> None:
+    """Refuse what cannot be said beside rows of a kind."""
+    extra = next((name for name, value in given.items() if value is not None), None)
+    if extra is not None:
+        said = "is a column of its own" if extra in _OWN_COLUMNS else "is given"
+        raise TypeError(f"{extra} {said}, but the rows are {what}.\nHint: {way_out}.")
+
+
+def _tell(counted: CountedRows) -> None:
+    """Tell what was left out, and what was put into bins."""
+    if counted.dropped is not None and counted.dropped["rows"]:
+        warn_user(wording.dropped_rows(counted.dropped, counted.rows), UserWarning)
+    bound = counted.quantisation
+    if bound is not None:
+        warn_user(
+            f"too many distinct scores: they were put into bins. AUC can be off by {bound.auc:.2g}, an xAUC by "
+            f"{float(bound.xauc.max()):.2g}, a score by {bound.score:.2g}.",
+            UserWarning,
+        )
+
+
+def count_rows(
+    source: Roles,
+    *,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    max_distinct: int = MOST_DISTINCT,
+    several: bool = True,
+    drop_missing: bool = False,
+    called: Namer | None = None,
+    progress: Progress | None = None,
+) -> CountedRows:
+    """Count the rows of a source: the same table, to the last bit, as the same rows give in memory.
+
+    It is :func:`fairpot.score_table` with the number of rows and the bound of a quantised table.
+
+    Parameters
+    ----------
+    source : RowSource, SparkRows
+        The rows, which columns play which part, and what they mean.
+    memory_limit : str or None, default None
+        What the process may use, if it holds nothing else; None is "2GB" for files. DuckDB gets a quarter of it and
+        spills to the temporary directory, and a table that would leave no room for the work on it is quantised. See
+        https://fairpot.github.io/fairpot/reference/file-formats.html.
+    threads : int or None, default None
+        Of the scan of files; None takes all cores.
+    max_distinct : int, default 20_000_000
+        With more distinct scores than about this, or than ``memory_limit`` holds, the table is quantised; with
+        weights, also with more than twice so many distinct pairs of score and weight. With clusters, more than twice
+        so many rows are an error.
+    several : bool, default True
+        Whether a single group is an error.
+    drop_missing : bool, default False
+        Whether rows with a missing value are left out instead of an error; ``dropped`` of the result counts them.
+    called : callable or None, default None
+        Says what a combination of values of the group columns is called, instead of the rules of memory.
+    progress : callable or None, default None
+        Called with the share of the work that is done, between 0 and 1.
+
+    Returns
+    -------
+    CountedRows
+
+    Raises
+    ------
+    InputFileError
+        If the rows cannot be read.
+    ValueError, TypeError
+        If they can, but break a rule; the message names the value and the number of rows.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from fairpot.rows import RowSource, count_rows
+    >>> path = Path(mkdtemp()) / "scores.csv"
+    >>> _ = path.write_text("risk,died,sex\\n0.9,1,F\\n0.2,0,F\\n0.7,1,M\\n0.4,0,M\\n")
+    >>> counted = count_rows(RowSource(path, score="risk", label="died", groups="sex"))
+    >>> counted.rows, counted.table.groups, counted.table["F"].score
+    (4, ('F', 'M'), array([0.2, 0.9]))
+    """
+    chosen = reader(source.reader)
+    if threads is not None and "threads" not in chosen.options:
+        raise TypeError(f"{argument('threads')} is an option for files; these rows are {chosen.where}.")
+    how = Counting(memory_limit, threads, max_distinct, several, drop_missing, called, progress)
+    return chosen.count(source, how)
+
+
+def score_thresholds(
+    source: Any,
+    alpha: float,
+    *,
+    region: Region = "pooled",
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    counted: CountedRows | None = None,
+    drop_missing: bool = False,
+    called: Namer | None = None,
+) -> dict[Hashable, float]:
+    """Find the lowest score of the top of files, or of rows on a cluster, exactly.
+
+    Parameters
+    ----------
+    source : RowSource, SparkRows
+        The rows.
+    alpha : float in (0, 1]
+        Share of the rows in the top; rows tied with the lowest of them are in it too.
+    region : {"pooled", "group"}, default "pooled"
+        The top of all rows, or the top of each group.
+    memory_limit : str or None, default None
+        What the process may use; None is "2GB" for files.
+    threads : int or None, default None
+        Of the scan of files; None takes all cores.
+    counted : CountedRows or None, default None
+        The rows without outcome and weight, if they have been counted already.
+    drop_missing : bool, default False
+        Whether rows with a missing score or group are left out instead of an error.
+    called : callable or None, default None
+        Gives the groups other names: called with the values of the group columns.
+
+    Returns
+    -------
+    dict of group to float
+        Scores as they are counted: with a minus, where the source says that a low one means high risk.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from fairpot.rows import RowSource, score_thresholds
+    >>> path = Path(mkdtemp()) / "scores.csv"
+    >>> _ = path.write_text("risk,died,sex\\n0.9,1,F\\n0.2,0,F\\n0.7,1,M\\n0.4,0,M\\n")
+    >>> score_thresholds(RowSource(path, score="risk", groups="sex"), 0.5)
+    {'F': 0.7, 'M': 0.7}
+    """
+    how = Counting(memory_limit, threads, drop_missing=drop_missing, called=called)
+    found: dict[Hashable, float] = reader(source.reader).thresholds(source, alpha, region, how, counted)  # type: ignore[attr-defined]
+    return found

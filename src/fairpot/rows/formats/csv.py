@@ -1,0 +1,392 @@
+"""CSV and TSV: every field is the text it is, or, where asked for, of the type it seems to have."""
+
+from __future__ import annotations
+
+import csv
+import io
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._optional import Lazy
+from fairpot.exceptions import InputFileError, OutputFileError
+from fairpot.rows.decoding import as_arrow, numbers_from_text, texts
+from fairpot.rows.formats.layout import (
+    Batches,
+    Format,
+    Layout,
+    Reading,
+    file_batches,
+    guarded,
+    same_columns,
+    with_column,
+)
+from fairpot.rows.streams import MAX_LINE, RecordCounter, Text, check_lines, packing_of
+
+pa, pc, parsing = Lazy("pyarrow", "cli"), Lazy("pyarrow.compute", "cli"), Lazy("pyarrow.csv", "cli")
+
+_SHOWN = 5  # lines that an error names
+
+
+def layout(path: Path, what: Format, reading: Reading) -> Layout:
+    """Read the column names, and find the delimiter among them."""
+    text = Text(path, reading.encoding)
+    try:
+        line, rest = _first_record(text)
+        filled = bool(rest.strip())
+        while not filled and (block := text.read(1 << 20)):
+            filled = bool(block.strip())
+    finally:
+        text.close()
+    delimiter = reading.delimiter or ("\t" if what == "tsv" else _delimiter(line))
+    columns = next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter), [])
+    if not any(columns):
+        raise InputFileError(f"{path} does not begin with column names.\nHint: the first line must name the columns.")
+    if not filled:
+        raise InputFileError(f"{path} has column names but no rows.\nHint: is it the right file?")
+    packed = packing_of(path) is not None
+    return Layout(what, tuple(columns), (), delimiter, reading.decimal, reading.encoding, packed)
+
+
+def _first_record(text: Text) -> tuple[str, bytes]:
+    """Split the line of column names, in which quotes may hold line ends, from what follows."""
+    head, seen, quotes = bytearray(), 0, 0
+    while True:
+        block = text.read(1 << 20)
+        head += block
+        for end in _LINE_END.finditer(head, seen):
+            if end.end() == len(head) and block:
+                break  # a line feed may follow a carriage return
+            quotes += head.count(b'"', seen, end.start())
+            seen = end.end()
+            if quotes % 2 == 0:
+                return head[: end.start()].decode(), bytes(head[seen:])
+        if not block:
+            return head.decode(), b""
+        if len(head) > MAX_LINE:
+            raise InputFileError(
+                f"the first line is longer than {MAX_LINE >> 20} MB.\nHint: it must hold the names of the columns."
+            )
+
+
+_LINE_END = re.compile(rb"\r\n|\r|\n")
+
+
+def _delimiter(line: str) -> str:
+    """Take the commonest of the usual delimiters in the header, outside quotes."""
+    bare = "".join(line.split('"')[::2])
+    return max(",;\t|", key=bare.count)
+
+
+class _Body:
+    """The text after the column names, as a file for Arrow's parser; its records are counted as it is read."""
+
+    closed = False
+
+    def __init__(self, path: Path, layout: Layout) -> None:
+        self._text = Text(path, layout.encoding)
+        line, self._rest = _first_record(self._text)
+        self.counter = RecordCounter(layout.delimiter)
+        self.counter.lines = 2 + line.count("\n")
+        self.failure: InputFileError | None = None
+
+    def read(self, size: int = -1) -> bytes:
+        """Return the next bytes."""
+        try:
+            block, self._rest = self._rest or self._text.read(size), b""
+            self.counter.add(block)
+        except InputFileError as error:  # Arrow would make something else of it
+            self.failure = error
+            raise OSError("failed") from error
+        return block
+
+    def close(self) -> None:
+        """Close the file."""
+        self.closed = True
+        self._text.close()
+
+    def readable(self) -> bool:
+        """Whether it can be read: Arrow asks."""
+        return True
+
+    def seekable(self) -> bool:
+        """Whether one can go back."""
+        return False
+
+
+def _read(path: Path, layout: Layout, places: Sequence[int] | None = None) -> Iterator[Any]:
+    """Yield batches; a quote that is never closed, ragged lines, what is no text and a lost row are errors."""
+    body = _Body(path, layout)
+    rows = 0
+    try:
+        for batch in _parsed(body, layout, places):
+            rows += batch.num_rows
+            yield batch
+        counted = body.counter.finish()
+        if body.counter.odd:
+            counted = _count_slowly(path, layout)
+        if counted != rows:
+            raise InputFileError(
+                f"{rows} rows were read, but there are {counted}.\nHint: look at its quotes and line ends."
+            )
+    except InputFileError as error:
+        raise InputFileError(f"{path}: {error}") from error
+    finally:
+        body.close()
+
+
+def _parsed(body: _Body, layout: Layout, places: Sequence[int] | None) -> Iterator[Any]:
+    names = [f"c{i}" for i in range(len(layout.columns))]
+    wanted = names if places is None else [names[i] for i in places]
+    try:
+        with parsing.open_csv(
+            pa.PythonFile(body, mode="r"),
+            read_options=parsing.ReadOptions(column_names=names, block_size=MAX_LINE),
+            parse_options=parsing.ParseOptions(delimiter=layout.delimiter, newlines_in_values=True),
+            convert_options=parsing.ConvertOptions(
+                column_types=dict.fromkeys(wanted, pa.string()), include_columns=wanted
+            ),
+        ) as reader:
+            yield from reader
+    except (pa.ArrowException, OSError) as error:
+        raise body.failure or _explained(body, layout, str(error)) from error
+
+
+def _explained(body: _Body, layout: Layout, reason: str) -> InputFileError:
+    """Put what Arrow's parser says into words that hold nothing of the rows."""
+    if "straddling" in reason:
+        return InputFileError(f"a line is longer than {MAX_LINE >> 20} MB.\nHint: is it a table?")
+    if "columns, got" in reason.lower():
+        return _swallowed(body) or _Ragged("lines have more or fewer fields than there are columns")
+    return InputFileError("it cannot be parsed.\nHint: the file may be damaged, cut short or of another format.")
+
+
+def _swallowed(body: _Body) -> InputFileError | None:
+    """See whether a quote that is never closed is behind it."""
+    try:
+        while body.read(1 << 20):
+            pass
+        body.counter.finish()
+    except (OSError, InputFileError) as error:
+        return body.failure or cast(InputFileError, error)
+    return None
+
+
+class _Ragged(InputFileError):
+    """Some lines have more or fewer fields than there are columns."""
+
+
+def _slowly(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
+    """Yield the number of the last line of each record, and its fields, as Python's own parser finds them."""
+    text = Text(path, layout.encoding)
+    try:
+        lines = io.TextIOWrapper(io.BufferedReader(_Readable(text)), encoding="utf-8", newline="")
+        reader = csv.reader(lines, delimiter=layout.delimiter, strict=True)
+        csv.field_size_limit(MAX_LINE)
+        next(reader)
+        for record in reader:
+            if record:
+                yield reader.line_num, record
+    except csv.Error as error:
+        raise InputFileError(
+            f"line {reader.line_num}: {error}.\nHint: close the quote, or double it where it is part of the text."
+        ) from error
+    finally:
+        text.close()
+
+
+class _Readable(io.RawIOBase):
+    def __init__(self, text: Text) -> None:
+        self._text, self._left = text, b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        self._left = self._left or self._text.read(1 << 16)
+        part, self._left = self._left[: len(buffer)], self._left[len(buffer) :]
+        buffer[: len(part)] = part
+        return len(part)
+
+
+def _count_slowly(path: Path, layout: Layout) -> int:
+    return sum(1 for _ in _slowly(path, layout))
+
+
+def ragged_lines(path: Path, layout: Layout) -> InputFileError:
+    """Say which lines have more or fewer fields than there are columns."""
+    wanted = len(layout.columns)
+    wrong = [(line, len(fields)) for line, fields in _slowly(path, layout) if len(fields) != wanted]
+    shown = ", ".join(f"line {line} has {found}" for line, found in wrong[:_SHOWN])
+    more = f", and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
+    return InputFileError(
+        f"{path} cannot be read as {layout.format}: {len(wrong)} lines do not have the {wanted} fields that its first "
+        f"line names ({shown}{more}).\nHint: look for delimiters that are not in quotes, or name the delimiter."
+    )
+
+
+def read(path: Path, layout: Layout, places: Sequence[int] | None = None) -> Iterator[Any]:
+    """Yield batches of text, of all columns or of those at some places, named c0, c1, ..."""
+    try:
+        yield from guarded(_read(path, layout, places), path, layout.format)
+    except InputFileError as error:
+        if isinstance(error.__cause__, _Ragged):
+            raise ragged_lines(path, layout) from error
+        raise
+
+
+def batches(files: dict[Path, Layout]) -> Batches:
+    """Read every field as the text it is."""
+    schema = pa.schema([pa.field(name, pa.string()) for name in same_columns(files).all_columns])
+    return file_batches(files, schema, read, "text")
+
+
+class TextSink:
+    """CSV or TSV; only what has to be quoted is."""
+
+    def __init__(
+        self,
+        stream: Any,
+        schema: Any,
+        column: str | None,
+        delimiter: str,
+        *,
+        decimal: str = ".",
+        neutralise: bool = False,
+    ) -> None:
+        self.stream, self.column, self.delimiter = stream, column, delimiter
+        self.decimal, self.neutralise = decimal, neutralise
+        self.schema = with_column(schema, column)
+        self._names = self.schema.names  # made anew whenever it is asked for, which tells with thousands of columns
+        self._counter = RecordCounter(delimiter)
+        header = io.StringIO()
+        csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(self._names)
+        stream.write(header.getvalue().encode())
+
+    @property
+    def rows(self) -> int:
+        """Rows written, counted in the bytes themselves."""
+        return self._counter.finish()
+
+    def write(self, batch: Any, values: NDArray[np.float64] | None) -> None:
+        """Write a batch: the fields of a row joined, and the rows one after the other, are the file."""
+        if batch.num_rows == 0:
+            return
+        arrays = list(batch.columns)
+        if self.column is not None and values is not None:
+            place = self._names.index(self.column)
+            arrays[place : place + 1] = [self._new(as_arrow(values))]
+        fields = [self._text(array, name) for array, name in zip(arrays, self._names)]
+        between = _scalar(self.delimiter)
+        rows = pc.binary_join_element_wise(*fields, between, null_handling="replace", null_replacement="")
+        lines = pc.binary_join_element_wise(rows, _scalar("\n"), _scalar(""))
+        check_lines(int(pc.max(pc.binary_length(lines)).as_py()))
+        text = _characters(lines)
+        self._counter.add(text)
+        self.stream.write(text)
+
+    def _new(self, values: Any) -> Any:
+        """Write the new scores with the decimal mark of the others."""
+        if self.decimal == ".":
+            return values
+        return pc.replace_substring(values.cast(pa.string()), ".", self.decimal)
+
+    def _text(self, array: Any, name: str) -> Any:
+        """Turn a column into text, quoted where a reader would stumble."""
+        if pa.types.is_dictionary(array.type):
+            array = array.cast(array.type.value_type)
+        try:
+            text = array.cast(pa.large_string())
+        except pa.ArrowException as error:
+            raise OutputFileError(
+                f"the column {name!r} ({array.type}) cannot be written as text.\nHint: write Parquet or JSON lines."
+            ) from error
+        if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
+            return text
+        if self.neutralise:
+            text = _neutralised(text)
+        risky = pc.match_substring_regex(text, f'["\\r\\n{re.escape(self.delimiter)}]')
+        alone = len(self._names) == 1
+        if alone:  # a line of its own that is empty would be skipped
+            risky = pc.or_(risky, pc.equal(text, _scalar("")))
+        if not pc.any(risky).as_py():
+            return text
+        quote = _scalar('"')
+        quoted = pc.binary_join_element_wise(quote, pc.replace_substring(text, '"', '""'), quote, _scalar(""))
+        return pc.if_else(risky, quoted, text)
+
+    def close(self) -> None:
+        """Finish the file."""
+        self.stream.close()
+
+
+def _neutralised(text: Any) -> Any:
+    """Put an apostrophe before what a spreadsheet would run as a formula; numbers with a sign stay."""
+    risky = pc.match_substring_regex(text, r"^\s*[=+\-@\t\r]")
+    number = pc.match_substring_regex(text, r"^\s*[+-]?([0-9]+[.,]?[0-9]*|[.,][0-9]+)([eE][+-]?[0-9]+)?\s*$")
+    marked = pc.binary_join_element_wise(_scalar("'"), text, _scalar(""))
+    return pc.if_else(pc.and_not(risky, number), marked, text)
+
+
+def _scalar(text: str) -> Any:
+    return texts(text).cast(pa.large_string())[0]
+
+
+def _characters(lines: Any) -> Any:
+    """Return the characters of a column of large strings, which lie one after the other."""
+    first, last = lines.offset, lines.offset + len(lines)
+    offsets = np.frombuffer(lines.buffers()[1], dtype=np.int64)
+    return lines.buffers()[2].slice(int(offsets[first]), int(offsets[last] - offsets[first]))
+
+
+# In this order: the first that fits every field of a column. A leading zero is part of a code, not of a number.
+_PATTERNS = {
+    "int64": r"^-?(0|[1-9][0-9]{0,17})$",
+    "double": r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$",
+    "bool": r"^(true|false|True|False|TRUE|FALSE)$",
+}
+
+
+def typed_batches(files: dict[Path, Layout], score: str) -> Batches:
+    """Read whole numbers, numbers and booleans where all fields of a column are; an empty field is missing.
+
+    The score is a number in any case.
+    """
+    text, layout = batches(files), same_columns(files)
+    names = text.schema.names
+    types = [*_found(text, len(layout.columns)), *(["string"] * len(layout.partitions))]
+    types[names.index(score)] = "double"
+    schema = pa.schema([pa.field(name, type_) for name, type_ in zip(names, types)])
+
+    def typed(column: Any, name: str, type_: str) -> Any:
+        if name == score:
+            return numbers_from_text(column, f"column {name!r}", layout.decimal)
+        if type_ == "string":
+            return column
+        return pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column).cast(type_)
+
+    def read() -> Iterator[Any]:
+        for batch in text:
+            columns = [typed(*each) for each in zip(batch.columns, names, types)]
+            yield pa.RecordBatch.from_arrays(columns, schema=schema)
+
+    return Batches(schema, read, exact_types=False)
+
+
+def _found(text: Batches, columns: int) -> list[str]:
+    """Find the type of each column."""
+    left = [list(_PATTERNS) for _ in range(columns)]
+    filled = [False] * columns
+    for batch in text:
+        for place, fits in enumerate(left):
+            column = batch.column(place)
+            empty = pc.equal(column, "")
+            filled[place] = filled[place] or not pc.all(empty).as_py()
+            for name in [*fits]:
+                if not pc.all(pc.or_(empty, pc.match_substring_regex(column, _PATTERNS[name]))).as_py():
+                    fits.remove(name)
+    return [fits[0] if fits and some else "string" for fits, some in zip(left, filled)]

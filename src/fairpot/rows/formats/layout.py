@@ -1,0 +1,289 @@
+"""Formats of files: told by their name or their first bytes; what a file looks like, and its rows in batches."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, Literal, NamedTuple, Protocol
+
+from fairpot._arguments import argument
+from fairpot._optional import Lazy
+from fairpot._validation import wording
+from fairpot.exceptions import InputFileError, OutputFileError
+from fairpot.rows.decoding import as_arrow, plain
+from fairpot.rows.roles import Kind, find_column
+from fairpot.rows.streams import PACKED, arrow_file, not_text, open_bytes
+from fairpot.transport import Floats
+
+pa = Lazy("pyarrow", "cli")
+
+Format = Literal["parquet", "csv", "tsv", "arrow", "jsonl"]
+FORMATS: tuple[Format, ...] = ("parquet", "csv", "tsv", "arrow", "jsonl")
+TEXT: tuple[Format, ...] = ("csv", "tsv")
+EXTENSIONS: dict[str, Format] = {
+    ".parquet": "parquet",
+    ".pq": "parquet",
+    ".csv": "csv",
+    ".tsv": "tsv",
+    ".tab": "tsv",
+    ".arrow": "arrow",
+    ".feather": "arrow",
+    ".ipc": "arrow",
+    ".arrows": "arrow",
+    ".jsonl": "jsonl",
+    ".ndjson": "jsonl",
+}
+_TOLD = {
+    ".xls": "save the sheet as .xlsx or .csv; the old format is not read",
+    ".ods": "save the sheet as .xlsx or .csv",
+    ".sav": "save the data as .csv or Parquet",
+    ".dta": "save the data as .csv or Parquet",
+    ".sas7bdat": "save the data as .csv or Parquet",
+    ".zip": "unpack it first, or pack single files with gzip",
+}
+# Files that are met under the name of a text file, by their first bytes, and what to do with them.
+_OTHERS = {
+    b"PK\x03\x04": ("a zip archive, as Excel workbooks are", "name it .xlsx if it is a workbook, or unpack it"),
+    b"\xd0\xcf\x11\xe0": ("an old Excel or Word file", "save the sheet as .xlsx or .csv"),
+    b"%PDF": ("a PDF", "save the table that is in it as .csv"),
+    b"PAR1": ("Parquet", "name it .parquet"),
+    b"ARROW1": ("Arrow IPC", "name it .arrow"),
+}
+_LOOK = 1 << 16
+_LONGEST = 300  # characters of somebody else's error message
+
+
+class Reading(NamedTuple):
+    """How files are to be read, where they do not say; see :class:`fairpot.rows.RowSource`."""
+
+    delimiter: str | None = None
+    decimal: str = "."
+    encoding: str | None = None
+    partitions: bool = False
+
+
+@dataclass(frozen=True)
+class Layout:
+    """What a file looks like: its format and its columns, in order."""
+
+    format: Format
+    columns: tuple[str, ...]
+    types: tuple[str, ...] = ()  # only where the file itself says
+    delimiter: str = ","
+    decimal: str = "."
+    encoding: str | None = None
+    packed: bool = False
+    partitions: tuple[tuple[str, str], ...] = ()  # columns that the names of folders make, and their values
+
+    @property
+    def kind(self) -> Kind:
+        """How values come out: typed, as text or as JSON."""
+        return "typed" if self.types else "json" if self.format == "jsonl" else "text"
+
+    @property
+    def all_columns(self) -> tuple[str, ...]:
+        """The columns of the file, then those of its folders."""
+        return self.columns + tuple(name for name, _ in self.partitions)
+
+    def places(self, roles: Mapping[str, str]) -> dict[str, int]:
+        """Find the column of each part."""
+        columns = self.all_columns
+        known = bool(set(roles.values()) & set(columns))
+        return {role: find_column(name, columns, "the input", role, known) for role, name in roles.items()}
+
+    def constant(self, place: int) -> str:
+        """Return the value of a column that the name of a folder makes."""
+        return self.partitions[place - len(self.columns)][1]
+
+
+def format_of_name(path: Path) -> Format | None:
+    """Tell the format from a file's name; None if the name does not say."""
+    suffixes = [s.lower() for s in path.suffixes]
+    if suffixes and suffixes[-1] in PACKED:
+        found = EXTENSIONS.get(suffixes[-2]) if len(suffixes) > 1 else None
+        return found if found in ("csv", "tsv", "jsonl") else None
+    return EXTENSIONS.get(suffixes[-1]) if suffixes else None
+
+
+def format_of_bytes(path: Path) -> Format:
+    """Tell the format from the first bytes of a file."""
+    with open_bytes(path) as stream:
+        head = stream.read(_LOOK)
+    if head[:4] == b"PAR1":
+        return "parquet"
+    if head[:6] == b"ARROW1" or head[:4] == b"\xff\xff\xff\xff":
+        return "arrow"
+    first = head.lstrip(b"\xef\xbb\xbf \t\r\n").split(b"\n")[0]
+    if first[:1] == b"{":
+        return "jsonl"
+    return "tsv" if first.count(b"\t") > first.count(b",") else "csv"
+
+
+def refuse_others(path: Path, what: str) -> None:
+    """Refuse, as what it is, a file that is no text but is named so."""
+    with path.open("rb") as stream:
+        head = stream.read(8)
+    for magic, (known, hint) in _OTHERS.items():
+        if head.startswith(magic):
+            raise InputFileError(f"{path} is {known}, not {what}.\nHint: {hint}.")
+
+
+def unreadable(path: Path | str, what: str, error: BaseException) -> InputFileError:
+    """Say why a file cannot be read, in one line and a hint."""
+    if isinstance(error, PermissionError):
+        return InputFileError(f"{path} cannot be opened: permission denied.\nHint: check who may read it.")
+    if isinstance(error, UnicodeError):
+        return InputFileError(not_text(path, None))
+    lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    return InputFileError(
+        f"{path} cannot be read as {what}: {wording.without_quotes(lines[0].strip())[:_LONGEST]}\n"
+        "Hint: the file may be damaged, cut short or of another format; name the format "
+        f"({argument('format', ...)}) if its name does not say."
+    )
+
+
+def way_out(path: Path) -> str:
+    """Say what to do with a file whose format is not read."""
+    return _TOLD.get(path.suffix.lower(), f"known are {known_endings()}; or name the format, {argument('format', ...)}")
+
+
+def known_endings() -> str:
+    """List the endings of names that say a format."""
+    return ", ".join([*EXTENSIONS, *(f".{f}{packed}" for f in ("csv", "tsv", "jsonl") for packed in PACKED)])
+
+
+@dataclass(frozen=True)
+class Batches:
+    """Rows as Arrow batches that keep to a schema.
+
+    Attributes
+    ----------
+    schema : pyarrow.Schema
+    read : callable
+        Gives the batches in the order of the rows; columns of text may come with a dictionary.
+    kind : {"typed", "text", "json"}
+        How values of score and group columns come.
+    exact_types : bool
+        False where types were found by looking, so that groups may read otherwise than in fit.
+    columns : sequence of str or None
+        What the columns are called, where the schema does not say: batches then hold whole lines, to be written as
+        they are.
+    files : dict of Path to Layout
+        Where they come from; nothing for a query.
+    """
+
+    schema: Any
+    read: Callable[[], Iterator[Any]]
+    kind: Kind = "typed"
+    exact_types: bool = True
+    columns: Sequence[str] | None = None
+    files: Mapping[Path, Layout] = field(default_factory=dict)
+
+    def __iter__(self) -> Iterator[Any]:
+        """Yield record batches in the order of the rows."""
+        return self.read()
+
+    @property
+    def layout(self) -> Layout | None:
+        """What the files look like, the first of them."""
+        return next(iter(self.files.values()), None)
+
+
+def file_batches(
+    files: dict[Path, Layout], schema: Any, read: Callable[[Path, Layout], Iterator[Any]], kind: Kind = "typed"
+) -> Batches:
+    """Read one file after the other, with the columns that the names of folders make."""
+
+    def batches() -> Iterator[Any]:
+        for path, layout in files.items():
+            for batch in guarded(read(path, layout), path, layout.format):
+                yield with_partitions(batch, layout, schema)
+
+    return Batches(schema, batches, kind, files=files)
+
+
+def same_columns(files: dict[Path, Layout]) -> Layout:
+    """Insist that files which become one have the same columns in the same order."""
+    [first, layout], *rest = files.items()
+    for path, other in rest:
+        if other.all_columns != layout.all_columns or other.types != layout.types:
+            odd = sorted(set(other.all_columns) ^ set(layout.all_columns))
+            told = odd if odd and wording.names_are_shown() else f"{len(odd)} of them" if odd else "order or types"
+            raise InputFileError(
+                f"{first} and {path} differ in their columns: {told}.\n"
+                "Hint: files that become one need the same columns in the same order; apply to each by itself."
+            )
+    return layout
+
+
+def guarded(batches: Iterator[Any], path: Path, what: str) -> Iterator[Any]:
+    """Turn what goes wrong while reading into our own error."""
+    try:
+        yield from batches
+    except InputFileError:
+        raise
+    except (pa.ArrowException, OSError, EOFError, UnicodeError, zlib.error, MemoryError) as error:
+        raise unreadable(path, what, error) from error
+
+
+def with_partitions(batch: Any, layout: Layout, schema: Any) -> Any:
+    """Give a batch the names of a schema, and the columns that the names of folders make."""
+    constant = [pa.repeat(pa.scalar(value, pa.string()), batch.num_rows) for _, value in layout.partitions]
+    return pa.RecordBatch.from_arrays([*batch.columns, *constant], names=schema.names)
+
+
+def partitioned(schema: Any, layout: Layout) -> Any:
+    """Add to a schema the columns that the names of folders make."""
+    for name, _ in layout.partitions:
+        schema = schema.append(pa.field(name, pa.string()))
+    return schema
+
+
+def with_column(schema: Any, column: str | None) -> Any:
+    """Add a column of doubles to a schema, in place of one of that name if there is one."""
+    if column is None:
+        return schema
+    new = pa.field(column, pa.float64())
+    return schema.set(schema.names.index(column), new) if column in schema.names else schema.append(new)
+
+
+def joined(batch: Any, values: Floats | None, schema: Any, column: str | None) -> Any:
+    """Put the values of a column into a batch, where the schema has it; NaN is none."""
+    arrays = list(batch.columns)
+    if column is not None and values is not None:
+        place = schema.names.index(column)
+        arrays[place : place + 1] = [as_arrow(values)]
+    return pa.RecordBatch.from_arrays([plain(array, field.type) for array, field in zip(arrays, schema)], schema=schema)
+
+
+class Sink(Protocol):
+    """Takes batches and, where a column is added, its values."""
+
+    def write(self, batch: Any, values: Floats | None) -> None:
+        """Write a batch; where a value is NaN, the new column has none."""
+
+    def close(self) -> None:
+        """Finish the file."""
+
+    @property
+    def rows(self) -> int:
+        """Rows in the finished file."""
+
+
+def format_of_output(target: Path) -> Format:
+    """Tell the format of an output from its name."""
+    found = format_of_name(target)
+    if found is None:
+        raise OutputFileError(
+            f"the name of {target} does not say its format.\nHint: it must end in one of {known_endings()}."
+        )
+    return found
+
+
+def byte_stream(place: Path, target: Path) -> Any:
+    """Open a stream of bytes, zipped where the target's name says so."""
+    file = arrow_file(place, "wb")
+    packing = PACKED.get(target.suffix.lower())
+    return file if packing is None else pa.CompressedOutputStream(file, packing)

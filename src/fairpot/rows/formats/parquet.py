@@ -1,0 +1,220 @@
+"""Parquet: types as in the file, packed as the input was."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._optional import Lazy
+from fairpot.exceptions import OutputFileError
+from fairpot.rows.formats.layout import (
+    Batches,
+    Format,
+    Layout,
+    Reading,
+    file_batches,
+    guarded,
+    joined,
+    partitioned,
+    same_columns,
+    with_column,
+)
+from fairpot.rows.formats.pages import Nested, dictionary_bytes, width_of
+from fairpot.rows.streams import MAX_CELL, MOST_AT_ONCE, arrow_file, check_cell, longest_cell, portions
+
+pa, pc, pq = Lazy("pyarrow", "cli"), Lazy("pyarrow.compute", "cli"), Lazy("pyarrow.parquet", "cli")
+
+_BYTES = 48 << 20  # of a batch, about
+_LISTS = 32 << 20  # of lists and structures in a batch, which take several times as much while they are written
+_ROWS = 1 << 18
+
+
+def layout(path: Path, what: Format, reading: Reading) -> Layout:
+    """Read the schema."""
+    schema = schema_of(path)
+    return Layout("parquet", tuple(schema.names), tuple(map(str, schema.types)))
+
+
+def schema_of(path: Path) -> Any:
+    """Read the schema as Arrow has it."""
+    return pq.read_schema(arrow_file(path))
+
+
+def count_rows(path: Path) -> int:
+    """Read the number of rows from the footer."""
+    return int(pq.read_metadata(arrow_file(path)).num_rows)
+
+
+def read(path: Path, layout: Layout, places: Sequence[int]) -> Iterator[Any]:
+    """Yield batches of the columns at some places."""
+    names = [layout.columns[place] for place in places]
+    for batch in guarded(read_batches(path, names), path, "parquet"):
+        yield batch.select(names)
+
+
+def read_batches(path: Path, columns: Sequence[str] | None = None, coded: Sequence[str] = ()) -> Iterator[Any]:
+    """Yield batches of all columns, or of those that are named; small row groups come together in one.
+
+    Columns in ``coded`` come with their dictionary, which is quicker where they hold few texts.
+    """
+    with _RowGroups(path, columns, coded) as groups:
+        for run, size in groups.runs():
+            for batch in groups.file.iter_batches(batch_size=size, row_groups=run, columns=columns):
+                for name in coded:  # a forged file may claim codes that lead out of the dictionary
+                    batch.column(name).validate(full=True)
+                yield from portions(batch)
+
+
+def batches(files: dict[Path, Layout], groups: Sequence[str]) -> Batches:
+    """Read files, a part of a row group at a time; texts of ``groups`` come with their dictionary."""
+    layout = same_columns(files)
+    schema = partitioned(schema_of(next(iter(files))), layout)
+    coded = [name for name, type_ in zip(layout.columns, layout.types) if name in groups and type_ == "string"]
+    return file_batches(files, schema, lambda path, _: read_batches(path, coded=coded))
+
+
+class _RowGroups:
+    """A Parquet file that is opened once, and how many rows of each row group can be held at a time.
+
+    To open a file costs its whole footer, which grows with the row groups: opened for each, it would cost their square.
+    """
+
+    def __init__(self, path: Path, columns: Sequence[str] | None, coded: Sequence[str]) -> None:
+        self.file = _opened(path, coded)
+        leaves = {i: self.file.schema.column(i) for i in range(len(self.file.schema))}
+        leaves = {i: leaf for i, leaf in leaves.items() if columns is None or _is_in(leaf.path, columns)}
+        self.nested = {i: leaf for i, leaf in leaves.items() if leaf.path != leaf.name}
+        flat = [leaf for i, leaf in leaves.items() if i not in self.nested]
+        self.width = sum(width_of(leaf) or 0 for leaf in flat)
+        self.texts = {i: leaf.path for i, leaf in leaves.items() if i not in self.nested and width_of(leaf) is None}
+        self.coded = _opened(path, [*self.texts.values()], self.file.metadata)
+        self.bytes = path.open("rb")
+
+    def __enter__(self) -> _RowGroups:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        for each in (self.file, self.coded, self.bytes):
+            each.close()
+
+    def runs(self) -> Iterator[tuple[list[int], int]]:
+        """Yield neighbouring row groups that fit into one batch, or one that does not, and the rows of a batch."""
+        run: list[int] = []
+        rows, size = 0, _ROWS
+        for group in range(self.file.metadata.num_row_groups):
+            metadata = self.file.metadata.row_group(group)
+            fitting = self._batch_rows(metadata, group)
+            if run and rows + metadata.num_rows > min(size, fitting):
+                yield run, size
+                run, rows, size = [], 0, _ROWS
+            run.append(group)
+            rows, size = rows + metadata.num_rows, min(size, fitting)
+        if run:
+            yield run, size
+
+    def _batch_rows(self, metadata: Any, group: int) -> int:
+        """Take fewer rows at a time where rows are wide, or what is stored once can be in all."""
+        each = max(metadata.total_byte_size / max(metadata.num_rows, 1), self.width, 1)
+        longest = max(self._longest_coded(metadata, group), 1)
+        return int(max(min(_BYTES / each, MOST_AT_ONCE / longest, self._rows_of_lists(metadata), _ROWS), 1))
+
+    def _longest_coded(self, metadata: Any, group: int) -> int:
+        """Return the bytes of the longest texts, one of each column, that a row group's dictionaries hold."""
+        sizes = {name: dictionary_bytes(self.bytes, metadata.column(i)) for i, name in self.texts.items()}
+        if sum(sizes.values()) * metadata.num_rows <= MOST_AT_ONCE:  # even the longest they can hold, in every row
+            return sum(sizes.values())
+        coded = [name for name, size in sizes.items() if size]
+        first = next(self.coded.iter_batches(batch_size=1, row_groups=[group], columns=coded))
+        found = [_longest(column, sizes[name]) for name, column in zip(first.schema.names, first.columns)]
+        check_cell(max(found))
+        return sum(found)
+
+    def _rows_of_lists(self, metadata: Any) -> float:
+        """Return how many rows of lists and structures can be held, whichever they are; refuse a row that cannot."""
+        leaves = [Nested(self.bytes, metadata.column(i), leaf) for i, leaf in self.nested.items()]
+        whole = sum(leaf.whole() for leaf in leaves)
+        if whole <= _LISTS:
+            return _LISTS / max(whole, 1) * metadata.num_rows
+        means = [leaf.mean(metadata.num_rows) for leaf in leaves]
+        row = sum(leaf.row() if mean is None else mean for leaf, mean in zip(leaves, means))
+        check_cell(int(row), "lists and structures")
+        return _LISTS / row
+
+
+def _is_in(path: str, columns: Sequence[str]) -> bool:
+    return any(path == column or path.startswith(f"{column}.") for column in columns)
+
+
+def _opened(path: Path, coded: Sequence[str] = (), metadata: Any = None) -> Any:
+    return pq.ParquetFile(
+        arrow_file(path), metadata=metadata, buffer_size=1 << 20, pre_buffer=False, read_dictionary=list(coded)
+    )
+
+
+def _longest(column: Any, size: int) -> int:
+    """Return the bytes of a dictionary's longest text, at most: of all of it, if the first page does not show it."""
+    seen = pc.sum(pc.binary_length(column.dictionary)).as_py() or 0
+    return longest_cell(column) if seen + 4 * len(column.dictionary) >= size else min(size, MAX_CELL)
+
+
+class ParquetSink:
+    """Parquet, packed the way the input was where that was Parquet too."""
+
+    def __init__(self, place: Path, batches: Batches, column: str | None, score: str | None) -> None:
+        self.column, self.schema = column, with_column(batches.schema, column)
+        self._waiting: list[Any] = []
+        self._rows = self._bytes = 0  # that wait
+        first, layout = next(iter(batches.files.items()), (place, None))
+        options = {} if layout is None or layout.format != "parquet" else _like(first, column, score)
+        self._place, self._file = place, arrow_file(place, "wb")
+        try:
+            self.writer = pq.ParquetWriter(self._file, self.schema, **options)
+        except NotImplementedError as error:  # of Arrow, which has types that Parquet does not
+            raise OutputFileError(f"Parquet cannot hold a column: {error}.\nHint: write Arrow (.arrow).") from error
+
+    @property
+    def rows(self) -> int:
+        """Rows written, as the footer of the finished file says."""
+        return count_rows(self._place)
+
+    def write(self, batch: Any, values: NDArray[np.float64] | None) -> None:
+        """Take a batch; batches become a row group once they are as large as one that is read."""
+        made = joined(batch, values, self.schema, self.column)
+        self._waiting.append(made)
+        self._rows, self._bytes = self._rows + made.num_rows, self._bytes + made.nbytes
+        if self._rows >= _ROWS or self._bytes >= _BYTES:
+            self._write()
+
+    def _write(self) -> None:
+        if self._rows:
+            table = pa.Table.from_batches(self._waiting, self.schema)
+            self.writer.write_table(table, row_group_size=self._rows)
+        self._waiting, self._rows, self._bytes = [], 0, 0
+
+    def close(self) -> None:
+        """Write what waits, and the footer."""
+        self._write()
+        self.writer.close()
+        self._file.close()
+
+
+def _like(path: Path, column: str | None, score: str | None) -> dict[str, Any]:
+    """Use the codec of a file, and dictionaries for the columns that are at most half as large by them there."""
+    metadata = pq.read_metadata(arrow_file(path))
+    if metadata.num_row_groups == 0 or metadata.num_columns == 0:
+        return {}
+    group = metadata.row_group(0)
+    columns = {c.path_in_schema: c for c in map(group.column, range(group.num_columns))}
+    codec = columns[next(iter(columns))].compression
+    leaves = {leaf.path: width_of(leaf) or 8 for leaf in map(metadata.schema.column, range(metadata.num_columns))}
+    coded = [n for n, c in columns.items() if 2 * c.total_uncompressed_size < leaves[n] * c.num_values]
+    if column is not None and score in coded:
+        coded.append(column)  # where scores are few, adjusted ones are
+    return {
+        "compression": "none" if codec == "UNCOMPRESSED" else codec.lower().removesuffix("_raw"),
+        "use_dictionary": coded or False,
+    }

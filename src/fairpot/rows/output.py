@@ -1,0 +1,250 @@
+"""Outputs that are either complete or not there: written beside the target, then renamed; readable by nobody new."""
+
+from __future__ import annotations
+
+import errno
+import os
+import shutil
+import signal
+import stat
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+from typing import Any, NoReturn
+
+from fairpot._arguments import argument
+from fairpot._leftovers import folder_beside, remove_leftovers, scratch_folder
+from fairpot.exceptions import OutputFileError
+
+
+@contextmanager
+def ending_cleanly() -> Iterator[None]:
+    """Let SIGTERM and SIGHUP unwind the stack, so that temporary files go; the exit code is 128 and the signal's.
+
+    Elsewhere than in the main thread, and for signals that somebody else handles or ignores, nothing changes.
+    """
+    if threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    before = {}
+    for name in ("SIGTERM", "SIGHUP"):
+        number = getattr(signal, name, None)
+        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
+            before[number] = signal.signal(number, _end)
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def _end(number: int, frame: Any) -> NoReturn:
+    raise SystemExit(128 + number)
+
+
+_GROUP, _OTHERS = 0o070, 0o007
+
+
+def hand_over(path: Path, replaced: Path | None, inputs: Iterable[Path]) -> None:
+    """Give a finished file the rights of the file it replaces, or else of a new file, within those of the inputs."""
+    if not hasattr(os, "fchmod"):  # Windows has other rights, which a file inherits from its folder
+        return
+    sources = [found for found in map(_status, inputs) if found is not None]
+    old = None if replaced is None else _status(replaced)
+    if old is not None:
+        mode = stat.S_IMODE(old.st_mode) & 0o777
+        _own(path, old.st_uid, old.st_gid)
+        if path.stat().st_gid != old.st_gid:
+            mode &= ~_GROUP
+    else:
+        mode = 0o666 & ~_umask()
+        if len({found.st_gid for found in sources}) == 1 and not all(found.st_mode & 0o004 for found in sources):
+            _own(path, -1, sources[0].st_gid)
+    os.chmod(path, mode & _at_most(sources, path.stat().st_gid))
+
+
+def _at_most(sources: list[os.stat_result], group: int) -> int:
+    """Return the rights that no input speaks against: the group's count only if it is the same group."""
+    mode = 0o777
+    for found in sources:
+        if not found.st_mode & 0o004:
+            mode &= ~_OTHERS
+        if not found.st_mode & (0o040 if found.st_gid == group else 0o004):
+            mode &= ~_GROUP
+    return mode
+
+
+def _own(path: Path, user: int, group: int) -> None:
+    """Give a file away as far as we may."""
+    if sys.platform == "win32":
+        return
+    with suppress(OSError):
+        os.chown(path, -1, group)
+    if user not in (-1, os.geteuid()):
+        with suppress(OSError):
+            os.chown(path, user, -1)
+
+
+def _status(path: Path) -> os.stat_result | None:
+    try:
+        return path.stat()
+    except OSError:
+        return None
+
+
+def _umask() -> int:
+    """Read the mask for new files; for the moment that takes, other threads' new files are private."""
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+@contextmanager
+def complete_file(target: str | Path, *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> Iterator[Path]:
+    """Give a temporary path beside ``target`` that becomes the target when the block ends without an error.
+
+    What a link points to is replaced; a target that is there is an error without ``overwrite``, and so is one of
+    ``inputs``, under any name or link. Whatever goes wrong, nothing is left of it.
+    """
+    inputs = list(inputs)
+    place = check_output(target, overwrite=overwrite, inputs=inputs)
+    try:
+        with atomic_file(place, overwrite=overwrite, inputs=inputs) as temporary:
+            yield temporary
+    except FileExistsError as error:
+        raise OutputFileError(
+            f"{place} was made by somebody else meanwhile.\nHint: {argument('overwrite', True)} replaces it."
+        ) from error
+    except OSError as error:
+        raise _explained(error, target) from error
+
+
+@contextmanager
+def atomic_file(place: Path, *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> Iterator[Path]:
+    """Do the writing of :func:`complete_file` and of model files: no checks before, and the system's own errors.
+
+    At any moment ``place`` is what it was before, or complete. A file that is there, or comes up meanwhile, is a
+    FileExistsError unless ``overwrite``. It is written in a folder that only its owner can look into; then it has the
+    rights of the file it replaces, or else those of any new file, but is never readable for more people than each of
+    ``inputs``.
+    """
+    remove_leftovers(place.parent)
+    with folder_beside(place) as folder:
+        temporary = folder / place.name
+        yield temporary
+        hand_over(temporary, place if overwrite else None, [*inputs])
+        _sync(temporary)
+        if overwrite:
+            os.replace(temporary, place)
+        else:
+            _rename_to_new(temporary, place)
+        _sync_folder(place.parent)
+
+
+@contextmanager
+def to_standard_output(name: str) -> Iterator[Path]:
+    """Give a temporary path whose content goes to standard output when the block ends without an error."""
+    owner = _Owner()
+    place = scratch_folder(owner) / name
+    yield place
+    if sys.stdout is None:
+        raise OutputFileError("there is no standard output to write to.\nHint: name a file.")
+    with place.open("rb") as made:
+        shutil.copyfileobj(made, sys.stdout.buffer, 1 << 20)
+    sys.stdout.flush()
+
+
+class _Owner:
+    """Lives as long as a temporary folder is needed."""
+
+
+def check_name(target: str | Path) -> None:
+    """Refuse a name that no file can have."""
+    if not os.fspath(target):
+        raise OutputFileError("the name of the output is empty.\nHint: name a file.")
+    if "\0" in os.fspath(target):
+        raise OutputFileError(f"{os.fspath(target)!r} is no name of a file.\nHint: leave the NUL out.")
+
+
+def check_output(target: str | Path, *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> Path:
+    """Check before any work that a target may and can be written; return the file that it is, links followed.
+
+    Parameters and errors are those of :func:`complete_file`, which checks again when it comes to writing.
+    """
+    check_name(target)
+    place, inputs = Path(os.path.realpath(target)), list(inputs)
+    if place.is_symlink():  # a link that was not followed leads to itself
+        raise OutputFileError(f"{target} is a link that leads nowhere.\nHint: name a file.")
+    if place.is_dir():
+        raise OutputFileError(f"{target} is a folder.\nHint: name a file in it.")
+    if place.exists() and not place.is_file():
+        raise OutputFileError(
+            f"{target} is a device, a pipe or the like, no file.\nHint: name a file; '-' is standard output."
+        )
+    if not place.parent.is_dir():
+        raise OutputFileError(f"the folder of {target} was not found.\nHint: make it first: {place.parent}")
+    if place.exists() or any(Path(os.path.realpath(path)) == place for path in inputs):
+        if any(_same(place, path) for path in inputs):
+            raise OutputFileError(f"{target} is also the input, or a link to it.\nHint: write to another name.")
+        if not overwrite:
+            raise there_already(target)
+    if not os.access(place.parent, os.W_OK | os.X_OK):
+        raise OutputFileError(f"{target} cannot be written: no permission in {place.parent}.\nHint: another folder.")
+    return place
+
+
+def there_already(target: str | Path) -> OutputFileError:
+    """Say that an output exists."""
+    return OutputFileError(
+        f"{target} already exists.\nHint: choose another name, or {argument('overwrite', True)} to replace it."
+    )
+
+
+def _same(place: Path, other: Path) -> bool:
+    try:
+        return place == Path(os.path.realpath(other)) or place.samefile(other)
+    except OSError:
+        return False
+
+
+def _sync(path: Path) -> None:
+    """Have the system put a file on disk, not only in its memory."""
+    handle = os.open(path, os.O_RDWR)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _sync_folder(folder: Path) -> None:
+    """Make the new name last, where folders can be synced."""
+    if not hasattr(os, "O_DIRECTORY"):
+        return
+    with suppress(OSError):
+        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
+        try:
+            os.fsync(handle)
+        finally:
+            os.close(handle)
+
+
+def _rename_to_new(temporary: Path, place: Path) -> None:
+    """Rename without replacing a file that has come up meanwhile; a hard link fails where there is one."""
+    try:
+        os.link(temporary, place)
+    except FileExistsError:
+        raise
+    except OSError:  # a file system without hard links
+        if place.exists():
+            raise FileExistsError(errno.EEXIST, os.strerror(errno.EEXIST), str(place)) from None
+        os.replace(temporary, place)
+
+
+def _explained(error: OSError, target: str | Path) -> Exception:
+    if error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error):
+        return OutputFileError(f"{target} was not written: the disk is full.\nHint: free some space, or another disk.")
+    if error.errno == errno.EFBIG:
+        return OutputFileError(f"{target} was not written: larger than a file may be here.\nHint: ulimit -f, or split.")
+    return OutputFileError(f"{target} was not written: {error.strerror or error}.\nHint: nothing is left of it; retry.")

@@ -1,0 +1,124 @@
+"""FrameReader: frames in memory, of pandas, Polars, PyArrow, and lazy ones once they are collected."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import KW_ONLY, dataclass
+from typing import Any, ClassVar
+
+import narwhals as nw
+import numpy as np
+
+from fairpot._arguments import argument
+from fairpot._validation import check_scores, place_groups
+from fairpot._validation.columns import complete_rows, lacking
+from fairpot.counting import as_table
+from fairpot.rows.mapper import map_scores
+from fairpot.rows.readers.protocol import Applying, CountedRows, Counting
+from fairpot.rows.roles import Roles, find_column
+from fairpot.transport import ScoreMap
+
+Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
+
+
+@dataclass(frozen=True, eq=False)
+class FrameRows(Roles):
+    """Name the columns of a frame and the part each plays."""
+
+    frame: Frame
+    _: KW_ONLY
+
+    reader: ClassVar[str] = "memory"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        for role, name in self.roles.items():
+            find_column(name, self.frame.collect_schema().names(), "the frame", role)
+
+    def of(self, role: str) -> str:
+        """Say what messages call a column: by its name, and several by the part they play."""
+        name = self.group_columns[0] if role == "group" and len(self.group_columns) == 1 else self.roles.get(role)
+        return role if name is None else f"column {name!r}"
+
+
+class FrameReader:
+    """Count and adjust frames."""
+
+    where: ClassVar[str] = "in memory"
+    options: ClassVar[tuple[str, ...]] = ()
+    writes_folders: ClassVar[bool] = False
+
+    def open(self, rows: Any, parts: Mapping[str, Any], options: Mapping[str, Any]) -> FrameRows:
+        """Wrap a frame."""
+        frame = as_frame(rows)
+        if frame is None:
+            raise TypeError(f"this needs a frame, got {type(rows).__name__}.")
+        return FrameRows(frame, **parts)
+
+    def count(self, rows: FrameRows, how: Counting) -> CountedRows:
+        """Count rows into a score table; of a lazy frame, the columns that are named are collected."""
+        chosen = rows.frame.select(*dict.fromkeys(rows.roles.values()))
+        frame, dropped = chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen, None
+        if how.drop_missing:
+            frame, dropped = complete_rows(frame)
+
+        def column(name: str | None) -> Any:
+            return None if name is None else frame[name].to_native()
+
+        groups = rows.group_columns
+        table = as_table(
+            column(rows.label),
+            column(rows.score),
+            sensitive_features=frame.select(*groups).to_native() if groups else None,
+            sample_weight=column(rows.weight),
+            clusters=column(rows.cluster),
+            weights=rows.weights,
+            pos_label=rows.pos_label,
+            lower_is_riskier=rows.lower_is_riskier,
+            high_score_means=rows.high_score_means,
+            grouped=bool(groups),
+            labelled=rows.label is not None,
+            names=tuple(rows.of(role) for role in ("label", "score", "group", "weight", "cluster")),
+            order=f"name the columns the other way round, score={rows.label!r} and label={rows.score!r}.",
+        )
+        return CountedRows(table, len(frame), dropped=dropped)
+
+    def apply(self, rows: FrameRows, maps: Mapping[Hashable, ScoreMap], how: Applying) -> Any:
+        """Return a frame of the same kind, with the adjusted score as one column more."""
+        frame, column = rows.frame, how.new_column(rows)
+        if isinstance(frame, nw.LazyFrame):
+            raise TypeError("a lazy frame has no rows yet.\nHint: call .collect() on it first.")
+        if how.output is not None:
+            raise TypeError(
+                f"rows in memory come back as a frame, and are not written to {how.output}.\n"
+                "Hint: leave output out, and write the frame; or write the rows to a file and adjust that."
+            )
+        known = ("column", "replace", "unknown_group", "missing_group", "drop_missing")
+        how.refuse_others(known, "rows in memory come back")
+        if column in frame.columns and not how.replace:
+            raise ValueError(f"the frame has a column {column!r} already.\nHint: {argument('replace', True)}.")
+        if how.drop_missing:
+            frame = frame.filter((~lacking(frame.select(*rows.roles.values()).to_native())).tolist())
+        scores = check_scores(frame[rows.score].to_native(), rows.of("score"))
+        ways = {"unknown_group": how.unknown_group, "missing_group": how.missing_group}
+        groups = frame.select(*rows.group_columns).to_native()
+        codes = place_groups(groups, len(scores), list(maps), **ways, name=rows.of("group"))
+        if how.judge is not None:
+            low, high = how.far
+            outside = int(((scores < low) | (scores > high)).sum())
+            how.judge(float(scores.min()), float(scores.max()), outside, len(scores))
+        values = map_scores(scores, codes, list(maps.values()))
+        for place, way in ((-1, how.unknown_group), (-2, how.missing_group)):
+            if way == "null":
+                values[codes == place] = np.nan
+        given = [None if value != value else value for value in values.tolist()] if np.isnan(values).any() else values
+        return frame.with_columns(nw.new_series(column, given, nw.Float64, backend=frame.implementation)).to_native()
+
+
+def as_frame(rows: Any) -> Frame | None:
+    """Wrap a frame, lazy or not, of any library Narwhals knows; None for anything else."""
+    try:
+        wrapped = nw.from_native(rows, pass_through=True)
+    except nw.exceptions.DuplicateError as error:
+        raise ValueError("the frame has two columns of one name.\nHint: rename one.") from error
+    return wrapped if isinstance(wrapped, nw.DataFrame | nw.LazyFrame) else None

@@ -1,0 +1,356 @@
+"""The table from distinct combinations: values as files hold them, named and classed as in memory."""
+
+from __future__ import annotations
+
+import decimal
+from collections import Counter
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._arguments import argument
+from fairpot._defaults import Weights
+from fairpot._optional import Lazy
+from fairpot._validation import check_groups, swapped_values, wording
+from fairpot._validation.checked_rows import check_counted_scores, check_weight_of_groups, check_weights
+from fairpot._validation.values import named_label
+from fairpot.counting import are_whole, hash_names, number_units, weights_mean
+from fairpot.counts import Indices, Units
+from fairpot.exceptions import InputFileError, MissingGroupError
+from fairpot.rows.decoding import EXACT, MISSING_WORDS, as_numpy, count_words, decoded, doubles, plain
+from fairpot.rows.readers.protocol import CountedRows, Namer
+from fairpot.rows.roles import NUMBERS, Kind, Roles
+from fairpot.table import ScoreTable
+from fairpot.transport import Floats
+
+pa = Lazy("pyarrow", "cli")
+_NUMERIC = (bool, int, float, decimal.Decimal)
+Counts = NDArray[np.int64]
+Key = tuple[Any, ...]
+
+
+def name_groups(
+    keys: Sequence[Key], rows: Counts, source: Roles, *, several: bool
+) -> tuple[NDArray[np.intp], tuple[Hashable, ...]]:
+    """Name the groups that distinct combinations of values form, as in memory; return a code for each."""
+    names = source.group_columns
+    if not names:
+        return np.zeros(len(keys), dtype=np.intp), ("all",)
+    columns: dict[str, list[Any]] = {}
+    for j, name in enumerate(names):
+        columns[name] = _meant([key[j] for key in keys], source.kind)
+        gone = _missing(columns[name])
+        if gone.any():
+            raise MissingGroupError(wording.missing_groups(f"column {name!r}", int(rows[gone].sum())))
+    given: Any = columns if len(names) > 1 else columns[names[0]]
+    codes, groups = check_groups(given, len(keys), f"column {names[0]!r}", several=False)
+    if several and len(groups) < 2:
+        where = f"column {names[0]!r} has" if len(names) == 1 else f"the columns {list(names)} have"
+        raise ValueError(wording.single_group(where, groups[0], int(rows.sum())))
+    return codes, groups
+
+
+def _meant(values: Sequence[Any], kind: Kind) -> list[Any]:
+    """Say what the values of a column mean, which all that it holds tell together."""
+    met = list(dict.fromkeys(values))
+    meaning = dict(zip(met, decoded(met, kind)))
+    return [meaning[value] for value in values]
+
+
+def _missing(values: Sequence[Any]) -> NDArray[np.bool_]:
+    return np.array([v is None or v != v for v in values], dtype=bool)
+
+
+def name_labels(values: Sequence[Any], rows: Counts, source: Roles) -> NDArray[np.int8]:
+    """Tell which values of the label are positive: 0/1, booleans, or two values of which one is named."""
+    name, labels = f"column {source.label!r}", _meant(values, source.kind)
+    gone = _missing(labels)
+    if gone.any():
+        raise ValueError(wording.missing_labels(name, int(rows[gone].sum())))
+    distinct = wording.in_order(set(labels))
+    if source.pos_label is not None:
+        chosen = named_label(distinct, source.pos_label, name)
+        return np.array([v == chosen for v in labels], dtype=np.int8)
+    if all(isinstance(v, _NUMERIC) and v in (0, 1) for v in distinct):
+        return np.array([bool(v) for v in labels], dtype=np.int8)
+    of_each: Counter[Any] = Counter()
+    for label, count in zip(labels, rows.tolist()):
+        of_each[label] += count
+    raise ValueError(wording.not_binary(name, of_each, "pos_label"))
+
+
+def name_keys(
+    keys: Sequence[Key], rows: Counts, source: Roles, several: bool, called: Namer | None = None, scores: Any = None
+) -> tuple[NDArray[Any], tuple[Hashable, ...], NDArray[np.int8] | None]:
+    """Name groups and labels of distinct combinations, the label last: a code and a label for each.
+
+    ``called`` says what a combination of group values is called, instead of the rules of memory; ``scores`` tell, where
+    they are known, whether their column was swapped with that of the labels.
+    """
+    labels = None
+    if source.label is not None:
+        values = [key[-1] for key in keys]
+        try:
+            labels = name_labels(values, rows, source)
+        except ValueError:
+            if scores is not None:
+                refuse_swapped(source, values, scores)
+            raise
+    parts = [key[: len(source.group_columns)] for key in keys]
+    if called is None:
+        return *name_groups(parts, rows, source, several=several), labels
+    places: dict[Hashable, int] = {}
+    codes = np.array([places.setdefault(called(part), len(places)) for part in parts], dtype=np.intp)
+    return codes, tuple(places), labels
+
+
+def refuse_swapped(source: Roles, labels: Sequence[Any], scores: NDArray[np.float64], *, more: bool = False) -> None:
+    """Say of labels that were refused that their column looks swapped with that of the scores, where it does."""
+    met = decoded(list(dict.fromkeys(labels)), source.kind)
+    values = swapped_values(np.array([*met, None], dtype=object)[:-1], scores)  # the None keeps lists from unfolding
+    if values is not None:
+        label, score = source.label, source.score
+        right = f"name the columns the other way round, {argument('score', label)} and {argument('label', score)}."
+        raise ValueError(wording.swapped(f"column {label!r}", f"column {score!r}", values, right, more=more)) from None
+
+
+# More combinations than this are no groups: somebody named a column of identifiers or of scores.
+MOST_KEYS = 50_000
+
+
+class KeyCoder:
+    """Number the combinations of values of some columns in the order they are met; errors name the columns."""
+
+    def __init__(self, names: Sequence[str]) -> None:
+        self.names = tuple(names)
+        self.keys: list[Key] = []
+        self._places: dict[Key, int] = {}
+
+    @classmethod
+    def of(cls, source: Roles) -> KeyCoder:
+        """Make one for the columns of group and label."""
+        return cls([*source.group_columns, *([] if source.label is None else [source.label])])
+
+    def encode(self, columns: Sequence[Any], rows: int) -> NDArray[np.int32]:
+        """Return the number of each row's combination; missing values are values of their own."""
+        if not columns:
+            self.place(())
+            return np.zeros(rows, dtype=np.int32)
+        coded = [_dictionary(column) for column in columns]
+        sizes = [len(values) for _, values in coded]
+        combined = coded[0][0]
+        for (codes, _), size in zip(coded[1:], sizes[1:]):
+            combined = combined * size + codes
+        met, inverse = _distinct(combined, int(np.prod(sizes, dtype=np.int64)))
+        self.limit(len(met))
+        where = zip(*np.unravel_index(met, sizes))
+        try:
+            keys = [tuple(values[int(i)].as_py() for i, (_, values) in zip(each, coded)) for each in where]
+        except UnicodeDecodeError:
+            told = f"the columns {list(self.names)} hold text that is not UTF-8.\nHint: the file may be damaged."
+            raise InputFileError(told) from None
+        return np.array([self.place(key) for key in keys], dtype=np.int32)[inverse]
+
+    def place(self, key: Key) -> int:
+        """Return the number of a combination, a new one if it has not been met."""
+        # 1, 1.0 and True are equal to Python but not to us; NaN is not even equal to itself.
+        mark = tuple((type(v).__name__, repr(v)) for v in key)
+        place = self._places.get(mark)
+        if place is None:
+            self.limit(len(self.keys) + 1)
+            place = self._places[mark] = len(self.keys)
+            self.keys.append(key)
+        return place
+
+    def limit(self, count: int) -> None:
+        """Refuse more combinations than there can be groups."""
+        if count > MOST_KEYS:
+            raise ValueError(
+                f"the columns {list(self.names)} have more than {MOST_KEYS:,} different values.\n"
+                "Hint: groups and outcomes have few; was a column of identifiers or of scores named?"
+            )
+
+
+def _distinct(codes: NDArray[np.int64], size: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+    """Return the distinct codes and each row's place among them; without a sort where codes are dense."""
+    if size > max(4 * len(codes), 1 << 16):
+        met, inverse = np.unique(codes, return_inverse=True)
+        return met, inverse
+    met = np.flatnonzero(np.bincount(codes, minlength=size))
+    lookup = np.zeros(size, dtype=np.int64)
+    lookup[met] = np.arange(len(met))
+    return met, lookup[codes]
+
+
+def _dictionary(column: Any) -> tuple[NDArray[np.int64], Any]:
+    """Code one Arrow column, return codes and values; a missing value gets a code like any other."""
+    if hasattr(column, "dictionary") and (column.null_count or column.dictionary.null_count):
+        column = plain(column)
+    if not hasattr(column, "dictionary"):
+        column = column.dictionary_encode(null_encoding="encode")
+    return as_numpy(column.indices).astype(np.int64), column.dictionary
+
+
+# Weights that are not whole are added up one by one, as in memory, up to this many rows.
+_ONE_BY_ONE = 50_000_000
+
+
+def explain(
+    source: Roles, role: str, values: NDArray[np.float64], rows: Counts | None, words: int, *, whole: bool = False
+) -> None:
+    """Check scores or weights, ``rows`` of each (None: one), ``words`` rows of which were no numbers."""
+    name = f"column {source.roles[role]!r}"
+    if words:
+        raise TypeError(wording.no_numbers(name, words, in_text=source.kind == "text"))
+    if role == "score":
+        check_counted_scores(values, rows, name, whole=whole)
+    else:
+        check_weights(values, np.ones(len(values), dtype=np.int64) if rows is None else rows, name)
+
+
+def number_clusters(pieces: Sequence[Any], source: Roles) -> tuple[Indices, Units]:
+    """Number what rows belong together by, which comes in pieces of one Arrow column; a missing name is an error.
+
+    Each name is read by itself: what it is called must not depend on what else a file holds.
+    """
+    coded = pa.chunked_array([plain(piece) for piece in pieces]).dictionary_encode(null_encoding="encode")
+    if len({len(chunk.dictionary) for chunk in coded.chunks}) > 1:  # one for all, as far as is known
+        coded = coded.unify_dictionaries()
+    codes = np.concatenate([as_numpy(chunk.indices) for chunk in coded.chunks])
+    names = coded.chunk(0).dictionary.to_pylist()
+    if source.kind == "json":
+        names = decoded(names, "json")
+    elif source.kind == "text":
+        words = frozenset(MISSING_WORDS)
+        names = [None if name in words else name for name in names]
+    gone, called = _missing(names), f"column {source.cluster!r}"
+    if gone.any():
+        raise ValueError(wording.missing_groups(called, int(gone[codes].sum()), "cluster"))
+    if any(isinstance(name, list | dict) for name in names):
+        raise TypeError(wording.not_plain(called))
+    return number_units(codes, hash_names(names))
+
+
+class GroupedRows:
+    """Distinct combinations of group, label, score and weight, and how many rows have each; or rows one by one.
+
+    ``whole`` says that scores are whole numbers: those that doubles cannot tell apart come as infinite.
+    """
+
+    def __init__(self, source: Roles, whole: bool) -> None:
+        self.source, self.whole = source, whole
+        self.coder = KeyCoder.of(source)
+        self.numbers = [role for role in NUMBERS if role in source.roles]
+        self.pieces: dict[str, list[Any]] = {name: [] for name in ("key", "score", "weight", "n", "cluster")}
+        self.words = dict.fromkeys(NUMBERS, 0)
+        self.fetched = 0
+
+    def add(self, batch: Any) -> None:
+        """Take an Arrow batch: the columns of the key, then score, perhaps weight and cluster, and perhaps n.
+
+        Without n, a batch has one row for each.
+        """
+        try:
+            key = self.coder.encode(batch.columns[: len(self.coder.names)], batch.num_rows)
+        except ValueError:
+            self._refuse_swapped(batch)
+            raise
+        n = as_numpy(batch.column("n")) if "n" in batch.schema.names else None
+        self.pieces["key"].append(key)
+        self.pieces["n"] += [] if n is None else [n]
+        for role in self.numbers:
+            self.pieces[role].append(doubles(batch.column(role)))
+            self.words[role] += count_words(batch.column(role), self.source.kind, n)
+        if self.source.cluster is not None:
+            self.pieces["cluster"].append(batch.column("cluster"))
+        self.fetched += batch.num_rows
+
+    def finish(self, several: bool, called: Namer | None = None) -> CountedRows:
+        """Check what was counted and put it into a table; ``called`` names groups, instead of the rules of memory."""
+        n = self._whole("n") if self.pieces["n"] else None
+        scores, key = self._whole("score"), self._whole("key")
+        explain(self.source, "score", scores, n, self.words["score"], whole=self.whole)
+        rows = np.bincount(key, weights=n, minlength=len(self.coder.keys)).astype(np.int64)
+        codes, groups, labels = name_keys(self.coder.keys, rows, self.source, several, called, scores)
+        of_row = None if labels is None else labels[key]
+        place = codes.astype(np.intp)[key] if len(groups) > 1 else None
+        del key
+        weight = None if self.source.weight is None else self._checked_weights(n, place, groups)
+        return CountedRows(self._table(_Found(scores, of_row, place, groups, weight), n), int(rows.sum()))
+
+    def _refuse_swapped(self, batch: Any) -> None:
+        """Say that labels of which there are too many are scores, if what stands for scores has two values."""
+        if self.source.label is not None:
+            labels = [*(key[-1] for key in self.coder.keys), *batch.columns[len(self.coder.names) - 1].to_pylist()]
+            scores = np.concatenate([*self.pieces["score"], doubles(batch.column("score"))])
+            refuse_swapped(self.source, labels, scores, more=True)
+
+    def _checked_weights(self, n: Counts | None, place: Indices | None, groups: Sequence[Hashable]) -> Floats:
+        weight = self._whole("weight")
+        explain(self.source, "weight", weight, n, self.words["weight"])
+        total = np.bincount(np.zeros(len(weight), dtype=np.intp) if place is None else place, weight, len(groups))
+        check_weight_of_groups(total, groups, f"column {self.source.weight!r}")
+        return weight
+
+    def _table(self, found: _Found, n: Counts | None) -> ScoreTable:
+        source, means = self.source, None
+        if found.weight is not None:
+            means = weights_mean(source.weights, are_whole(found.weight))
+        if n is not None and n.max() == 1:
+            n = None
+        if n is not None and not _adds_up(found, n, means) and int(n.sum()) <= _ONE_BY_ONE:
+            found, n = found.taken(np.repeat(np.arange(len(n)), n)), None
+        weight: NDArray[Any] | None = n
+        square = None
+        if found.weight is not None:
+            times = 1 if n is None else n
+            square = found.weight**2 * times if means == "importance" else None
+            exact = _are_exact(found.weight, times)
+            weight = (found.weight.astype(np.int64) if exact else found.weight) * times
+        unit, units = (None, None) if source.cluster is None else number_clusters(self.pieces.pop("cluster"), source)
+        table = ScoreTable.from_rows(
+            *found[:4],
+            weight,
+            square=square,
+            unit=unit,
+            units=units,
+            lower_is_riskier=source.lower_is_riskier,
+            high_score_means=source.high_score_means,
+        )
+        return replace(table, weighted=means is not None, group_columns=tuple(source.group_columns))
+
+    def _whole(self, name: str) -> NDArray[Any]:
+        """Join the pieces of a column, letting go of them."""
+        pieces = self.pieces.pop(name)
+        return np.concatenate(pieces) if pieces else np.empty(0, dtype=np.float64 if name == "score" else np.int64)
+
+
+class _Found(NamedTuple):
+    """Rows, or what several rows have in common: all that a table is made from."""
+
+    scores: Floats
+    labels: NDArray[np.int8] | None
+    place: Indices | None
+    groups: tuple[Hashable, ...]
+    weight: Floats | None
+
+    def taken(self, rows: Indices) -> _Found:
+        """Take rows by their numbers."""
+        some: list[Any] = [None if each is None else each[rows] for each in (self.labels, self.place, self.weight)]
+        return _Found(self.scores[rows], some[0], some[1], self.groups, some[2])
+
+
+def _adds_up(found: _Found, n: Counts, means: Weights | None) -> bool:
+    """Whether equal rows can be added up at once: all sums are whole numbers that doubles hold."""
+    if found.weight is None:
+        return True
+    squares = float((found.weight**2 * n).sum()) if means == "importance" else 0.0
+    return _are_exact(found.weight, n) and squares < EXACT
+
+
+def _are_exact(weight: Floats, times: Counts | int) -> bool:
+    """Whether weights are whole numbers whose sum doubles hold."""
+    return are_whole(weight) and float((weight * times).sum()) < EXACT

@@ -1,0 +1,226 @@
+"""What every reader of rows does: count them into a score table, and write or give back their adjusted scores."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any, ClassVar, Literal, Protocol
+
+from fairpot._arguments import argument
+from fairpot._defaults import ADJUSTED, Unmapped
+from fairpot.rows.memory import Memory
+from fairpot.rows.roles import Roles
+from fairpot.table import QuantisationBound, ScoreTable
+from fairpot.transport import ScoreMap
+
+# With more distinct scores than this a table is quantised, unless the caller says otherwise.
+MOST_DISTINCT = 20_000_000
+Namer = Callable[[tuple[Any, ...]], Hashable]  # what a combination of values of the group columns is called
+Progress = Callable[[float], object]  # told how far a scan is, from 0 to 1
+
+
+@dataclass(frozen=True, eq=False)
+class CountedRows:
+    """Hold what a scan found.
+
+    Attributes
+    ----------
+    table : ScoreTable
+        The counts of every group.
+    rows : int
+        How many rows were counted. A row that cannot be used is an error, unless it was asked to drop those with
+        missing values.
+    quantisation : QuantisationBound or None
+        How far any number made from the table can be off, if there were too many distinct scores to keep
+        them all; None where the table is exact.
+    dropped : dict of str to int or None
+        Where rows with missing values were dropped: how many in all ("rows") and how many lack a value of each
+        column, by the name of the column.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from fairpot.rows import RowSource, count_rows
+    >>> path = Path(mkdtemp()) / "scores.csv"
+    >>> _ = path.write_text("risk,died,sex\\n0.9,1,F\\n0.2,0,F\\n0.7,1,M\\n0.4,0,M\\n")
+    >>> counted = count_rows(RowSource(path, score="risk", label="died", groups="sex"))
+    >>> counted.rows, counted.quantisation is None
+    (4, True)
+    """
+
+    table: ScoreTable
+    rows: int
+    quantisation: QuantisationBound | None = None
+    dropped: dict[str, int] | None = None
+
+
+@dataclass(frozen=True)
+class Counting:
+    """What is asked of a count, see :func:`fairpot.rows.count_rows`."""
+
+    memory_limit: str | None = None
+    threads: int | None = None
+    max_distinct: int = MOST_DISTINCT
+    several: bool = True
+    drop_missing: bool = False
+    called: Namer | None = None
+    progress: Progress | None = None
+
+    def __post_init__(self) -> None:
+        if self.max_distinct < 2:
+            raise ValueError(f"max_distinct must be at least 2, got {self.max_distinct!r}.")
+
+    @property
+    def memory(self) -> Memory:
+        """What the process may use; as good as everything, where nothing is said."""
+        return Memory(10**15) if self.memory_limit is None else Memory.of(self.memory_limit)
+
+    @property
+    def distinct(self) -> int:
+        """So many distinct scores are kept as they are."""
+        return min(self.max_distinct, self.memory.entries)
+
+    @property
+    def combinations(self) -> int:
+        """So many combinations of group, label, score and weight are fetched."""
+        return min(2 * self.max_distinct, self.memory.entries)
+
+
+class Judge(Protocol):
+    """Looks at the scale of the scores before the output is put into place; what it raises leaves none."""
+
+    far: tuple[float, float]  # scores below the first and above the second are counted
+
+    def __call__(self, low: float, high: float, outside: int, rows: int) -> object:
+        """Judge the lowest and the highest score, and how many of all rows are far outside."""
+
+
+@dataclass(frozen=True)
+class Applying:
+    """What is asked of an apply, see :func:`fairpot.apply`."""
+
+    output: str | Path | None = None
+    column: str | None = None
+    replace: bool = False
+    unknown_group: Unmapped = "error"
+    missing_group: Unmapped = "error"
+    drop_missing: bool = False
+    overwrite: bool = False
+    output_format: str | None = None
+    types: Literal["text", "auto"] = "text"
+    neutralise_formulas: bool = False
+    changes: str | Path | None = None
+    threshold: float | None = None
+    keep: Sequence[str] = ()
+    memory_limit: str = "2GB"
+    threads: int | None = None
+    progress: Callable[[int, int], object] | None = None
+    # What is said of those of a group who are moved, and of those of a group in which nobody is.
+    words: Callable[[], Mapping[Hashable, tuple[str, ...]]] | None = None
+    judge: Judge | None = None
+    inputs: Sequence[str | Path] = ()  # further files that no output may replace: that of the model
+
+    @property
+    def far(self) -> tuple[float, float]:
+        """The scores below and above which others are counted as far outside."""
+        return (float("-inf"), float("inf")) if self.judge is None else self.judge.far
+
+    def new_column(self, rows: Roles) -> str:
+        """Return the name of the new column."""
+        return self.column or f"{rows.score}{ADJUSTED}"
+
+    def refuse_others(self, known: Sequence[str], where: str) -> None:
+        """Refuse what was asked for and is not among ``known``."""
+        own = ("output", "memory_limit", "threads", "progress", "words", "judge", "inputs", *known)
+        asked = [f.name for f in fields(self) if f.name not in own and getattr(self, f.name) != f.default]
+        if asked:
+            raise TypeError(
+                f"{where} with their adjusted score alone, without {argument(asked[0])}.\n"
+                "Hint: leave it out, or write files and adjust those."
+            )
+
+
+@dataclass(frozen=True)
+class AppliedRows:
+    """Hold what :func:`fairpot.apply` did.
+
+    Attributes
+    ----------
+    rows : int
+        Rows written: as many as were read, but for those that were asked to be dropped.
+    moved : int or None
+        Rows whose score changed; None of rows on a cluster, where they are not compared.
+    column : str
+        The column with the adjusted score.
+    ranks_exact : bool
+        Whether the ranks of the changes file are exact: they are, unless there were too many distinct scores.
+    score_range : (float, float) or None
+        The lowest and the highest score that was read.
+    unknown : int
+        Rows whose group the maps do not know; without ``unknown_group`` they are an error.
+    missing : int
+        Rows that have no group; without ``missing_group`` they are an error.
+    dropped : int
+        Rows that were left out, because a score or a group is missing and ``drop_missing`` was asked for.
+    notes : tuple of str
+        What is worth knowing before the adjusted scores are used: that nobody's score changed, that all are the same,
+        or that whole numbers became others.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> import fairpot
+    >>> path = Path(mkdtemp()) / "scores.csv"
+    >>> _ = path.write_text("risk,died,sex\\n0.9,1,F\\n0.2,0,F\\n0.7,1,M\\n0.4,0,M\\n")
+    >>> maps = {"F": fairpot.ScoreMap([0, 1], [0, 0.5]), "M": fairpot.ScoreMap.identity()}
+    >>> done = fairpot.apply(maps, path, path.with_name("adjusted.csv"), score="risk", group="sex")
+    >>> done.rows, done.moved, done.column
+    (4, 2, 'risk_adjusted')
+    """
+
+    rows: int
+    moved: int | None
+    column: str
+    ranks_exact: bool = True
+    score_range: tuple[float, float] | None = None
+    unknown: int = 0
+    missing: int = 0
+    dropped: int = 0
+    notes: tuple[str, ...] = ()
+
+
+class Reader(Protocol):
+    """Count and adjust rows where they are.
+
+    Whatever the reader, equal rows give equal tables, to the last bit, and a bad row is an error in the words of
+    ``fairpot._validation.wording``, with the number of rows. A package provides one with an entry point of the group
+    ``fairpot.readers``, by whose name ``fairpot audit --engine NAME`` and sources (``reader``) find it.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> from tempfile import mkdtemp
+    >>> from fairpot.rows.readers import Counting, Reader, reader
+    >>> path = Path(mkdtemp()) / "scores.csv"
+    >>> _ = path.write_text("risk,died,sex\\n0.9,1,F\\n0.2,0,F\\n0.7,1,M\\n0.4,0,M\\n")
+    >>> files: Reader = reader("duckdb")
+    >>> rows = files.open(path, {"score": "risk", "label": "died", "groups": "sex"}, {})
+    >>> files.count(rows, Counting()).table.groups
+    ('F', 'M')
+    """
+
+    where: ClassVar[str]  # its rows are: "in files", as messages say
+    options: ClassVar[tuple[str, ...]]  # that ``open`` takes, and those of Counting that are not for all readers
+    writes_folders: ClassVar[bool]  # whether an output is a folder of files
+
+    def open(self, rows: Any, parts: Mapping[str, Any], options: Mapping[str, Any]) -> Roles:
+        """Return rows, as they were handed in, with the parts of their columns; nothing is counted yet."""
+
+    def count(self, rows: Any, how: Counting) -> CountedRows:
+        """Count rows into a score table."""
+
+    def apply(self, rows: Any, maps: Mapping[Hashable, ScoreMap], how: Applying) -> Any:
+        """Write the rows with the adjusted score as one column more; without an output, return them so."""

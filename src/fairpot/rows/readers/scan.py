@@ -1,0 +1,475 @@
+"""A DuckDB connection that reads what it is told to and nothing else: answers are Arrow batches, errors ours."""
+
+from __future__ import annotations
+
+import glob
+import mmap
+import os
+import queue
+import re
+import sys
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from threading import Event, Thread
+from typing import Any, TypeVar
+
+from fairpot._arguments import argument
+from fairpot._leftovers import scratch_folder
+from fairpot._optional import Lazy
+from fairpot._validation import wording
+from fairpot.exceptions import InputFileError
+from fairpot.rows.formats import Layout, role_batches, role_schema
+from fairpot.rows.memory import Memory
+from fairpot.rows.readers.binned import BinCounter
+from fairpot.rows.readers.protocol import Progress
+from fairpot.rows.readers.query import TOO_LONG
+from fairpot.rows.roles import LONGEST_NAME, find_column
+from fairpot.rows.source import RowSource
+
+duckdb, pa = Lazy("duckdb", "cli"), Lazy("pyarrow", "cli")
+
+T = TypeVar("T")
+_WAIT = 0.1  # seconds between two looks at the progress
+_ROOM = 512 << 20  # bytes of addresses that the threads of DuckDB and PyArrow take
+
+
+def check_room() -> None:
+    """Raise where a limit on memory leaves threads no room: PyArrow would wait for them, DuckDB end the process."""
+    if sys.platform != "win32":
+        try:
+            mmap.mmap(-1, _ROOM, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()  # nothing is touched
+        except OSError as error:
+            raise MemoryError("too little room for threads") from error
+
+
+def in_background(
+    work: Callable[[], Iterator[T]], stop: Callable[[], object], tick: Callable[[], object] | None = None
+) -> Iterator[T]:
+    """Yield what ``work`` yields, made in a second thread, at most two items ahead; what it raises is raised here.
+
+    ``stop`` makes the work end soon, where this iterator is left early, by Ctrl-C for example; ``tick`` is called every
+    tenth of a second meanwhile.
+    """
+    made: queue.Queue[tuple[str, Any]] = queue.Queue(maxsize=2)
+    left = Event()
+
+    def put(what: str, value: Any) -> bool:
+        while not left.is_set():
+            try:
+                made.put((what, value), timeout=_WAIT)
+                return True
+            except queue.Full:
+                continue
+        return False
+
+    def run() -> None:
+        try:
+            for item in work():
+                if not put("item", item):
+                    return
+            put("done", None)
+        except BaseException as error:
+            put("error", error)
+
+    check_room()
+    thread = Thread(target=run, name="fairpot-scan", daemon=True)
+    thread.start()
+    try:
+        while True:
+            try:
+                what, value = made.get(timeout=_WAIT)
+            except queue.Empty:
+                if tick is not None:
+                    tick()
+                continue
+            if what == "done":
+                return
+            if what == "error":
+                raise value
+            yield value
+    finally:
+        left.set()
+        thread.join(_WAIT)
+        while thread.is_alive():
+            stop()
+            thread.join(_WAIT)
+
+
+# Texts in a query: 'one' or "two", a quote inside doubled.
+_QUOTED = re.compile(r"""'((?:[^']|'')*)'|"((?:[^"]|"")*)\"""")
+
+
+_SETTINGS = ("enable_progress_bar = true", "enable_progress_bar_print = false", "allow_persistent_secrets = false")
+
+
+def connect(
+    database: str | os.PathLike[str] | None, config: dict[str, Any], reads: Iterable[Path], sql: str | None
+) -> Any:
+    """Open a database for reading, or an empty one in memory, and close everything else.
+
+    A database of somebody else's may hold views that read and write other files. So files other than the database,
+    those in ``reads`` and those that the caller's own query names are out of reach, extensions are neither installed
+    nor loaded, and no setting can be changed any more. Macros that stand in for functions of DuckDB are refused.
+    """
+    closed = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+    if database is None:
+        connection = duckdb.connect(":memory:", config=config | closed)
+    else:
+        path = Path(database)
+        if not path.is_file():
+            raise InputFileError(f"{path} was not found.\nHint: the database must be a DuckDB file.")
+        connection = duckdb.connect(str(path.absolute()), read_only=True, config=config | closed)
+    try:
+        _refuse_macros(connection, database)
+        _close(connection, [*reads], [] if sql is None else _named_in(sql))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _refuse_macros(connection: Any, database: str | os.PathLike[str] | None) -> None:
+    """Refuse a database whose macros have names of functions: they would be called instead, in every query of ours."""
+    # The full name, and no function or operator beside it: those could be macros too.
+    listed = "SELECT function_name, internal, schema_name FROM system.main.duckdb_functions()"
+    functions = [] if database is None else connection.execute(listed).fetchall()
+    known = {name.lower() for name, internal, _ in functions if internal}
+    found = sorted({name for name, internal, schema in functions if not internal and schema == "main"})
+    shadowing = [name for name in found if name.lower() in known]
+    if shadowing:
+        raise InputFileError(
+            f"{database} has {wording.counted(len(shadowing), 'macro')} with the name of a function of DuckDB, which "
+            f"would be called instead of it: {wording.listed(shadowing)}.\n"
+            "Hint: DROP MACRO in a copy of it, or write the table to Parquet and name that."
+        )
+
+
+def _close(connection: Any, reads: list[Path], named: list[str]) -> None:
+    for setting in _SETTINGS:
+        with suppress(duckdb.Error):
+            connection.execute(f"SET {setting}")
+    paths = [str(path) for path in reads]
+    folders = [_folder(name) for name in named if glob.has_magic(name)]
+    paths += [
+        way for name in named if not glob.has_magic(name) for way in {name, os.path.abspath(os.path.expanduser(name))}
+    ]
+    open_to_files = bool(paths or folders)
+    if open_to_files:
+        try:
+            connection.execute(f"SET allowed_paths = {_listed(paths)}")
+            connection.execute(f"SET allowed_directories = {_listed(folders)}")
+        except duckdb.Error:  # before DuckDB 1.2 there is only all or nothing
+            connection.execute("SET lock_configuration = true")
+            return
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+def _named_in(sql: str) -> list[str]:
+    """List the files that a query names: texts in it that are paths or patterns of some."""
+    texts = [(one or two).replace("''", "'").replace('""', '"') for one, two in _QUOTED.findall(sql)]
+    return [text for text in dict.fromkeys(texts) if text and _is_path(text)]
+
+
+def _is_path(text: str) -> bool:
+    try:
+        return os.path.exists(os.path.expanduser(text)) or (
+            glob.has_magic(text) and next(glob.iglob(os.path.expanduser(text), recursive=True), None) is not None
+        )
+    except (OSError, ValueError):
+        return False
+
+
+def _folder(pattern: str) -> str:
+    """Return the folder that a pattern begins in."""
+    fixed = re.split(r"[*?\[]", os.path.abspath(os.path.expanduser(pattern)))[0]
+    return os.path.dirname(fixed) + os.sep
+
+
+def _listed(texts: Iterable[str]) -> str:
+    quoted = ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
+    return f"[{quoted}]"
+
+
+@dataclass(frozen=True)
+class Relation:
+    """Hold a SELECT, the values of its parameters, and Arrow streams by the names it knows them under.
+
+    A stream is read once, so each is given as a function that opens it anew for every query; what goes wrong in one
+    is put into ``failures``. ``reads`` are the files that DuckDB itself opens: no others are open to it.
+    """
+
+    select: str
+    parameters: Mapping[str, Any] = field(default_factory=dict)
+    streams: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
+    reads: tuple[Path, ...] = ()
+    failures: list[BaseException] = field(default_factory=list)
+
+
+# What DuckDB reads as Arrow does; columns of other types go through Arrow.
+_ALIKE = ("int", "uint", "float", "double", "bool", "string", "large_string", "decimal128", "date", "timestamp")
+
+
+def relations(files: Mapping[Path, Layout], roles: Mapping[str, str]) -> list[Relation]:
+    """Say how DuckDB gets the rows: it reads Parquet itself, everything else is read for it."""
+    same: dict[Layout, list[Path]] = {}
+    for path, layout in files.items():
+        same.setdefault(layout, []).append(path)
+    made = []
+    for number, (layout, paths) in enumerate(same.items()):
+        found = _of_parquet(paths, layout, layout.places(roles), f"p{number}_") if layout.format == "parquet" else None
+        made.append(found or _streamed(paths, layout, roles, f"fairpot_p{number}"))
+    return made
+
+
+def _of_parquet(paths: list[Path], layout: Layout, places: dict[str, int], prefix: str) -> Relation | None:
+    """Let DuckDB read the files; None where it would not read them as Arrow does."""
+    own = {role: place for role, place in places.items() if place < len(layout.columns)}
+    if not all(_alike(layout.types[place]) for place in own.values()) or not all(map(_nameable, map(str, paths))):
+        return None
+    table = f"read_parquet(${prefix}files, hive_partitioning = false)"
+    values: dict[str, Any] = {f"{prefix}files": [str(path.absolute()) for path in paths]}
+    constant = {role: layout.constant(place) for role, place in places.items() if role not in own}
+    more = "".join(f", CAST(${prefix}{role} AS VARCHAR) AS {role}" for role in constant)
+    values |= {f"{prefix}{role}": value for role, value in constant.items()}
+    return Relation(_pick(table, own, layout.columns, more), values, reads=tuple(path.absolute() for path in paths))
+
+
+def _nameable(path: str) -> bool:
+    """Whether DuckDB takes a path for a file: a pattern would be others, and what is not UTF-8 has no name for it."""
+    return not set("*?[") & set(path) and not any("\ud800" <= c <= "\udfff" for c in path)
+
+
+def _alike(type_: str) -> bool:
+    plain = type_.removeprefix("dictionary<values=").split(",")[0]
+    return plain.startswith(_ALIKE) and "<" not in plain
+
+
+def _streamed(paths: list[Path], layout: Layout, roles: Mapping[str, str], name: str) -> Relation:
+    schema = role_schema(paths[0], layout, roles)
+    failures: list[BaseException] = []
+
+    def batches() -> Iterator[Any]:
+        """Keep what goes wrong: DuckDB would make a text of it."""
+        failures.clear()
+        try:
+            for path in paths:
+                yield from role_batches(path, layout, roles)
+        except Exception as error:
+            failures.append(error)
+            raise
+
+    def opened() -> Any:
+        return pa.RecordBatchReader.from_batches(schema, batches())
+
+    return Relation(f"SELECT {', '.join(roles)} FROM {name}", streams={name: opened}, failures=failures)
+
+
+def _pick(table: str, places: Mapping[str, int], columns: Sequence[str], more: str = "") -> str:
+    """Take the columns that play a part by their place, and ``more``."""
+    chosen = ", ".join(f"c{place} AS {role}" for role, place in places.items()) + more
+    return f"SELECT {chosen} FROM {table} AS t({', '.join(f'c{i}' for i in range(len(columns)))})"
+
+
+_BATCH = 1 << 19
+_SMALLER = 1 << 17  # where all columns come
+_LONGEST = 300  # characters of DuckDB's own message
+
+
+class DuckDBScan:
+    """A DuckDB connection and the rows of a source in it, in their order if asked; use as a context manager."""
+
+    def __init__(self, source: RowSource, memory_limit: str, threads: int | None, *, ordered: bool = False) -> None:
+        check_room()
+        self.source, self.memory_limit = source, memory_limit
+        self._relations = relations(source.files, source.roles)
+        config: dict[str, Any] = {
+            "memory_limit": Memory.of(memory_limit).scan,
+            "temp_directory": str(scratch_folder(self)),
+            "preserve_insertion_order": ordered,
+            "python_enable_replacements": False,
+        }
+        if threads is not None:
+            config["threads"] = threads
+        reads = [path for relation in self._relations for path in relation.reads]
+        with self.errors():
+            try:
+                self._connection = connect(source.database, config, reads, source.sql)
+            except TypeError as error:
+                raise _explained(error, source) from error
+        self._views: list[str] = []
+        self._columns = self._names()
+
+    def __enter__(self) -> DuckDBScan:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._connection.close()
+
+    @cached_property
+    def types(self) -> dict[str, str]:
+        """DuckDB's type of each part."""
+        text, parameters = self._rows()
+        with self.errors():
+            relation = self._connection.sql(f"SELECT * FROM ({text})", params=parameters or None)
+            return dict(zip(relation.columns, map(str, relation.types)))
+
+    def batches(self, select: str, progress: Progress | None = None) -> Iterator[Any]:
+        """Run ``select``, whose ``{rows}`` is the source, and yield Arrow record batches."""
+        text, parameters = self._rows()
+        yield from self._run(select.format(rows=f"({text})"), parameters, _BATCH, progress)
+
+    def drawn(self, select: str, share: float) -> Iterator[Any]:
+        """Yield about a share of the rows; by one thread, so that a draw can be repeated."""
+        with DuckDBScan(self.source, self.memory_limit, 1) as scan:
+            yield from scan.batches(f"{select} USING SAMPLE {100 * share:.9f}% (bernoulli, 1)")
+
+    def binned(self, select: str, counter: BinCounter, progress: Progress | None) -> Iterator[Any]:
+        """Yield what a counter of bins makes of a query."""
+        return counter(self.batches(select, progress))
+
+    def most_rows(self) -> int | None:
+        """Return a number that there are surely no more rows than; None for a query."""
+        return self.source.most_rows()
+
+    def fits(self, select: str, most: int) -> bool:
+        """Say that any query may be run: it is stopped when it has given too much."""
+        return True
+
+    def too_long(self, role: str) -> str:
+        """Refuse a long text, which a file may hold once for all rows."""
+        if self.types[role] != "VARCHAR":
+            return role
+        return f"CASE WHEN strlen({role}) > {LONGEST_NAME} THEN error('{TOO_LONG}{role}') ELSE {role} END AS {role}"
+
+    def whole_rows(self) -> Iterator[Any]:
+        """Yield the schema of all columns of the query, then batches in the order of the rows."""
+        text = f"SELECT * FROM {self._query()}"
+        with self.errors():
+            yield _reader(self._connection.sql(f"{text} LIMIT 0"), 1).schema
+        yield from self._run(text, {}, _SMALLER, None)
+
+    def _rows(self) -> tuple[str, dict[str, Any]]:
+        """Return a subquery with a column for each part, and its parameters."""
+        if self.source.sql is not None:
+            roles = self.source.roles.items()
+            known = bool({name for _, name in roles} & set(self._columns))
+            places = {role: find_column(name, self._columns, "the query", role, known) for role, name in roles}
+            return _pick(self._query(), places, self._columns), {}
+        for view in self._views:
+            self._connection.unregister(view)
+        self._views.clear()
+        parameters: dict[str, Any] = {}
+        for relation in self._relations:
+            parameters |= relation.parameters
+            for name, stream in relation.streams.items():
+                self._connection.register(name, stream())
+                self._views.append(name)
+        return " UNION ALL BY NAME ".join(relation.select for relation in self._relations), parameters
+
+    def _run(self, text: str, parameters: dict[str, Any], size: int, progress: Progress | None) -> Iterator[Any]:
+        def work() -> Iterator[Any]:
+            yield from _answer(self._connection, text, parameters or None, size)
+
+        with self.errors():
+            yield from in_background(work, self._connection.interrupt, self._teller(progress))
+
+    def _teller(self, progress: Progress | None) -> Callable[[], None] | None:
+        """Return what asks DuckDB how far it is, and tells."""
+        ask = getattr(self._connection, "query_progress", None)
+        if progress is None or ask is None:
+            return None
+        best = 0.0
+
+        def tell() -> None:
+            nonlocal best
+            share = min(float(ask()) / 100, 1.0)
+            if share > best:
+                best = share
+                progress(best)
+
+        return tell
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Turn DuckDB's errors into ours; what went wrong in a stream of ours is that error again."""
+        try:
+            yield
+        except (duckdb.Error, pa.ArrowException, UnicodeDecodeError, RuntimeError) as error:
+            for failure in (failure for relation in self._relations for failure in relation.failures):
+                raise failure from None
+            if type(error) is RuntimeError and "interrupt" in str(error).lower():
+                raise KeyboardInterrupt from error
+            if isinstance(error, RuntimeError) and not isinstance(error, duckdb.Error):
+                raise
+            raise _explained(error, self.source) from error
+
+    def _names(self) -> tuple[str, ...]:
+        """Return the columns of a query, and insist that it is one that reads."""
+        if self.source.sql is None:
+            return ()
+        with self.errors():
+            statements = self._connection.extract_statements(self.source.sql)
+            if len(statements) != 1 or "SELECT" not in str(statements[0].type):
+                raise InputFileError("sql must be a single SELECT.\nHint: fairpot only reads from a database.")
+            names = tuple(self._connection.sql(f"SELECT * FROM {self._query()}").columns)
+        for name in self.source.roles.values():
+            find_column(name, names, "the query")
+        return names
+
+    def _query(self) -> str:
+        """Return the caller's own SELECT as a subquery; a comment at its end must not swallow the bracket."""
+        text = (self.source.sql or "").encode()
+        ends = [place for place, _ in duckdb.tokenize(text.decode()) if text[place : place + 1] == b";"]
+        return f"(\n{text[: min(ends, default=len(text))].decode()}\n)"
+
+
+def _answer(connection: Any, text: str, parameters: dict[str, Any] | None, size: int) -> Any:
+    """Run a query and return a reader of its record batches."""
+    if hasattr(connection, "to_arrow_reader"):
+        return _reader(connection.sql(text, params=parameters), size)
+    # Older ones make all of the answer at once in `sql` with parameters; to read a large one kills 1.1 to 1.3.
+    return connection.execute(text, parameters).fetch_record_batch(size)
+
+
+def _reader(query: Any, size: int) -> Any:
+    make = getattr(query, "to_arrow_reader", None) or query.fetch_arrow_reader
+    return make(size)
+
+
+def _explained(error: Exception, source: RowSource) -> InputFileError:
+    """Put DuckDB's or Arrow's error into one line and a hint, without what it quotes from the rows."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    what = source.where
+    found = re.search(rf"{TOO_LONG}(\w+)", str(error))
+    if found is not None:
+        return InputFileError(wording.long_text(f"column {source.roles[found[1]]!r}", LONGEST_NAME))
+    if "memory" in lines[0].lower() or "max_temp_directory_size" in str(error):
+        hint = (
+            f"raise {argument('memory_limit')}, point TMPDIR to a disk with more room, or name no column of long texts"
+        )
+    elif "file system operations are disabled" in lines[0]:
+        hint = "only the files that the query itself names are open to it, whatever a view in the database says"
+    elif source.sql is not None:
+        hint = "try the query in DuckDB itself"
+    else:
+        hint = "the file may be damaged, cut short or of another format"
+    return InputFileError(f"{what} cannot be read: {_without_values(error, lines[0])}\nHint: {hint}.")
+
+
+# Errors about the rows, in which DuckDB quotes values; those about the query and the files it quotes in full.
+_OF_ROWS = ("Conversion", "OutOfRange", "Constraint", "TypeMismatch", "InvalidInput", "Data")
+
+
+def _without_values(error: Exception, line: str) -> str:
+    """Return the message of an error, only its kind where it may quote what a row holds."""
+    if wording.values_are_shown() or not type(error).__name__.startswith(_OF_ROWS):
+        return (wording.without_quotes(line) if _of_arrow(error) else line)[:_LONGEST]
+    return f"{line.split(':')[0][:_LONGEST]} (what it says of the rows is shown with debug)."
+
+
+def _of_arrow(error: Exception) -> bool:
+    return isinstance(error, pa.ArrowException)

@@ -1,0 +1,228 @@
+"""Files to files: rows stream through the fitted maps with bounded memory, and every other column stays."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+from typing import Any, cast
+
+import numpy as np
+
+from fairpot._arguments import argument
+from fairpot._leftovers import turn_in
+from fairpot._validation import check_choice
+from fairpot.exceptions import InputFileError, OutputFileError
+from fairpot.rows.changes import Changes
+from fairpot.rows.folders import Paths, listed, would_read
+from fairpot.rows.formats import open_rows, open_sink
+from fairpot.rows.formats.layout import FORMATS, Batches, Format, Sink, format_of_output
+from fairpot.rows.mapper import Mapper, group_namer
+from fairpot.rows.output import check_name, check_output, complete_file, there_already, to_standard_output
+from fairpot.rows.problems import with_places
+from fairpot.rows.readers import query
+from fairpot.rows.readers.protocol import AppliedRows, Applying, Counting
+from fairpot.rows.readers.scan import DuckDBScan
+from fairpot.rows.roles import find_column
+from fairpot.rows.source import RowSource
+from fairpot.transport import ScoreMap
+
+
+def rewrite(source: RowSource, maps: Mapping[Hashable, ScoreMap], how: Applying) -> AppliedRows:
+    """Write the rows of a source with one column more, the adjusted score.
+
+    Every other column, the order of the rows and their types do not change: Parquet and Arrow keep their schema
+    with its metadata, text its fields, JSON lines their lines. The format of the output follows from its name. Whatever
+    goes wrong, no output is left, and an existing one is not changed.
+    """
+    output = cast(str | Path, how.output)
+    if source.lower_is_riskier:  # maps and ranks are of scores as they are in the file
+        source = source.but(lower_is_riskier=False)
+    check_outputs(source.path, (output, how.changes), overwrite=how.overwrite)
+    target, column = Path(output), how.new_column(source)
+    wanted = _format(output, how.output_format, source)
+    with source.by_name():
+        batches = _open(source.bare(), wanted, how)
+        _check_columns(source, batches, column, how)
+    told = _teller(source, how)
+    mapper = Mapper(source, batches, maps, how)
+    kept = [*source.inputs, *map(Path, how.inputs)]
+    with source.by_name(), ExitStack() as stack:
+        # Left in reverse: the record is in place before the adjusted file is, and no other run's pair comes between.
+        take_turn = stack.enter_context(turn_in(Path(os.path.realpath(target)).parent))
+        safely: dict[str, Any] = {"overwrite": how.overwrite, "inputs": kept}
+        aside = to_standard_output(f"output.{wanted}") if output == "-" else complete_file(output, **safely)
+        place = stack.enter_context(aside)
+        record = None
+        if how.changes is not None:
+            if os.path.realpath(how.changes) == os.path.realpath(output):
+                raise OutputFileError("the changes and the adjusted rows need two files.\nHint: name another file.")
+            beside = stack.enter_context(complete_file(how.changes, **safely))
+            record = _record(source, maps, batches, how)
+            stack.enter_context(_finished(record.open(beside, Path(how.changes), how.neutralise_formulas)))
+        as_text = how.neutralise_formulas
+        sink = open_sink(place, target, wanted, batches, column, score=source.score, neutralise=as_text)
+        with _finished(sink):
+            read, moved = _stream(batches, mapper, sink, record, told)
+            _complain(mapper, read, source)
+            if how.judge is not None:
+                how.judge(mapper.lowest, mapper.highest, mapper.outside, read)
+        written = sink.rows
+        _check_rows(source, read, written, mapper.dropped)
+        if how.changes is not None:
+            take_turn()
+            check_outputs(source.path, (output, how.changes), overwrite=how.overwrite)
+    return AppliedRows(
+        written,
+        moved,
+        column,
+        record is None or record.exact,
+        (mapper.lowest, mapper.highest) if mapper.lowest <= mapper.highest else None,
+        unknown=mapper.unmapped[-1],
+        missing=mapper.unmapped[-2],
+        dropped=mapper.dropped,
+        notes=tuple(mapper.notes(written, moved)),
+    )
+
+
+def check_outputs(
+    inputs: Paths | None, targets: Sequence[str | Path | None], *, overwrite: bool = False, folder: bool = False
+) -> None:
+    """Refuse, before any work, outputs that are there already, or that would be read as rows the next time.
+
+    The first of them may be standard output, or, where the reader writes those, a ``folder``.
+    """
+    for place, target in enumerate(targets):
+        if target is None or (place == 0 and str(target) == "-"):
+            continue
+        check_name(target)
+        if would_read(inputs, target):
+            named = ", ".join(map(str, listed(inputs)[:3]))
+            raise OutputFileError(
+                f"{target} lies among the input ({named}), which would be read with everyone in it twice.\n"
+                "Hint: name an output in another folder, outside the input."
+            )
+        if not folder:
+            check_output(target, overwrite=overwrite)
+        elif os.path.exists(target) and not overwrite:
+            raise there_already(target)
+
+
+def _record(source: RowSource, maps: Mapping[Hashable, ScoreMap], batches: Batches, how: Applying) -> Changes:
+    """Count all rows, whose ranks are in the record of changes."""
+    bare, called = source.bare(), group_namer(list(maps), source.group_columns, source.kind)
+    counting = Counting(how.memory_limit, how.threads, several=False, drop_missing=how.drop_missing, called=called)
+    with DuckDBScan(bare, how.memory_limit, how.threads) as scan:
+        counted = query.count(scan, counting)
+    words = None if how.words is None else how.words()
+    return Changes(counted, maps, batches, how.keep, how.threshold, words)
+
+
+def _stream(
+    batches: Batches, mapper: Mapper, sink: Sink, record: Changes | None, told: Callable[[int], object] | None
+) -> tuple[int, int]:
+    """Pass the rows through the maps into the output; return how many were read and how many moved."""
+    read = moved = 0
+    writing: Future[None] | None = None
+    with ThreadPoolExecutor(max_workers=1) as behind:
+        for batch in batches:
+            read += batch.num_rows
+            batch, scores, codes, adjusted = mapper(batch)
+            if told is not None:
+                told(read)
+            if mapper.problems:
+                continue
+            moved += int(np.count_nonzero(scores != adjusted) - np.count_nonzero(adjusted != adjusted))
+            if writing is not None:
+                writing.result()
+            writing = behind.submit(sink.write, batch, adjusted)  # while the next batch is read and mapped
+            if record is not None:
+                record.add(batch, scores, adjusted, codes)
+        if writing is not None:
+            writing.result()
+    return read, moved
+
+
+def _complain(mapper: Mapper, read: int, source: RowSource) -> None:
+    """Raise if rows could not be mapped, and say which."""
+    try:
+        mapper.complain(read)
+    except (ValueError, TypeError) as error:
+        if str(error).startswith("the input has"):  # rows of other groups are many, or a file of its own
+            raise
+        judged = source.bare() if mapper.how.missing_group == "error" else source.bare().but(groups=())
+        raise with_places(error, judged, mapper.how.memory_limit, mapper.how.threads) from error
+
+
+@contextmanager
+def _finished(sink: Sink) -> Iterator[None]:
+    """Close a sink; what goes wrong in closing does not hide what went wrong before."""
+    try:
+        yield
+    except BaseException:
+        with suppress(Exception):
+            sink.close()
+        raise
+    sink.close()
+
+
+def _check_rows(source: RowSource, read: int, written: int, dropped: int) -> None:
+    """Insist that no row was lost on the way, by counts that do not come from the way itself."""
+    there = source.known_rows()
+    if there is not None and there != read:
+        raise InputFileError(f"{read} rows were read, but there are {there}.\nHint: the file may be damaged.")
+    if written != read - dropped:
+        raise OutputFileError(
+            f"{read - dropped} rows were to be written, but {written} are there.\nHint: nothing is left of it; retry."
+        )
+
+
+def _format(output: str | Path, given: str | None, source: RowSource) -> Format:
+    """Tell the format of the output."""
+    if given is not None:
+        return cast(Format, check_choice(given, "output_format", FORMATS))
+    if str(output) != "-":
+        return format_of_output(Path(output))
+    layout = next(iter(source.files.values()), None)
+    return "csv" if layout is None else layout.format
+
+
+def _open(source: RowSource, wanted: Format, how: Applying) -> Batches:
+    """Open the rows of the files, or of a query, which have the types that DuckDB gives them."""
+    if source.sql is None:
+        return open_rows(source.files, wanted, source, how.keep, how.types)
+    stream = _rows_of_query(source, how)
+    schema = next(stream)
+    for name in source.roles.values():
+        find_column(name, schema.names, "the input")
+    return Batches(schema, lambda: stream)
+
+
+def _rows_of_query(source: RowSource, how: Applying) -> Iterator[Any]:
+    with DuckDBScan(source, how.memory_limit, how.threads, ordered=True) as scan:
+        yield from scan.whole_rows()
+
+
+def _teller(source: RowSource, how: Applying) -> Callable[[int], object] | None:
+    """Return what tells how far the rows are, of all there are."""
+    if how.progress is None:
+        return None
+    total, progress = source.known_rows(), how.progress
+    if total is None:
+        with DuckDBScan(source.bare(), how.memory_limit, how.threads) as scan:
+            total = int(next(scan.batches("SELECT count(*) AS n FROM {rows}")).to_pylist()[0]["n"])
+    return lambda read: progress(read, max(total, read))
+
+
+def _check_columns(source: RowSource, batches: Batches, column: str, how: Applying) -> None:
+    names = batches.schema.names if batches.columns is None else batches.columns
+    for name in how.keep:
+        find_column(name, names, "the input")
+    if names.count(column) > 1 or (column in names and not how.replace):
+        raise OutputFileError(
+            f"the input has a column {column!r} already.\nHint: choose another name, or {argument('replace', True)}."
+        )
+    if column in source.group_columns:
+        raise OutputFileError(f"the column {column!r} is the group: it cannot hold the score.")

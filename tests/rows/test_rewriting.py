@@ -1,0 +1,281 @@
+"""Files are adjusted as the Python API adjusts columns, and nothing else in them changes."""
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from fairpot import FairPOT
+from fairpot.exceptions import InputFileError, OutputFileError, UnseenGroupError
+from fairpot.rows import RowSource, apply, score_thresholds
+from fairpot.transport import ScoreMap
+from files_cases import FORMATS, SCORE, read, write
+
+
+def fitted(frame, groups="sex", **options):
+    columns = frame[groups] if isinstance(groups, str) else frame[list(groups)]
+    model = FairPOT(0.4, **{"reference": None, **options}).fit(frame[SCORE], frame["y"], sensitive_features=columns)
+    return model, model.transform(frame[SCORE], sensitive_features=columns).to_numpy()
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "tsv.gz", "feather", "jsonl"])
+def test_every_format_to_every_format(file, frame, tmp_path, suffix):
+    model, expected = fitted(frame)
+    target = tmp_path / f"out.{suffix}"
+    told = []
+    source = RowSource(file, score=SCORE, groups="sex")
+    done = apply(model.maps_, source, output=target, types="auto", progress=lambda *a: told.append(a))
+    assert (done.rows, done.column) == (len(frame), SCORE + "_adjusted")
+    assert done.moved == (expected != frame[SCORE]).sum()
+    assert told[-1] == (len(frame), len(frame))
+    after, before = read(target), read(file)
+    np.testing.assert_array_equal(after.pop(done.column), expected)
+    pd.testing.assert_frame_equal(after, before, check_dtype=file.suffix == target.suffix)
+
+
+@pytest.mark.parametrize("suffix", FORMATS)
+@pytest.mark.parametrize("groups", ["age", "old", ("sex", "age"), ("old", "age")])
+def test_groups_of_every_type(frame, tmp_path, groups, suffix):
+    model, expected = fitted(frame, groups)
+    target = tmp_path / f"out.{suffix}"
+    source = RowSource(write(frame, tmp_path / f"rows.{suffix}"), score=SCORE, groups=groups)
+    apply(model.maps_, source, output=target, column="new")
+    np.testing.assert_array_equal(read(target)["new"], expected)
+
+
+@pytest.mark.parametrize("region", ["pooled", "group"])
+def test_top_alpha_of_the_batch(frame, tmp_path, region):
+    model, _ = fitted(frame, top=0.2, top_of="all" if region == "pooled" else "group", repair="top")
+    new = frame.sample(1000, random_state=1)
+    source = RowSource(write(new, tmp_path / "x.parquet"), score=SCORE, groups="sex")
+    thresholds = score_thresholds(source, 0.2, region=region)
+    begun = {group: each.starting_at(thresholds[group]) for group, each in model.maps_.items()}
+    apply(begun, source, output=tmp_path / "y.parquet", column="new")
+    expected = [begun[group](np.array([score]))[0] for group, score in zip(new["sex"], new[SCORE])]
+    np.testing.assert_array_equal(read(tmp_path / "y.parquet")["new"], expected)
+
+
+def test_parquet_keeps_its_schema(tmp_path):
+    schema = pa.schema(
+        [
+            pa.field("s", pa.float32(), metadata={"unit": "points"}),
+            pa.field("g", pa.dictionary(pa.int32(), pa.string())),
+            pa.field("t", pa.timestamp("us", "UTC"), nullable=False),
+            pa.field("d", pa.decimal128(12, 3)),
+            pa.field("deep", pa.list_(pa.struct([("a", pa.int8())]))),
+            pa.field("b", pa.large_binary()),
+        ],
+        metadata={"who": "we"},
+    )
+    rows = {
+        "s": np.arange(9, dtype=np.float32) / 10,
+        "g": pa.array(["a", "b", "a"] * 3).dictionary_encode(),
+        "t": pa.array(range(9), pa.timestamp("us", "UTC")),
+        "d": pa.array([None, *range(8)], pa.decimal128(12, 3)),
+        "deep": pa.array([[{"a": 1}], None, []] * 3, schema.field("deep").type),
+        "b": pa.array([b"\0", None, b"x"] * 3, pa.large_binary()),
+    }
+    table = pa.table(rows, schema=schema)
+    maps = {"a": ScoreMap([0, 1], [0, 0.5]), "b": ScoreMap.identity()}
+    for name in ("x.parquet", "x.feather", "x.arrow"):
+        path, target = tmp_path / name, tmp_path / f"out-{name}"
+        if name == "x.parquet":
+            pq.write_table(table, path, compression="zstd", row_group_size=4)
+        else:
+            pa.feather.write_feather(table, path, compression="uncompressed", chunksize=4)
+        apply(maps, RowSource(path, score="s", groups="g"), output=target, column="new")
+        after = pq.read_table(target) if name == "x.parquet" else pa.feather.read_table(target)
+        assert after.drop_columns("new").equals(table)
+        before = pq.read_schema(path) if name == "x.parquet" else schema
+        assert after.schema.remove(6).equals(before, check_metadata=True)
+        new = np.where(np.arange(9) % 3 == 1, 1.0, 0.5) * rows["s"].astype(np.float64)
+        np.testing.assert_allclose(after["new"].to_numpy(), new, rtol=1e-15)
+    assert pq.read_metadata(tmp_path / "out-x.parquet").row_group(0).column(0).compression == "ZSTD"
+    with pytest.raises(OutputFileError, match=r"'deep'.*cannot be written as text"):
+        apply(maps, RowSource(tmp_path / "x.parquet", score="s", groups="g"), output=tmp_path / "y.csv")
+
+
+def opened_and_written(folder, sizes, monkeypatch):
+    """Write row groups of some sizes; return how often Parquet is opened to adjust them, and the output's metadata."""
+    rng, path = np.random.default_rng(1), folder / f"{len(sizes)}.parquet"
+    rows = pa.table({"s": rng.random(sum(sizes)), "g": rng.choice(["a", "b"], sum(sizes)), "x": ["text"] * sum(sizes)})
+    with pq.ParquetWriter(path, rows.schema) as writer:
+        for end, size in zip(np.cumsum(sizes).tolist(), sizes):
+            writer.write_table(rows.slice(end - size, size))
+    opened = []
+
+    class Counted(pq.ParquetFile):
+        def __init__(self, *args, **options):
+            opened.append(1)
+            super().__init__(*args, **options)
+
+    monkeypatch.setattr(pq, "ParquetFile", Counted)
+    maps = {"a": ScoreMap([0, 1], [0, 0.5]), "b": ScoreMap.identity()}
+    apply(maps, path, output=folder / f"out{len(sizes)}.parquet", score="s", group="g")
+    monkeypatch.undo()
+    after = pq.read_table(folder / f"out{len(sizes)}.parquet")
+    assert after.drop_columns("s_adjusted") == rows
+    halved = np.where(rows["g"].to_numpy() == "a", rows["s"].to_numpy() / 2, rows["s"].to_numpy())
+    np.testing.assert_array_equal(after["s_adjusted"].to_numpy(), halved)
+    return len(opened), pq.read_metadata(folder / f"out{len(sizes)}.parquet")
+
+
+def test_row_groups_cost_what_their_rows_cost(tmp_path, monkeypatch):
+    """A file is opened as often for three as for three hundred, and small ones become one."""
+    few, _ = opened_and_written(tmp_path, [1, 2, 1], monkeypatch)
+    many, written = opened_and_written(tmp_path, [1, 2, 0] * 100, monkeypatch)
+    assert many == few
+    assert written.num_row_groups == 1
+
+
+def test_large_row_groups_stay_apart_from_small_ones(tmp_path, monkeypatch):
+    _, written = opened_and_written(tmp_path, [5, 200_000, 1, 100_000, 300_000, 2, 3], monkeypatch)
+    assert [written.row_group(i).num_rows for i in range(written.num_row_groups)] == [300_006, 262_144, 37_861]
+
+
+@pytest.mark.parametrize("decimals", [2, 17])
+def test_few_adjusted_scores_are_stored_once(tmp_path, decimals):
+    scores = np.random.default_rng(2).random(20_000).round(decimals)
+    pq.write_table(pa.table({"s": scores, "g": ["a"] * len(scores)}), tmp_path / "x.parquet")
+    maps = {"a": ScoreMap([0, 1], [0, 0.5])}
+    apply(maps, tmp_path / "x.parquet", output=tmp_path / "y.parquet", score="s", group="g")
+    columns = pq.read_metadata(tmp_path / "y.parquet").row_group(0)
+    assert columns.column(2).has_dictionary_page == (decimals == 2)
+
+
+def test_text_stays_as_it_is(tmp_path):
+    text = 'zip;s;g;"a ""q"""\n007;0.50;x;\n 1 ;1e0;y;"p;q"\nNA;.5;x;"l\nl"\n'
+    (tmp_path / "x.csv").write_text(text)
+    maps = {"x": ScoreMap.identity(), "y": ScoreMap([0, 1], [0, 0.25])}
+    apply(maps, RowSource(tmp_path / "x.csv", score="s", groups="g"), output=tmp_path / "y.csv")
+    after = (tmp_path / "y.csv").read_text()
+    assert after == ('zip;s;g;"a ""q""";s_adjusted\n007;0.50;x;;0.5\n 1 ;1e0;y;"p;q";0.25\nNA;.5;x;"l\nl";0.5\n')
+
+
+def test_lines_stay_as_they_are(tmp_path):
+    lines = ['{"s":0.50,"g":"x","n":{"s_adjusted":1}}', '{ "g":"y", "s":1.0, "big": 12345678901234567890 }']
+    (tmp_path / "x.jsonl").write_text("\n\n".join(lines))
+    maps = {"x": ScoreMap.identity(), "y": ScoreMap([0, 1], [0, 0.25])}
+    apply(maps, RowSource(tmp_path / "x.jsonl", score="s", groups="g"), output=tmp_path / "y.jsonl")
+    assert (tmp_path / "y.jsonl").read_text().splitlines() == [
+        '{"s":0.50,"g":"x","n":{"s_adjusted":1}, "s_adjusted": 0.5}',
+        '{ "g":"y", "s":1.0, "big": 12345678901234567890, "s_adjusted": 0.25}',
+    ]
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "feather", "jsonl"])
+def test_replace_a_column(frame, tmp_path, suffix):
+    model, expected = fitted(frame)
+    source = RowSource(write(frame, tmp_path / f"x.{suffix}"), score=SCORE, groups="sex")
+    target = tmp_path / f"y.{suffix}"
+    with pytest.raises(OutputFileError, match="has a column"):
+        apply(model.maps_, source, output=target, column=SCORE)
+    apply(model.maps_, source, output=target, column=SCORE, replace=True)
+    after = read(target)
+    assert [*after.columns] == [*frame.columns]
+    np.testing.assert_array_equal(after[SCORE], expected)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "jsonl"])
+def test_record_of_changes(frame, tmp_path, suffix):
+    model, new = fitted(frame)
+    source = RowSource(write(frame, tmp_path / f"x.{suffix}"), score=SCORE, groups="sex")
+    options = {"changes": tmp_path / f"changes.{suffix}", "threshold": 0.5, "keep": ["id"]}
+    done = apply(model.maps_, source, output=tmp_path / f"y.{suffix}", **options)
+    assert done.ranks_exact
+    record = read(tmp_path / f"changes.{suffix}")
+    old = frame[SCORE].to_numpy()
+    np.testing.assert_array_equal(record["row"], np.arange(1, len(frame) + 1))
+    np.testing.assert_array_equal(record["id"].astype(int), frame["id"])
+    np.testing.assert_array_equal(record["group"], frame["sex"])
+    np.testing.assert_array_equal(record["old_score"], old)
+    np.testing.assert_array_equal(record["new_score"], new)
+    for name, scores in (("old_rank", old), ("new_rank", new)):
+        np.testing.assert_array_equal(record[name], pd.Series(scores).rank(method="min", ascending=False))
+    crossed = np.select([(old < 0.5) & (new >= 0.5), (old >= 0.5) & (new < 0.5)], ["up", "down"], "")
+    np.testing.assert_array_equal(record["crossed"].fillna(""), crossed)
+    assert "up" in crossed or "down" in crossed
+
+
+def test_several_files_become_one(frame, tmp_path):
+    model, expected = fitted(frame)
+    parts = [write(part, tmp_path / f"{i}.parquet") for i, part in enumerate((frame[:1000], frame[1000:]))]
+    apply(model.maps_, RowSource(parts, score=SCORE, groups="sex"), output=tmp_path / "all.parquet", column="n")
+    np.testing.assert_array_equal(read(tmp_path / "all.parquet")["n"], expected)
+
+
+def test_query(frame, tmp_path):
+    model, expected = fitted(frame)
+    path = write(frame, tmp_path / "x.parquet")
+    source = RowSource(sql=f"select * from '{path}' order by id", score=SCORE, groups="sex")
+    apply(model.maps_, source, output=tmp_path / "y.parquet", column="n", progress=lambda *a: None)
+    np.testing.assert_array_equal(read(tmp_path / "y.parquet")["n"], expected)
+
+
+@pytest.mark.parametrize("suffix", ["parquet", "csv", "feather", "jsonl"])
+def test_bad_rows_leave_nothing(frame, tmp_path, suffix):
+    """The last rows are the bad ones, and all of them are counted."""
+    model, _ = fitted(frame)
+    cases = [
+        ({"sex": "X"}, UnseenGroupError, r"3 rows with a group not seen in fit: \['X'\] \(seen: \['F', 'M'\]\)"),
+        ({"sex": None}, ValueError, "column 'sex' has 3 rows without a group"),
+        ({SCORE: None}, ValueError, "has 3 missing"),
+    ]
+    for number, (bad, kind, message) in enumerate(cases):
+        changed = frame.copy()
+        for column, value in bad.items():
+            changed.loc[len(frame) - 3 :, column] = value
+        path = write(changed, tmp_path / f"{number}.{suffix}")
+        target = tmp_path / f"out.{suffix}"
+        target.write_bytes(b"as it was")
+        before = sorted(tmp_path.iterdir())
+        for options in ({}, {"changes": tmp_path / "changes.csv"}):
+            with pytest.raises(kind, match=message):
+                apply(model.maps_, RowSource(path, score=SCORE, groups="sex"), output=target, overwrite=True, **options)
+        assert sorted(tmp_path.iterdir()) == before
+        assert target.read_bytes() == b"as it was"
+
+
+def test_bad_arguments(frame, tmp_path):
+    source = RowSource(write(frame, tmp_path / "x.parquet"), score=SCORE, groups="sex")
+    cases = [
+        ({"output": tmp_path / "y.xlsx"}, OutputFileError, "does not say its format"),
+        ({"output": tmp_path / "y.csv", "changes": tmp_path / "y.csv"}, OutputFileError, "need two files"),
+        ({"output": tmp_path / "y.csv", "column": "sex", "replace": True}, OutputFileError, "is the group"),
+        ({"output": tmp_path / "y.csv", "keep": ["id"]}, ValueError, "say what goes into changes"),
+        (
+            {"output": tmp_path / "y.csv", "changes": tmp_path / "z.csv", "keep": ["idd"]},
+            InputFileError,
+            "did you mean 'id'",
+        ),
+        ({"output": tmp_path / "no" / "y.csv"}, OutputFileError, "not found"),
+    ]
+    for arguments, kind, message in cases:
+        with pytest.raises(kind, match=message):
+            apply({}, source, **arguments)
+    with pytest.raises(InputFileError, match="no group column"):
+        apply({}, RowSource(tmp_path / "x.parquet", score=SCORE), output=tmp_path / "y.csv")
+
+
+def test_paths_and_columns(frame, tmp_path):
+    """The public way: a path, and columns named by their part."""
+    model, expected = fitted(frame)
+    path, target = write(frame, tmp_path / "x.parquet"), tmp_path / "y.parquet"
+    apply(model.maps_, path, output=target, score=SCORE, group="sex", column="new")
+    np.testing.assert_array_equal(read(target)["new"], expected)
+    with pytest.raises(InputFileError, match=r"(?s)has no column 'score'.*say which column holds the score, score="):
+        apply(model.maps_, path, output=tmp_path / "z.parquet")
+    with pytest.raises(TypeError, match="score is given, but the rows are a source"):
+        apply(model.maps_, RowSource(path, score=SCORE, groups="sex"), output=target, score="s")
+
+
+@pytest.mark.parametrize(("unknown", "nulls"), [("null", 3), ("keep", 0)])
+def test_rows_without_an_adjusted_score_have_not_moved(tmp_path, unknown, nulls):
+    rows = pd.DataFrame({"risk": [0.5, 0.25, 0.8, 0.75, 0.5, 0.1], "sex": ["F", "D", "F", None, "M", "D"]})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    maps = {"F": ScoreMap([0, 1], [0, 0.5]), "M": ScoreMap.identity()}
+    named = {"score": "risk", "group": "sex", "unknown_group": unknown, "missing_group": unknown}
+    done = apply(maps, tmp_path / "rows.csv", output=tmp_path / "fair.csv", **named)
+    assert (done.rows, done.moved, done.unknown, done.missing) == (6, 2, 2, 1)
+    assert read(tmp_path / "fair.csv")["risk_adjusted"].isna().sum() == nulls
