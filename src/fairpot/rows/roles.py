@@ -89,4 +89,5 @@ def find_column(name: str, columns: Sequence[str], where: str, role: str = "", k
     if role and not near:
         part = "group" if role.startswith("group") else role
         hint = f"say which column holds the {part}, {argument(part, ...)}"
-    raise InputFileError(f"{where} has no column {name!r} {wording.all_columns(columns, known and bool(role))}.\nHint: {hint}")
+    listed = wording.all_columns(columns, known and bool(role))
+    raise InputFileError(f"{where} has no column {name!r} {listed}.\nHint: {hint}")
