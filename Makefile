@@ -38,9 +38,9 @@ slow: $(VENV)/.test  ## the tests that take long: simulations, the site in a bro
 quick: $(VENV)/.test  ## the fast part of the tests, for work in progress
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/transport tests/metrics tests/validation tests/tradeoff/test_curve.py \
 	  tests/tradeoff/test_exact.py tests/test_table.py tests/test_splitting.py tests/test_layers.py tests/cli/test_show.py \
-	  tests/test_import.py tests/test_journey.py tests/test_warnings.py tests/test_frames.py tests/test_notebook.py tests/test_effect.py
+	  tests/test_import.py tests/test_journey.py tests/test_warnings.py tests/test_frames.py tests/test_notebook.py tests/results/test_one_voice.py tests/results/test_effect.py
 
-MINIMA := tests/test_table.py tests/test_models.py tests/transport tests/metrics tests/validation tests/rows/test_*.py tests/rows/readers/test_protocol.py \
+MINIMA := tests/test_table.py tests/transport tests/metrics tests/validation tests/rows/test_*.py tests/rows/readers/test_*.py \
   tests/repair/test_crossfit.py tests/modelfile/test_round_trip.py \
   tests/cli/test_audit.py tests/cli/test_fit.py tests/cli/test_apply.py
 
@@ -81,6 +81,7 @@ bench: $(VENV)/.test  ## speed and memory as ratios against NumPy, scikit-learn 
 docs: $(VENV)/.test  ## build the site into site/, offline; a warning is an error
 	rm -rf site docs/gallery docs/reference/generated
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs site
+	@echo "open site/index.html"
 
 # Stopped and started again, it goes on where it stopped. DATA names the folder with the real data sets.
 reproduce: $(VENV)/.test  ## rerun the paper's experiments into reproduction/, and write docs/evidence/paper/ from them

@@ -42,7 +42,7 @@ def main() -> None:
         fp = FairPOT(max_gap=0.02).fit(table)
         times.append(time.process_time())
         report = FairnessReport.from_table(table, fp)
-        _ = report.summary
+        _ = report.content
         times.append(time.process_time())
         size = len(report.to_html().encode())
         times.append(time.process_time())

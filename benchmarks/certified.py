@@ -28,7 +28,7 @@ from sklearn.model_selection import train_test_split
 from fairpot import FairPOT, FairScoreClassifier, InfeasibleRuleError, ScoreTable, score_table
 from fairpot.datasets import fetch_bank, fetch_compas, make_synthetic
 from fairpot.inference import confidence_interval, verdict
-from fairpot.models import make_model
+from fairpot_paper.models import make_model
 
 DATA_HOME = os.environ.get("FAIRPOT_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"
 DATA: dict[str, Callable[[int], Any]] = {

@@ -24,7 +24,7 @@ from sklearn.model_selection import train_test_split
 from fairpot import FairPOT, FairScoreClassifier
 from fairpot.datasets import fetch_bank, fetch_compas, make_synthetic
 from fairpot.metrics import auc, xauc_gap
-from fairpot.models import make_model
+from fairpot_paper.models import make_model
 
 LAMS = (0.2, 0.4, 0.6, 0.8, 1.0, None)
 DATA_HOME = os.environ.get("FAIRPOT_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"

@@ -85,8 +85,6 @@ COMMANDS = [
         crowded=True,
     ),
     Command(["export", "map.json", "--to", "python", "-o", "score_map.py"], ("score_map.py",), slow=None),
-    Command(["sign", "map.json", "--key", "private.pem"], ("map.json.sig",), slow=None, crowded=True),
-    Command(["verify", "signed.json", "--key", "public.pem"], slow=None),
     Command(["datasets", "write", "synthetic", "people.csv", "--rows", "300"], ("people.csv",), slow=None),
     Command(
         ["demo", "made"],
@@ -368,10 +366,8 @@ FAULTS: dict[str, Callable[[Trial], Outcome]] = {
 
 
 def fill(folder: Path) -> None:
-    """Make the inputs of all commands: rows, a map, a signed map and its keys."""
+    """Make the inputs of all commands: rows and a map."""
     import numpy as np
-    from cryptography.hazmat.primitives import serialization as form
-    from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
 
     rng = np.random.default_rng(5)
     sex = rng.choice(["F", "M"], ROWS)
@@ -379,18 +375,9 @@ def fill(folder: Path) -> None:
     label = (rng.random(ROWS) < score).astype(int)
     rows = (f"{i},{s},{y},{g}\n" for i, (s, y, g) in enumerate(zip(score, label, sex)))
     (folder / "scores.csv").write_text("id,score,label,sex\n" + "".join(rows))
-    key = Ed25519PrivateKey.generate()
-    private = key.private_bytes(form.Encoding.PEM, form.PrivateFormat.PKCS8, form.NoEncryption())
-    (folder / "private.pem").write_bytes(private)
-    os.chmod(folder / "private.pem", 0o600)
-    spki = form.PublicFormat.SubjectPublicKeyInfo
-    (folder / "public.pem").write_bytes(key.public_key().public_bytes(form.Encoding.PEM, spki))
     if FETCHED.is_file():
         shutil.copyfile(FETCHED, folder / FETCHED.name)
     work(["fit", "scores.csv", *ROLES, "--max-gap", "0.05", "-o", "map.json"], folder)
-    shutil.copy(folder / "map.json", folder / "signed.json")
-    work(["sign", "signed.json", "--key", "private.pem"], folder)
-    os.chmod(folder / "private.pem", 0o644)  # the user of the read-only folder reads it too; a warning says so
 
 
 def work(line: list[str], folder: Path) -> None:

@@ -33,11 +33,11 @@ from fairpot.comparison import Comparison
 from fairpot.datasets import fetch_bank, fetch_compas, make_synthetic
 from fairpot.display.display import look
 from fairpot.metrics import auc, xauc_gap
-from fairpot.models import make_model
 from fairpot.repair import Repair
 from fairpot.repair.registry import find_method
 from fairpot.table import ScoreTable
 from fairpot.tradeoff import TradeoffCurve
+from fairpot_paper.models import make_model
 
 BOUNDS = (0.02, 0.05, 0.10)
 FIRST_SEED = 100
@@ -122,7 +122,7 @@ def repaired(name: str, fitted: Rows, ties: Ties) -> Repair | None:
     plain = name.partition(",")[0]
     model = find_method(plain)(FIRST.get(plain, 0.0), ties=ties)
     table = score_table(*fitted[:2], sensitive_features=fitted.group)
-    return None if model.obstacle(table) else model.fit(table)
+    return None if model._obstacle(table) else model.fit(table)
 
 
 def curve_on(model: Repair, name: str, rows: Rows) -> TradeoffCurve:
@@ -291,16 +291,17 @@ def draw(result: Comparison, path: Path, title: str) -> None:
     from matplotlib import pyplot as plt
 
     figure, ax = plt.subplots(figsize=(7.5, 4), layout="constrained")
-    right, bottom = 1.15 * result.gap[0], result.auc[result.method == "FairPOT"].min() - 0.004
+    points = result.points
+    right, bottom = 1.15 * points.gap[0], points.auc[points.method == "FairPOT"].min() - 0.004
     ax.axvspan(-0.05, 0.05, color="0.93", label="gap of at most 0.05")
     assert result.limit is not None
     gaps = np.linspace(-0.08, right, 200)
     ax.plot(gaps, result.limit.reachable_at(gaps), color="black", lw=1, label="within reach")
     for name, style in STYLES.items():
-        places = np.flatnonzero(result.method == name)
-        near = places[(np.abs(result.signed_gap[places]) < right + 0.1) & (result.auc[places] > bottom - 0.02)]
-        ax.plot(result.signed_gap[near], result.auc[near], lw=1.6, label=name, **style)
-    ax.plot(result.signed_gap[0], result.auc[0], "ks", label="original scores")
+        places = np.flatnonzero(points.method == name)
+        near = places[(np.abs(points.signed_gap[places]) < right + 0.1) & (points.auc[places] > bottom - 0.02)]
+        ax.plot(points.signed_gap[near], points.auc[near], lw=1.6, label=name, **style)
+    ax.plot(points.signed_gap[0], points.auc[0], "ks", label="original scores")
     ax.set(xlim=(-0.08, right), ylim=(bottom, result.limit.reachable_at(right) + 0.002), title=title)
     ax.set(xlabel=f"gap; above 0: {result.reference} is ranked higher", ylabel="AUC")
     ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)

@@ -32,12 +32,13 @@ from numpy.typing import NDArray
 from sklearn.model_selection import train_test_split
 
 from fairpot import FairPOT, score_table
-from fairpot.datasets import fetch_bank, fetch_compas, make_clinical, make_synthetic
+from fairpot.datasets import fetch_bank, fetch_compas, make_synthetic
 from fairpot.exceptions import SmallGroupWarning, TiesWarning
 from fairpot.metrics import auc, partial_auc, top_by_group, top_precision, top_recall
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
-from fairpot.training import make_variant
+from fairpot_paper.clinical import make_clinical
+from fairpot_paper.variants import make_variant
 
 DATA_HOME = os.environ.get("FAIRPOT_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"
 DATA: dict[str, Callable[[int], Any]] = {

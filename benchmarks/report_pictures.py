@@ -19,9 +19,9 @@ import numpy as np
 
 from fairpot import FairPOT, FairScoreClassifier
 from fairpot.datasets import fetch_compas
-from fairpot.models import make_model
 from fairpot.report import FairnessReport
 from fairpot.tradeoff import auc_limit
+from fairpot_paper.models import make_model
 
 ROOT = Path(__file__).resolve().parents[1]
 DATA_HOME = os.environ.get("FAIRPOT_DATA") or ROOT.parent / "shared" / "data"

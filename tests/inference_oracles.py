@@ -1,6 +1,10 @@
 """Standard errors from the definitions, pair by pair: slow twins of fairpot.inference."""
 
+from typing import NamedTuple
+
 import numpy as np
+
+from fairpot.metrics import METRICS
 
 
 def kernel(p, q, ties="half"):
@@ -62,3 +66,51 @@ def paired(p1, p2, q1, q2, ties="half"):
     """DeLong's variance of the difference of two AUCs of the same rows."""
     d = kernel(p1, q1, ties) - kernel(p2, q2, ties)
     return d.mean(axis=1).var(ddof=1) / len(p1) + d.mean(axis=0).var(ddof=1) / len(q1)
+
+
+def size_limits(gap):
+    """Turn the limits of a gap that has a sign into limits of its size, as bands have them."""
+    ends = sorted((abs(gap.low), abs(gap.high)))
+    return [0.0 if gap.low <= 0 <= gap.high else ends[0], ends[1]]
+
+
+def signed(gap, first):
+    """Give a gap of two groups as seen from one of them."""
+    return gap.signed if gap.groups[0] == first else -gap.signed
+
+
+class Drawn(NamedTuple):
+    se: float
+    low: float
+    high: float
+
+
+def bootstrap(metric, y, s, *, replicates, clusters=None, sample_weight=None, weights=None, level=0.95, **given):
+    """Draw rows, or whole clusters, again and compute the metric each time; limits are percentiles.
+
+    The gap of two groups is drawn with its sign, seen from the side ahead: its absolute value would pile up at 0.
+    """
+    rng = np.random.default_rng(0)
+    groups = given.pop("sensitive_features", None)
+    columns = [y, s, groups, sample_weight]
+    units = np.arange(len(y)) if clusters is None else np.unique(clusters, return_inverse=True)[1]
+    members = np.argsort(units, kind="stable")
+    first = np.searchsorted(units[members], np.arange(units.max() + 2))
+    found = []
+    for _ in range(replicates):
+        drawn = rng.integers(units.max() + 1, size=units.max() + 1)
+        rows = drawn if clusters is None else np.concatenate([members[first[u] : first[u + 1]] for u in drawn])
+        found.append(_measured(metric, *(None if c is None else np.asarray(c)[rows] for c in columns), given))
+    values = np.array(found) * np.sign(_measured(metric, *columns, given))
+    return Drawn(values.std(ddof=1), *np.quantile(values, [(1 - level) / 2, (1 + level) / 2]))
+
+
+def _measured(metric, y, s, groups, weight, given):
+    given = given | {"sample_weight": weight} | ({"ties": "half"} if METRICS[metric].has_ties else {})
+    given |= {} if groups is None else {"sensitive_features": groups}
+    if not metric.endswith("_gap"):
+        return METRICS[metric].function(y, s, **given)
+    one, other = np.unique(groups)
+    xauc = METRICS[metric.removesuffix("_gap")].function
+    there, back = (xauc(y, s, positive=p, negative=n, **given) for p, n in ((one, other), (other, one)))
+    return there - back

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from dataclasses import replace
 from types import SimpleNamespace
 from typing import ClassVar
 
+import jsonschema
 import numpy as np
 import pandas as pd
 import pytest
@@ -28,14 +30,16 @@ from fairpot import (
 )
 from fairpot.comparison import Chosen, Comparison
 from fairpot.comparison.methods import obstacle
-from fairpot.comparison.result import mean_limit
+from fairpot.comparison.possible import mean_limit
 from fairpot.comparison.trial import Setting
 from fairpot.exceptions import InfeasibleRuleError, SmallGroupWarning, UnseenGroupError
+from fairpot.inference import Estimate, confidence_interval
 from fairpot.methods import optimal_merge
 from fairpot.metrics import auc, partial_xauc_gap, xauc, xauc_gap
 from fairpot.metrics.wins import WinMatrix
-from fairpot.repair.estimator import takes_reference
 from fairpot.repair.registry import methods as all_methods
+from fairpot.repair.registry import takes_reference
+from fairpot.results.kinds import schema_of
 from fairpot.splitting import all_but, split_table
 from fairpot.tradeoff import auc_limit
 from fairpot.tradeoff.limit import Limit
@@ -79,10 +83,11 @@ def signed_gap(y, scores, group, first="a", second="b", **options):
 
 
 def row_of(result, method, value):
-    same = np.isclose(result.value, value, rtol=1e-9, atol=1e-12) | (np.isnan(result.value) & np.isnan(value))
-    [place] = np.flatnonzero((result.method == method) & same)
+    points = result.points
+    same = np.isclose(points.value, value, rtol=1e-9, atol=1e-12) | (np.isnan(points.value) & np.isnan(value))
+    [place] = np.flatnonzero((points.method == method) & same)
     names = ("dial", "auc", "gap", "signed_gap")
-    return SimpleNamespace(**{name: getattr(result, name)[place].item() for name in names})
+    return SimpleNamespace(**{name: getattr(points, name)[place].item() for name in names})
 
 
 TABLE = ScoreTable.from_rows(FITTED[1], FITTED[0].astype(np.int8), (FITTED[2] == "b") * 1, "ab")
@@ -153,10 +158,10 @@ def rows_behind(table):
 
 def test_the_unrepaired_scores_come_first(held_out):
     y, scores, group = NEW
-    assert (held_out.method[0], held_out.dial[0]) == ("unrepaired", "")
-    assert np.isnan(held_out.value[0])
+    assert (held_out.points.method[0], held_out.points.dial[0]) == ("unrepaired", "")
+    assert np.isnan(held_out.points.value[0])
     expected = [auc(y, scores), xauc_gap(y, scores, sensitive_features=group)]
-    assert_allclose([held_out.auc[0], held_out.gap[0]], expected, rtol=1e-12)
+    assert_allclose([held_out.points.auc[0], held_out.points.gap[0]], expected, rtol=1e-12)
     for name in ("FairPOT", "WassersteinRepair"):
         found = row_of(held_out, name, 0.0)
         assert_allclose([found.auc, found.gap], expected, rtol=1e-12)
@@ -183,7 +188,7 @@ def test_what_is_shown_on_held_out_rows_is_what_a_fit_gets(held_out, name, bound
     expected = fitted_by_hand(name, bound, TABLE, NEW)
     if expected is None:
         assert not found.reached
-        assert np.isnan(found.auc)
+        assert found.auc is None
         return
     assert (found.auc, found.signed_gap) == expected[:2]
     assert found.gap == abs(expected[1])
@@ -237,7 +242,7 @@ def test_the_same_twice(options):
 
 def test_random_state_matters():
     first, second = (compared(FITTED, methods=["FairPOT"], random_state=s) for s in (0, 1))
-    assert not np.array_equal(first.auc, second.auc)
+    assert not np.array_equal(first.points.auc, second.points.auc)
 
 
 class Recorder(BaseEstimator):
@@ -270,8 +275,8 @@ def test_folds_are_disjoint_and_stratified():
             assert abs(np.sum((groups == g) & (y[test.astype(int)] == label)) - whole / 3) < 1
         tested.append(test)
     assert_array_equal(np.sort(np.concatenate(tested)), rows)
-    assert len(result) == 2
-    assert_allclose(result.auc[1], result.auc[0], rtol=1e-12)
+    assert len(result.points) == 2
+    assert_allclose(result.points.auc[1], result.points.auc[0], rtol=1e-12)
     assert result.at(1.0, "Recorder").changed == 0
     assert result.at(1.0, "Recorder").evidence is None
 
@@ -295,11 +300,11 @@ def test_a_top_of_its_own_is_compared_as_it_is():
 
 
 def test_pareto_is_joint(held_out):
-    gap, area = held_out.gap, held_out.auc
-    for k in range(len(held_out)):
+    gap, area = held_out.points.gap, held_out.points.auc
+    for k in range(len(gap)):
         beaten = (gap <= gap[k]) & (area >= area[k]) & ((gap < gap[k]) | (area > area[k]))
-        assert held_out.pareto[k] == (not beaten.any())
-    assert len(set(held_out.method[held_out.pareto])) > 1
+        assert held_out.points.pareto[k] == (not beaten.any())
+    assert len(set(held_out.points.method[held_out.points.pareto])) > 1
 
 
 @pytest.mark.parametrize("ties", ["strict", "half"])
@@ -311,13 +316,14 @@ def test_nothing_is_above_the_limit(ties, where):
         "exact": OptimalMerge(smoothing="none"),
     }
     result = compared(FITTED, methods={k: v or k for k, v in methods.items()}, ties=ties, **where)
-    assert (result.limit.auc_at(result.signed_gap) - result.auc).min() > -1e-12
+    assert (result.limit.auc_at(result.points.signed_gap) - result.points.auc).min() > -1e-12
 
 
 def test_limit_of_held_out_rows_is_that_of_the_rows(held_out):
     limit = auc_limit(NEW[0], NEW[1], sensitive_features=NEW[2])
     assert_array_equal(held_out.limit.auc, limit.auc)
-    assert_allclose(held_out.distance_to_limit, limit.reachable_at(held_out.signed_gap) - held_out.auc, rtol=0, atol=0)
+    points = held_out.points
+    assert_allclose(points.distance_to_limit, limit.reachable_at(points.signed_gap) - points.auc, rtol=0, atol=0)
 
 
 @pytest.mark.parametrize("known", [{"clusters": "patient"}, {"weights": "importance", "sample_weight": "weight"}])
@@ -330,7 +336,8 @@ def test_what_is_within_reach_knows_what_the_rows_are(known):
     assert_array_equal(result.limit.optimism, auc_limit(table, reference="a").optimism)
     plain = auc_limit(y, scores, sensitive_features=group, reference="a")
     assert not np.array_equal(result.limit.reachable_at(0.0), plain.reachable_at(0.0))
-    assert result.distance_to_limit[0] == result.limit.reachable_at(result.signed_gap[0]) - result.auc[0]
+    points = result.points
+    assert points.distance_to_limit[0] == result.limit.reachable_at(points.signed_gap[0]) - points.auc[0]
 
 
 def test_mean_limit_is_the_best_choice_on_each():
@@ -383,14 +390,15 @@ def test_frame_is_tidy(held_out):
         "pareto",
         *("auc_low", "auc_high", "gap_low", "gap_high"),
     ]
-    assert len(frame) == len(held_out)
+    assert len(frame) == len(held_out.points)
     assert list(frame["method"].unique()) == ["unrepaired", *NAMES]
     assert held_out.methods == NAMES
 
 
 def test_the_frame_of_what_was_chosen(crossfitted):
     frame = crossfitted.frame("chosen")
-    assert list(frame.columns[:6]) == ["method", "max_gap", "auc", "gap", "signed_gap", "kept"]
+    ends = [f"{name}{end}" for name in ("auc", "gap", "signed_gap") for end in ("", "_low", "_high")]
+    assert list(frame.columns[:12]) == ["method", "max_gap", *ends, "kept"]
     assert len(frame) == 3 * (1 + len(NAMES))
     found = crossfitted.at(0.05, "LogitShift")
     [row] = frame[(frame["method"] == "LogitShift") & (frame["max_gap"] == 0.05)].to_dict("records")
@@ -410,7 +418,8 @@ def test_best_is_the_highest_auc_at_the_target(held_out, bound):
 
 def chosen(method, max_gap, auc, gap, *, kept=1.0, reason=None, changed=0.5, dial="lam", strengths=(0.25,)):
     """Make what was chosen by hand."""
-    return Chosen(method, max_gap, auc, abs(gap), gap, kept, 1, changed, dial, strengths, reason)
+    numbers = (Estimate(*each, reason="by hand") for each in (("auc", auc), ("gap", abs(gap)), ("gap", gap)))
+    return Chosen(method, max_gap, *numbers, kept, 1, changed, dial, strengths, reason)
 
 
 class Told(SimpleNamespace):
@@ -439,25 +448,23 @@ def test_verdict():
     limit = Limit(np.array([-1.0, 0.0, 1.0]), np.array([0.5, 0.736, 0.5]), np.array([2.0, 0.5, 0.0]), "F", "M")
     result = made([0.7333, 0.72, 0.7312], [0.2, 0.01, -0.04], limit)
     assert result.verdict(0.05) == (
-        "at gap <= 0.05 the best is OptimalMerge (lam = 0.25): AUC 0.731, 0.002 below the original 0.733; "
-        "gap 0.040 on rows it was not fitted on, within the target; best possible on these rows 0.736"
+        "at gap <= 0.05 the best is OptimalMerge (lam = 0.25): AUC 0.731 (0.002 below the original 0.733), gap 0.040 "
+        "on rows it was not fitted on, within the target"
     )
     assert result.verdict() == result.verdict(0.05)
     result = made([0.7333, 0.72, 0.7312], [0.2, 0.01, -0.04], replace(limit, optimism=np.full(3, 0.0102)))
-    assert result.verdict(0.05).endswith("; no more is within reach (best possible on these rows 0.736)")
     assert "above what is within reach: OptimalMerge. That is chance" in str(result)
     result = made([0.7333, 0.72, 0.7312], [0.2, 0.01, -0.04], replace(limit, optimism=np.full(3, 0.002)))
-    assert result.verdict(0.05).endswith("; about 0.734 is within reach (best possible on these rows 0.736)")
     assert "above what is within reach" not in str(result)
     assert "without what chance adds to it (0.002 here)" in str(result)
     above = made([0.73, 0.72, 0.74], [0.2, 0.01, 0.07], fitted=[0.2, 0.01, 0.04]).verdict()
     assert (
-        "AUC 0.740, 0.010 above the original 0.730; gap 0.070 on rows it was not fitted on, above the target" in above
+        "AUC 0.740 (0.010 above the original 0.730), gap 0.070 on rows it was not fitted on, above the target" in above
     )
-    assert "AUC 0.730, as that of the original scores" in made([0.73, 0.72, 0.73001], [0.2, 0.01, 0.04]).verdict()
+    assert "AUC 0.730 like the original scores, gap" in made([0.73, 0.72, 0.73001], [0.2, 0.01, 0.04]).verdict()
     assert made([0.75, 0.72, 0.74], [0.02, 0.01, 0.04]).verdict() == (
-        "at gap <= 0.05 nothing beats the original scores: AUC 0.750; gap 0.020 on rows it was not fitted on, within "
-        "the target"
+        "at gap <= 0.05 keep the original scores: AUC 0.750, gap 0.020 on rows it was not fitted on, within the "
+        "target; no repair has a higher AUC"
     )
     assert made([0.75, 0.72, 0.74], [0.2, 0.1, 0.3]).verdict() == (
         "no method keeps gap <= 0.05 on the rows it is fitted on; FairPOT: out of reach on the fitted rows: its gap "
@@ -482,21 +489,63 @@ def test_of_equals_the_unrepaired_is_best():
 def test_where_chance_explains_the_lead_the_fewest_changed_scores_are_recommended(held_out, crossfitted):
     for result, bound in itertools.product((held_out, crossfitted), BOUNDS):
         best, taken = result.best(bound), result.recommended(bound)
-        close = [result.at(bound, rival.method) for rival in result.versus(bound) if not rival.clear]
-        alike = [best, *(each for each in close if each.kept >= best.kept)]
-        assert taken.method in [each.method for each in alike]
-        assert taken.changed <= min(each.changed for each in alike) + 0.01
+        tied = [best, *(result.at(bound, rival.method) for rival in result.versus(bound) if not rival.clear)]
+        plain = [each for each in tied if each.method != "XOrder"] or tied
+        assert taken.method in [each.method for each in plain]
+        assert taken.changed <= min(each.changed for each in plain) + 0.01
         said = result.verdict(bound)
-        assert said.startswith(
-            (f"at gap <= {bound:g} take {taken.label}", f"at gap <= {bound:g} the best is {taken.label}")
-        )
-        if taken.method != best.method:
-            assert f"it changes the fewest scores of those that chance cannot tell from {best.method}, AUC" in said
-    fewer = [
-        result.recommended(b).method != result.best(b).method for result in (held_out, crossfitted) for b in BOUNDS
-    ]
-    assert any(fewer)
+        if len(tied) > 1:
+            assert said.startswith(f"at gap <= {bound:g} take {taken.label}")
+            assert said.endswith("and it changes the fewest scores")
+        else:
+            assert said.startswith(f"at gap <= {bound:g} the best is {taken.label}")
+        assert result.answer(bound).text == said
+    answers = [each for result in (held_out, crossfitted) for each in result.answers]
+    assert any(each.recommended != each.highest for each in answers)
     assert type(crossfitted.fit_best(0.1)).__name__ == crossfitted.recommended(0.1).method
+
+
+def test_nobody_is_sent_to_xorder_where_others_tie():
+    """Where XOrder has the highest AUC by chance alone, another is named; alone, or clearly ahead, it is."""
+    met = 0
+    for seed in range(6):
+        result = compared(draw(300, 70 + seed), methods=["FairPOT", "XOrder"], cv=2, max_gaps=0.1)
+        found = result.answer(0.1)
+        if "XOrder" in found.close and len(found.close) > 1:
+            assert found.recommended != "XOrder"
+            met += found.highest == "XOrder"
+    assert met
+    alone = compared(draw(300, 70), methods=["XOrder"], cv=2, max_gaps=0.1).answer(0.1)
+    assert alone.recommended in ("XOrder", "unrepaired")
+
+
+def test_numbers_have_the_limits_of_an_interval_of_the_same_rows(held_out):
+    y, scores, group = NEW
+    model = LogitShift(max_gap=0.1, reference="a").fit(FITTED[1], FITTED[0], sensitive_features=FITTED[2])
+    after = model.transform(scores, sensitive_features=group)
+    found = held_out.at(0.1, "LogitShift")
+    for name, metric in (("auc", "auc"), ("gap", "xauc_gap")):
+        number = getattr(found, name)
+        known = confidence_interval(metric, y, after, sensitive_features=group)
+        assert (number.se, number.high) == pytest.approx((known.se, known.high), abs=1e-9)
+        assert number.low <= known.low + 1e-9  # of a gap it is not cut off at 0
+    signed = found.signed_gap
+    assert {abs(signed.low), abs(signed.high)} == {abs(found.gap.low), abs(found.gap.high)}
+    assert signed.groups[0] == "a"
+
+
+def test_it_is_written_by_its_schema(held_out, crossfitted):
+    defs = {}
+    schema = {**schema_of(Comparison, defs), "$defs": defs}
+    for result in (held_out, crossfitted, compared(draw(300, 2, probability=False), cv=2, max_gaps=0.0001)):
+        document = json.loads(json.dumps(result.to_dict(), allow_nan=False))
+        jsonschema.validate(document, schema)
+        assert [each["method"] for each in document["chosen"]][:: len(result.max_gaps)] == [
+            "unrepaired",
+            *result.methods,
+        ]
+        assert [each["text"] for each in document["answers"]] == [result.verdict(bound) for bound in result.max_gaps]
+    assert sum(callable(value) or isinstance(value, property) for value in vars(Comparison).values()) <= 30
 
 
 def test_text(crossfitted):
@@ -517,9 +566,10 @@ def test_text(crossfitted):
 def test_what_cannot_run_is_skipped():
     rows = draw(300, 2, probability=False)
     result = compared(rows, cv=2)
-    assert list(result.skipped) == ["PostLogit"]
-    assert "needs scores in [0, 1]" in result.skipped["PostLogit"]
-    assert "\n" not in result.skipped["PostLogit"]
+    [skipped] = result.skipped
+    assert skipped.method == "PostLogit"
+    assert "needs scores in [0, 1]" in skipped.reason
+    assert "\n" not in skipped.reason
     assert result.methods == tuple(name for name in NAMES if name != "PostLogit")
     assert "left out: PostLogit: " in str(result)
     with pytest.raises(ValueError, match=r"PostLogit needs scores in \[0, 1\]"):
@@ -543,8 +593,9 @@ def test_methods_by_name_instance_and_dict():
     assert listed.methods == ("XOrder", "OptimalMerge")
     named = compared(FITTED, methods={"logistic": "OptimalMerge", "iso": listed_estimator()}, held_out=NEW)
     assert named.methods == ("logistic", "iso")
-    assert_array_equal(named.auc[named.method == "iso"], listed.auc[listed.method == "OptimalMerge"])
-    assert not np.array_equal(named.auc[named.method == "iso"], named.auc[named.method == "logistic"])
+    points = named.points
+    assert_array_equal(points.auc[points.method == "iso"], listed.points.auc[listed.points.method == "OptimalMerge"])
+    assert not np.array_equal(points.auc[points.method == "iso"], points.auc[points.method == "logistic"])
 
 
 def listed_estimator():
@@ -557,8 +608,8 @@ def test_tables_in_place_of_rows(held_out):
     new = ScoreTable.from_rows(scores, y.astype(np.int8), (group == "b") * 1, "ab")
     pd.testing.assert_frame_equal(compare(TABLE, held_out=new).frame(), held_out.frame())
     by_folds = compare(TABLE, methods=["FairPOT"], cv=3, random_state=0)
-    assert len(by_folds) == 102
-    assert_array_equal(by_folds.auc, compare(TABLE, methods=["FairPOT"], cv=3, random_state=0).auc)
+    assert len(by_folds.points) == 102
+    assert_array_equal(by_folds.points.auc, compare(TABLE, methods=["FairPOT"], cv=3, random_state=0).points.auc)
     with pytest.raises(ValueError, match="no labels"):
         compare(ScoreTable.from_rows(scores, None, (group == "b") * 1, "ab"))
 
@@ -570,10 +621,10 @@ def test_small_groups_are_left_out_by_name():
     with pytest.warns(SmallGroupWarning, match=r"left out of the comparison: 'tiny' \(9 rows\)"):
         without = compared(fitted, methods=["FairPOT"], held_out=new, min_group=20)
     alone = compared(FITTED, methods=["FairPOT"], held_out=NEW)
-    assert_array_equal(without.auc, alone.auc)
+    assert_array_equal(without.points.auc, alone.points.auc)
     with pytest.warns(SmallGroupWarning, match="'tiny'"):
         named = compared(fitted, methods=["FairPOT"], held_out=new, groups=["a", "b"])
-    assert_array_equal(named.signed_gap, alone.signed_gap)
+    assert_array_equal(named.points.signed_gap, alone.points.signed_gap)
 
 
 def test_given_estimators_are_left_alone():
@@ -587,11 +638,11 @@ def test_an_own_reference_keeps_the_sign():
     result = compared(FITTED, methods={"down": FairPOT(reference="b", monotone=True), "up": FairPOT()}, held_out=NEW)
     assert result.reference == "a"
     for name in ("down", "up"):
-        assert_allclose(row_of(result, name, 0.0).signed_gap, result.signed_gap[0], atol=1e-12)
+        assert_allclose(row_of(result, name, 0.0).signed_gap, result.points.signed_gap[0], atol=1e-12)
     other = compared(FITTED, methods=["FairPOT"], held_out=NEW, reference="b")
-    assert_allclose(other.signed_gap[0], -result.signed_gap[0], atol=1e-12)
+    assert_allclose(other.points.signed_gap[0], -result.points.signed_gap[0], atol=1e-12)
     assert other.limit.reference == "b"
-    assert_allclose(other.distance_to_limit[0], result.distance_to_limit[0], atol=1e-12)
+    assert_allclose(other.points.distance_to_limit[0], result.points.distance_to_limit[0], atol=1e-12)
 
 
 def test_whole_weights_are_repeated_rows():
@@ -608,10 +659,11 @@ def test_weights_in_folds():
     result = compared(FITTED, sample_weight=w, methods=["WassersteinRepair"], cv=2)
     folds = split_table(score_table(y, scores, sensitive_features=group, sample_weight=w), 2, 0)
     by_hand = [WinMatrix.of(fold).auc() for fold in folds]
-    assert_allclose(result.auc[0], np.mean(by_hand), rtol=1e-12)
+    assert_allclose(result.points.auc[0], np.mean(by_hand), rtol=1e-12)
     zeros = np.append(w, [0.0] * 10)
     longer = [np.append(c, c[:10]) for c in FITTED]
-    assert_array_equal(compared(longer, sample_weight=zeros, methods=["WassersteinRepair"], cv=2).auc, result.auc)
+    again = compared(longer, sample_weight=zeros, methods=["WassersteinRepair"], cv=2)
+    assert_array_equal(again.points.auc, result.points.auc)
 
 
 def test_three_groups():
@@ -620,15 +672,16 @@ def test_three_groups():
     result = compared(fitted, held_out=new)
     assert not result.skipped
     assert result.limit.high(0.1) > result.best(0.1).auc
-    assert np.isnan(result.signed_gap).all()
-    assert np.isnan(result.distance_to_limit).all()
-    ends = result.limit.best(0.1)
-    assert f"best possible on this sample {ends.low:.3f} to {ends.high:.3f}" in result.verdict(0.1)
+    assert np.isnan(result.points.signed_gap).all()
+    assert np.isnan(result.points.distance_to_limit).all()
+    ends, found = result.limit.best(0.1), result.possible[-1]
+    assert (found.max_gap, found.low, found.auc, found.reachable) == (0.1, ends.low, ends.high, None)
+    assert re.search(rf"best possible, at least .* {ends.low:.3f}\n", str(result))
     row = row_of(result, "WassersteinRepair", 0.5)
     after = WassersteinRepair(t=0.5).fit(fitted[1], fitted[0], sensitive_features=fitted[2])
     after = after.transform(scores, sensitive_features=group)
     assert_allclose([row.auc, row.gap], [auc(y, after), xauc_gap(y, after, sensitive_features=group)], atol=1e-12)
-    assert set(result.dial[result.method == "OptimalMerge"]) == {"share"}
+    assert set(result.points.dial[result.points.method == "OptimalMerge"]) == {"share"}
     for name in ("FairPOT", "OptimalMerge", "LogitShift"):
         model = getattr(fairpot, name)(max_gap=0.1)
         model.set_params(**kept(model, result.reference))
@@ -706,10 +759,10 @@ def test_labels_ties_and_frames():
         cv=2,
         pos_label="bad",
     )
-    assert_array_equal(plain.auc, named.auc)
+    assert_array_equal(plain.points.auc, named.points.auc)
     folds = split_table(score_table(y, scores, sensitive_features=group), 2, 0)
     by_hand = [auc(*rows_behind(fold)[:2], ties="half") for fold in folds]
-    assert_allclose(plain.auc[0], np.mean(by_hand))
+    assert_allclose(plain.points.auc[0], np.mean(by_hand))
 
 
 def test_rows_and_tables_have_the_same_folds():
@@ -718,7 +771,7 @@ def test_rows_and_tables_have_the_same_folds():
     table = compare(score_table(y, scores, sensitive_features=group), methods=["FairPOT"])
     turned = compare(y[::-1], scores[::-1], sensitive_features=group[::-1], methods=["FairPOT"])
     for other in (table, turned):
-        assert_array_equal(rows.auc, other.auc)
+        assert_array_equal(rows.points.auc, other.points.auc)
 
 
 def test_progress_is_told():
@@ -788,7 +841,7 @@ def test_errors_of_rows():
         compare(FITTED[0], sensitive_features=FITTED[2])
     with pytest.raises(ValueError, match=r"at least 5 rows .* 'b' has 3 rows with the outcome.\nHint: fewer folds"):
         compared(FEW)
-    assert len(compared(FEW, cv=3, methods=["FairPOT"])) == 102
+    assert len(compared(FEW, cv=3, methods=["FairPOT"]).points) == 102
     three = draw(300, 3, "abc")
     with pytest.raises(ValueError, match="no rows of the group 'c'"):
         compared(three, held_out=NEW)
@@ -808,7 +861,7 @@ def test_whole_clusters_are_dealt_to_folds():
     rows = {"sensitive_features": group, "clusters": patient}
     by_rows = compare(y, scores, **rows, methods=["fairpot"], random_state=0)
     by_table = compare(fairpot.score_table(y, scores, **rows), methods=["fairpot"], random_state=0)
-    np.testing.assert_array_equal(by_rows.auc, by_table.auc)
+    np.testing.assert_array_equal(by_rows.points.auc, by_table.points.auc)
     for part in by_rows.trials[0].evidence.parts:
         units = np.unique(np.concatenate([m.unit for c in part.table.counts for m in c.members]))
         assert len(units) * 4 == sum(c.weight.sum() for c in part.table.counts)
@@ -842,7 +895,7 @@ def test_chance_of_small_folds_cancels_in_each_pair_of_groups():
         folds = [np.array([place[score] for score in fold]) for _, fold, _ in Recorder.seen[1::3]]
         each = np.array([pair_gaps(y[fold], scores[fold], group[fold]) for fold in folds])
         unmoved = np.abs(each.mean(axis=0)).max()
-        assert_allclose([result.gap[0], result.at(1.0, "Recorder").gap], unmoved, atol=1e-12)
+        assert_allclose([result.points.gap[0], result.at(1.0, "Recorder").gap], unmoved, atol=1e-12)
         if seed == 0:
             assert_allclose(row_of(result, "FairPOT", 0.0).gap, unmoved, atol=1e-12)
         measured.append(unmoved)

@@ -36,14 +36,14 @@ def test_rows_said_three_times_tell_no_more():
     once = stays(most=1)
     thrice = once.loc[once.index.repeat(3)]
     single, triple, alone = compared(once), compared(thrice), compared(thrice, clusters=None)
-    np.testing.assert_allclose(triple.auc, single.auc)
-    np.testing.assert_allclose(triple.gap, single.gap)
+    np.testing.assert_allclose(triple.points.auc, single.points.auc)
+    np.testing.assert_allclose(triple.points.gap, single.points.gap)
     for bound in (0.05, 0.3):
         for one, other in zip(single.versus(bound), triple.versus(bound), strict=True):
-            assert other.se == pytest.approx(one.se, rel=1e-9)
-            assert other.low == pytest.approx(one.low, rel=1e-6, abs=1e-9)
-        by_name = {rival.method: rival.se for rival in alone.versus(bound)}
-        shared = [(by_name[r.method], r.se) for r in single.versus(bound) if r.method in by_name]
+            assert other.lead.se == pytest.approx(one.lead.se, rel=1e-9)
+            assert other.lead.low == pytest.approx(one.lead.low, rel=1e-6, abs=1e-9)
+        by_name = {rival.method: rival.lead.se for rival in alone.versus(bound)}
+        shared = [(by_name[r.method], r.lead.se) for r in single.versus(bound) if r.method in by_name]
         assert all(found < own or own == 0 for found, own in shared)  # 0: neither changes a score
 
 
@@ -51,7 +51,7 @@ def test_a_lead_has_the_error_of_clusters_written_out():
     """The AUCs of two repairs of held-out patients: influences added up patient by patient."""
     fitted, frame = stays(300, seed=9), stays(200, seed=10)
     result = compare(score_table(fitted, **STAYS), held_out=score_table(frame, **STAYS), methods=METHODS)
-    bound = result.gap[0] / 2
+    bound = result.points.gap[0] / 2
     [rival] = result.versus(bound)
     y, patient = frame["y"].to_numpy(), frame["patient"].to_numpy()
     change = np.zeros(len(frame))
@@ -62,8 +62,8 @@ def test_a_lead_has_the_error_of_clusters_written_out():
         change[y == 1] += sign * (pairs.mean(axis=1) - pairs.mean()) / (y == 1).sum()
         change[y == 0] += sign * (pairs.mean(axis=0) - pairs.mean()) / (y == 0).sum()
     sums = np.bincount(patient, change)
-    assert rival.se == pytest.approx(np.sqrt(np.sum(sums**2)), rel=0.02)  # but for factors such as 200 / 199
-    assert rival.se != pytest.approx(np.sqrt(np.sum(change**2)), rel=0.05)
+    assert rival.lead.se == pytest.approx(np.sqrt(np.sum(sums**2)), rel=0.02)  # but for factors such as 200 / 199
+    assert rival.lead.se != pytest.approx(np.sqrt(np.sum(change**2)), rel=0.05)
 
 
 def moved(row, frame):

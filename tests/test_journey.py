@@ -37,7 +37,7 @@ def test_the_whole_journey_from_a_frame_and_from_a_file(tmp_path):
     assert len({fairpot.audit(table).gap for table in tables}) == 1
     assert len({model.lam_ for model in models}) == 1
     found = fairpot.effect(models[0], tables[3])
-    assert found.after["gap"] <= 0.05
+    assert found.after.gap <= 0.05
     assert found.frame().shape[0] >= 2
     done = fairpot.apply(models[3], tmp_path / "rows.csv", tmp_path / "fair.csv", score="risk", group="sex")
     assert done.rows == 600

@@ -11,7 +11,6 @@ from sklearn.linear_model import LogisticRegression
 
 import fairpot
 from fairpot import (
-    FairnessReport,
     FairPOT,
     FairScoreClassifier,
     LogitShift,
@@ -35,7 +34,7 @@ def test_an_audit_object():
     assert found.gap == xauc_gap(y, score, sensitive_features=sex)
     assert set(found.frame("rates")["at"]) == {"score", "top"}
     assert len(found.frame("groups")) == 2
-    assert found.frame().loc[0, "gap"] == found.gap
+    assert found.frame().loc[0, "signed_gap"] == found.gap
     assert "of 100 pairs" in str(found)
     assert "<table>" in found._repr_html_()
     with pytest.raises(ValueError, match="part must be one of"):
@@ -77,7 +76,6 @@ def results(case):
         **models,
         "top of the audit": found,
         "audits": fairpot.audit(y, {"old": score, "new": score**2 + 0.1 * (y == 1)}, **rows, **alpha),
-        "overview": found.intervals,
         "effect": change,
         "changes": change.changes,
         "action": change.actions[0],
@@ -130,7 +128,6 @@ def test_numbers_with_intervals_have_low_and_high(case):
     found = results(case)
     expected = {
         "audits": ("auc", "gap", "auc_change", "gap_change"),
-        "overview": ("value",),
         "changes": ("change",),
         "action": ("share_before", "share_after"),
         "curve": ("auc", "gap"),
@@ -170,6 +167,32 @@ def test_pictures_say_that_there_are_no_intervals():
     assert curve.frame()["gap_low"].isna().all()
 
 
+def test_a_curve_shows_its_band_or_says_how_to_get_it():
+    """Where it is cheap, the limits are those of the band; of many scores and groups one line says who has them."""
+    score, y, sex = draw(240, digits=2)
+    curve = FairPOT(0.5).fit(score, y, sensitive_features=sex).tradeoff(lams=[0.0, 0.5, 1.0])
+    band = curve.band()
+    assert f"{band.gap.value[0]:.3f} ({band.gap.low[0]:.3f} to {band.gap.high[0]:.3f})" in curve._repr_html_()
+    rng = np.random.default_rng(0)
+    group, y = np.arange(1200) % 8, rng.integers(0, 2, 1200)
+    many = FairPOT(0.5).fit(rng.normal(y + 0.1 * group), y, sensitive_features=group).tradeoff(lams=[0.0, 0.5, 1.0])
+    assert "no intervals: curve.band() computes them" in many._repr_html_()
+    assert many.frame()["gap_low"].notna().all()
+
+
+@pytest.mark.parametrize("top", [{}, {"top": 0.5}])
+def test_a_fitted_model_shows_what_it_achieved_with_the_interval_of_the_gap(top):
+    score, y, sex = draw(300)
+    fp = FairPOT(0.5, **top).fit(score, y, sensitive_features=sex)
+    page, found, change = fp._repr_html_(), fp.achieved_, fairpot.effect(fp, fp.table_)
+    before, after = (found.gap_top_before, found.gap_top) if top else (found.gap_before, found.gap)
+    name = change.finding.metric
+    assert f"{name} {before:.3f} -&gt; {after:.3f}, AUC {found.auc_before:.3f} -&gt; {found.auc:.3f}" in page
+    gap = change.finding_after.gap
+    assert f"{gap:.3f} (" in page
+    assert f"to {gap.high:.3f})" in page
+
+
 def test_the_list_of_an_effect_has_the_places_that_rows_have():
     """Every mark stands where a row of its rank stands in the sorted list, before and after."""
     score, y, sex = draw(400, digits=6)
@@ -200,7 +223,7 @@ def test_frames_have_low_and_high():
         assert (known[name] <= known[f"{name}_high"]).all()
     fp = FairPOT(0.5).fit(score, y, sensitive_features=sex)
     change = fairpot.effect(fp, score, y, sensitive_features=sex)
-    row = change.frame().set_index("metric").loc["auc"]
+    row = change.frame().set_index("metric").loc["AUC"]
     assert row["before_low"] < row["before"] < row["before_high"]
     assert row["change_low"] <= row["change"] <= row["change_high"]
     assert set(change.frame("actions")["outcome"]) == {"with", "without"}
@@ -230,15 +253,16 @@ def test_maps_classifiers_and_reports_have_a_frame_and_a_picture():
     model = FairScoreClassifier(LogisticRegression(), FairPOT(0.5)).fit(score[:, None], y, sensitive_features=group)
     assert model.frame().equals(model.postprocessor_.frame())
     top = FairPOT(0.5, top=0.5, repair="top").fit(score, y, sensitive_features=group)
-    report = FairnessReport(top.table_, top)
+    report = fairpot.FairnessReport(top.table_, top)
     found = fairpot.effect(top, top.table_)
     rows = report.frame().set_index(["metric", "when"])
     for when, numbers in (("before", found.before), ("after", found.after)):
         for metric in ("auc", "gap"):
             both = rows.loc[(metric, when)].set_index("alpha").loc[0.5]
-            assert both["value"] == pytest.approx(float(numbers["partial"][metric]))
-            assert both["value_low"] == pytest.approx(numbers["partial"][metric].low)
-    audited = FairnessReport(top.table_)
+            number = getattr(numbers.tops[0], metric)
+            assert both["value"] == pytest.approx(float(number))
+            assert both["value_low"] == pytest.approx(number.low)
+    audited = fairpot.FairnessReport(top.table_)
     assert set(audited.frame()["when"]) == {"before"}
     for each in (own, model, report, audited):
         assert each.plot().has_data()

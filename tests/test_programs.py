@@ -48,10 +48,10 @@ def run(machine):
 
 
 def test_each_program_is_installed_on_its_own_and_tried_until_it_is_there(machine):
-    for package in ("chromium", "npm"):
+    for package in ("chromium", "npm", "minisign"):
         (machine / "works" / package).touch()
     said, asked = run(machine)
-    assert asked == ["chromium", "nodejs", "npm"]  # one that fails stops no other
+    assert asked == ["chromium", "nodejs", "npm", "minisign"]  # one that fails stops no other
     assert "nodejs could not be installed, and is tried again next time: E: no nodejs today" in said
     assert "chromium could not" not in said
     said, asked = run(machine)
@@ -68,7 +68,7 @@ def test_a_user_who_may_not_install_is_told(machine):
     (machine / "bin" / "id").write_text("#!/bin/sh\necho 1000\n")
     said, asked = run(machine)
     assert asked == []
-    assert "not installed: chromium nodejs npm; the tests that need them are skipped" in said
+    assert "not installed: chromium nodejs npm minisign; the tests that need them are skipped" in said
     assert "apt-get install" in said
 
 

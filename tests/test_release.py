@@ -2,6 +2,7 @@
 
 import ast
 import re
+import runpy
 import subprocess
 import sys
 import tomllib
@@ -142,3 +143,16 @@ main()
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=False, cwd=tmp_path)
     assert done.returncode == 0, done.stderr[-2000:]
     assert [path.name for path in (tmp_path / "out").iterdir() if path.name.endswith(".tmp")] == []
+
+
+def test_the_readme_leads_to_files_and_the_description_to_addresses():
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    links = re.findall(r"\]\(([^)\s]+)\)|^\[.+\]: (\S+)$", readme, re.MULTILINE)
+    inside = [one or other for one, other in links if not (one or other).startswith("http")]
+    assert len(inside) > 25
+    assert [link for link in inside if not (ROOT / link).exists()] == []
+    described = runpy.run_path(str(ROOT / "setup.py"))["described"]()
+    outside = re.findall(r"\]\(([^)\s]+)\)|^\[.+\]: (\S+)$", described, re.MULTILINE)
+    assert len(outside) == len(links)
+    assert all((one or other).startswith("https://") for one, other in outside)
+    assert len(readme.split("ranks a higher")[0].split()) < 100  # the first result comes soon

@@ -7,6 +7,7 @@ import pytest
 import oracles
 from fairpot.counts import GroupCounts
 from fairpot.metrics.wins import WinMatrix
+from fairpot.results.calibration import calibrations
 from fairpot.table import ScoreTable
 
 
@@ -68,6 +69,23 @@ def test_weights(fractional):
         assert as_counter(counts) == as_counter(repeated)
     else:
         assert counts.weight.sum() == pytest.approx(weight.sum(), abs=1e-12)
+
+
+def test_all_groups_as_one_keep_the_squares_of_weights():
+    """What rows of several groups have by chance depends on them: a quarter of it is lost without."""
+    rng = np.random.default_rng(8)
+    scores, _, codes = random_rows(rng, n=900)
+    scores, weight = (scores + 0.6) / 1.2, rng.exponential(size=900)
+    drawn = []
+    for _ in range(300):
+        labels = (rng.random(900) < scores).astype(np.int8)
+        table = ScoreTable.from_rows(scores, labels, codes, "xyz", weight, square=weight**2)
+        drawn.append(calibrations(table)[1])
+    mean = np.mean([each.expected_calibration_error for each in drawn])
+    assert drawn[0].error_by_chance == pytest.approx(mean, rel=0.06)
+    alone = ScoreTable.from_rows(scores, labels, weight=weight, square=weight**2).counts[0]
+    np.testing.assert_allclose(table.pooled().squares, alone.squares)
+    assert ScoreTable.from_rows(scores, labels, codes, "xyz").pooled().squares is None
 
 
 def test_without_labels():

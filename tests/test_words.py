@@ -71,7 +71,7 @@ ON_PAGES = {w: instead for w, instead in IN_TEXTS.items() if "positives" not in 
 PAPERS_WORDS = r"\bunadjusted\b|the paper calls disadvantaged"
 ALLOWED_ON = {"docs/evidence/paper": (PAPERS_WORDS, "the paper's own words for its baseline and its groups")}
 # What fairpot shows of others' texts: descriptions of datasets speak of the paper's classes.
-ELSEWHERE = ("bank.py", "clinical.py", "compas.py", "synthetic.py")
+ELSEWHERE = ("bank.py", "compas.py", "synthetic.py")
 # Two words make a text; one alone is a name, which programs read.
 PROSE = re.compile(r"[a-z0-9}]['\",;:.)]* [\w({']")
 

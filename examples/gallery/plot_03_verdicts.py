@@ -42,7 +42,7 @@ ax.axvspan(0, 0.05, color="#00724f", alpha=0.15)
 for place, (name, (y, score, group)) in enumerate(cases.items()):
     found = audit(y, score, sensitive_features=group)
     verdict = found.verdict(0.05)
-    gap = found.summary["gap"]
+    gap = found.gap
     ax.plot([gap.low, gap.high], [place, place], color="0.4", lw=5, alpha=0.5)
     ax.plot(float(gap), place, "ko")
     ax.annotate(verdict.answer, (gap.high, place), xytext=(8, -4), textcoords="offset points")

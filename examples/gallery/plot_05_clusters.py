@@ -33,7 +33,7 @@ ways = {
     "rows of people": {"clusters": person},
     "every person once": {"clusters": person, "sample_weight": once, "weights": "importance"},
 }
-gaps = {name: audit(y, score, sensitive_features=tests["gender"], **how).summary["gap"] for name, how in ways.items()}
+gaps = {name: audit(y, score, sensitive_features=tests["gender"], **how).gap for name, how in ways.items()}
 for name, gap in gaps.items():
     print(f"{name:18} gap {float(gap):.3f}, 95% interval {gap.low:.3f} to {gap.high:.3f}")
 

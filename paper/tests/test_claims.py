@@ -261,7 +261,7 @@ def classified(data, **aucs):
 
 def nine(best, data, level=0.8):
     """Classifiers of which one is ahead by 0.05, on four seeds."""
-    from fairpot.models import MODEL_NAMES
+    from fairpot_paper.models import MODEL_NAMES
 
     wobble = {model: 0.001 * k for k, model in enumerate(MODEL_NAMES)}
     return classified(

@@ -10,7 +10,7 @@ from fairpot import FairPOT
 from fairpot.datasets import fetch_compas, make_synthetic
 from fairpot.methods.fairpot import transport_plans
 from fairpot.metrics import auc, partial_auc, partial_xauc, xauc
-from fairpot.models import make_model
+from fairpot_paper.models import make_model
 from fairpot_paper.plan import Run, Training, trainings_of
 from fairpot_paper.runs import UNFITTED, Sides, auc_and_gap, boundary_map, fitted_repairs, make_results, measure
 from fairpot_paper.scores import Scored, counted, place_of, train

@@ -9,8 +9,8 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from fairpot.models import MODEL_NAMES
 from fairpot_paper import published as paper
+from fairpot_paper.models import MODEL_NAMES
 from fairpot_paper.plan import ALPHAS
 from fairpot_paper.tables import (
     alpha_columns,

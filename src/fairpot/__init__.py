@@ -13,12 +13,13 @@ from typing import TYPE_CHECKING, Any
 from fairpot._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from fairpot.auditing import audit, effect
     from fairpot.comparison import compare
     from fairpot.exceptions import InfeasibleRuleError, ModelFileError, UndefinedMetricWarning, UnseenGroupError
     from fairpot.methods import FairPOT, LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
     from fairpot.repair import FairMaps, FairScoreClassifier, load
     from fairpot.report import FairnessReport
+    from fairpot.results.audit import audit
+    from fairpot.results.effect import effect
     from fairpot.rows import apply, score_table
     from fairpot.table import ScoreTable
     from fairpot.tradeoff import TradeoffCurve
@@ -67,9 +68,9 @@ _HOMES = {
     "WassersteinRepair": "methods",
     "XOrder": "methods",
     "apply": "rows",
-    "audit": "auditing",
+    "audit": "results",
     "compare": "comparison",
-    "effect": "auditing",
+    "effect": "results",
     "load": "repair",
     "score_table": "rows",
 }
@@ -81,7 +82,6 @@ _PARTS = (
     "inference",
     "methods",
     "metrics",
-    "models",
     "repair",
     "report",
     "rows",

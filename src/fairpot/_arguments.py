@@ -10,6 +10,8 @@ from contextlib import contextmanager
 from types import ModuleType
 from typing import Any, NoReturn, ParamSpec, TypeVar
 
+from fairpot._docs import documented
+
 Speaker = Callable[[str, Any], str]
 NOTHING = object()
 
@@ -25,13 +27,7 @@ _speaker: list[Speaker] = [in_python]
 
 
 def argument(name: str, value: Any = NOTHING) -> str:
-    """Name an argument that a message is about, with its value if one is given; ``...`` asks for one.
-
-    Examples
-    --------
-    >>> argument("max_gap", 0.02), argument("reference", ...)
-    ('max_gap=0.02', 'reference=...')
-    """
+    """Name an argument that a message is about, with its value if one is given; ``...`` asks for one."""
     return _speaker[-1](name, value)
 
 
@@ -52,6 +48,8 @@ T = TypeVar("T")
 def by_name(function: Callable[P, T]) -> Callable[P, T]:
     """Say of arguments that are missing, or given by their place and not by name, what the call looks like.
 
+    Its docstring may name shared parameters, see :func:`fairpot._docs.documented`.
+
     Examples
     --------
     >>> @by_name
@@ -62,6 +60,7 @@ def by_name(function: Callable[P, T]) -> Callable[P, T]:
     TypeError: gap takes y_true and y_score by their place, and got 3 arguments: sensitive_features goes by its name.
     Hint: gap(y_true, y_score, sensitive_features=...)
     """
+    documented(function)
     known = inspect.signature(function).parameters
     parameters = known.values()
     open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)

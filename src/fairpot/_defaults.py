@@ -7,11 +7,11 @@ LEVEL = 0.95
 
 # Whether a tie between a positive and a negative is no win (the paper) or half of one (scikit-learn).
 Ties = Literal["strict", "half"]
-TIES = ("strict", "half")
+TIES: tuple[Ties, ...] = ("strict", "half")
 
 # Whether the top alpha is that of all rows or of each group.
 Region = Literal["pooled", "group"]
-REGIONS = ("pooled", "group")
+REGIONS: tuple[Region, ...] = ("pooled", "group")
 
 # Whether a weight is so many rows, or how much one row counts. Unless it is said, whole numbers are the first.
 Weights = Literal["frequency", "importance"]

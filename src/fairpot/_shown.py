@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
+from fairpot._docs import documented
 from fairpot._html import html_table, intervals_svg, notes, paragraph
 from fairpot._optional import import_optional
 from fairpot._optional import make_frame as make_frame
@@ -45,6 +46,7 @@ def display(name: str) -> Any:
     return getattr(import_optional("fairpot.display", "plot"), name)
 
 
+@documented
 class ShownBars:
     """A result whose numbers are drawn one below the other, each with its interval.
 
@@ -64,40 +66,15 @@ class ShownBars:
         raise NotImplementedError
 
     def frame(self) -> Any:
-        """Return the numbers with their limits as a frame (pandas, Polars or PyArrow, whichever is in use).
-
-        Returns
-        -------
-        frame
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
-        >>> old, new = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10, [0.6, 0.3, 0.5, 0.2, 0.6, 0.3, 0.5, 0.2] * 10
-        >>> found = fairpot.audit(y, {"old": old, "new": new}, sensitive_features=sex)
-        >>> len(found.frame())
-        2
-        """
+        """Return the numbers with their limits as a frame (pandas, Polars or PyArrow, whichever is in use)."""
         return frame_of(self._listed())
 
     def plot(self, ax: Any = None) -> Any:
         """Draw each number with its interval; return the axes.
 
-        Parameters
-        ----------
-        ax : matplotlib axes or None, default None
-            None makes new ones.
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
-        >>> old, new = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10, [0.6, 0.3, 0.5, 0.2, 0.6, 0.3, 0.5, 0.2] * 10
-        >>> found = fairpot.audit(y, {"old": old, "new": new}, sensitive_features=sex)
-        >>> axes = found.plot()
+        {ax}
         """
-        return display("EstimatesDisplay").from_bars(self._bars(), ax=ax).ax_
+        return display("EstimatesDisplay").from_bars(self._bars(), title=self._says()[0], ax=ax).ax_
 
     def _repr_html_(self) -> str:
         said, *more = self._says()

@@ -48,27 +48,9 @@ def as_table(
 ) -> ScoreTable:
     """Count rows; a table stays as it is.
 
-    Parameters
-    ----------
-    y_true, y_score, sensitive_features, sample_weight, clusters, weights, pos_label, lower_is_riskier,
-    high_score_means
-        As in :func:`fairpot.score_table`; ``y_true`` may be a :class:`ScoreTable`, which is everything but the last.
-    grouped : bool, default True
-        Whether groups are needed; if not, all rows are one group, "all".
-    labelled : bool, default True
-        Whether outcomes are needed.
-    names : tuple of str
-        What messages call outcomes, scores and, where that is not the usual, groups, weights and clusters.
-    order : str or None, default None
-        What to say where outcomes and scores look swapped; None tells the order that ``names`` have.
-    drop_missing : bool, default False
-        Whether rows with a missing value are left out, with a warning that counts them, instead of an error.
-
-    Examples
-    --------
-    >>> table = as_table([0, 1, 1], [0.3, 0.9, 0.3], sample_weight=[1.5, 1, 2], grouped=False)
-    >>> table.weights, table.counts[0].positive, table.counts[0].squared(True)
-    ('importance', array([2., 1.]), array([4., 1.]))
+    Rows are told as to :func:`fairpot.score_table`. Without ``grouped`` all rows are one group, "all", and without
+    ``labelled`` outcomes may be missing. ``names`` are what messages call outcomes, scores and, where that is not the
+    usual, groups, weights and clusters; ``order`` is what they say where outcomes and scores look swapped.
     """
     names = (*names, *("sensitive_features", "sample_weight", "clusters")[len(names) - 2 :])
     columns = dict(zip(names, (y_true, y_score, sensitive_features, sample_weight, clusters)))

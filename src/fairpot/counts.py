@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.transport import Floats
+from fairpot.transport import Floats, top_place
 
 Indices = NDArray[np.intp]
 
@@ -105,6 +105,21 @@ class GroupCounts:
             return self.positive if positive else self.negative
         return self.squares[0 if positive else 1]
 
+    def rows_at(self, weighted: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """Count the rows that are known to be at each score, with and without the outcome.
+
+        A weight is one row, however large: of weights that say how much a row counts there are at least as many rows as
+        the weights are worth, of others at least one.
+        """
+        sides = (self.positive, self.negative)
+        if not weighted and all(c.dtype.kind == "i" for c in sides):
+            return sides
+        found = [(c > 0).astype(np.int64) for c in sides]
+        if self.squares is not None:
+            worth = [np.divide(c * c, q, out=np.zeros(len(c)), where=q > 0) for c, q in zip(sides, self.squares)]
+            found = [np.maximum(one, np.floor(many + 1e-9).astype(np.int64)) for one, many in zip(found, worth)]
+        return found[0], found[1]
+
     @classmethod
     def from_rows(
         cls,
@@ -150,6 +165,11 @@ class GroupCounts:
             for side in (positive, ~positive)
         ]
         return replace(self, members=(sides[0], sides[1]))
+
+    def top_score(self, alpha: float) -> float:
+        """Return the ceil(alpha N)-th largest score."""
+        from_top = np.cumsum(self.weight[::-1])
+        return float(self.score[::-1][top_place(from_top, alpha)])
 
     def above(self, threshold: float) -> GroupCounts:
         """Keep the scores >= threshold."""
@@ -209,6 +229,46 @@ class GroupCounts:
         return None if self.members is None else (self.members[0].at(place), self.members[1].at(place))
 
 
+def run_means(counts: GroupCounts, weighted: bool, least: int, cuts: list[float]) -> Floats | None:
+    """Give each score of a group the mean of its run: at least so many rows, or clusters, that follow each other.
+
+    Runs end at the cuts; where too few rows lie before a cut they join those after it, and None says that too few lie
+    after the last one.
+    """
+    many, place = np.add(*counts.rows_at(weighted)), np.arange(len(counts.score))
+    unit = place
+    if counts.members is not None:
+        place, unit = np.unique(np.concatenate([np.column_stack((m.entry, m.unit)) for m in counts.members]), axis=0).T
+        many = np.ones(len(place), dtype=np.int64)
+    begins: list[int] = []
+    done = 0
+    for end in (*np.searchsorted(counts.score, sorted(cuts)).tolist(), len(counts.score)):
+        part = slice(*np.searchsorted(place, [done, end]))
+        found = _begins(place[part].tolist(), unit[part].tolist(), many[part].tolist(), least)
+        begins, done = [*begins, *found], end if found else done
+    if begins and done < len(counts.score):
+        return None
+    runs = np.searchsorted(begins[1:], np.arange(len(counts.score)), side="right")
+    run = runs[place]
+    _, who, times = np.unique(np.column_stack((run, unit)), axis=0, return_inverse=True, return_counts=True)
+    share = many / times[who.ravel()]  # a cluster counts once in a run, however many rows it has there
+    return (np.bincount(run, share * counts.score[place]) / np.bincount(run, share))[runs]
+
+
+def _begins(place: list[int], unit: list[int], many: list[int], least: int) -> list[int]:
+    """Say where runs begin; what is left over at the end belongs to the last of them."""
+    begins: list[int] = []
+    seen: set[int] = set()
+    rows, last = least, -1
+    for p, u, m in zip(place, unit, many):
+        if p != last and rows >= least:
+            begins.append(p)
+            rows, seen = 0, set()
+        rows, last = rows + (0 if u in seen else m), p
+        seen.add(u)
+    return begins if rows >= least else begins[:-1]
+
+
 @dataclass(frozen=True, eq=False)
 class Units:
     """The independent units that rows belong to: how many, and a hash of each one's name, ascending.
@@ -235,6 +295,13 @@ class Clusters:
     weight: Counts
     importance: bool
     size: int
+
+
+def count_units(unit: Indices) -> int:
+    """Count the different units among rows by marking them: a hundredth of the price of sorting."""
+    there = np.zeros(int(unit.max(initial=-1)) + 1, dtype=bool)
+    there[unit] = True
+    return int(np.count_nonzero(there))
 
 
 NOBODY = Members(np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp), np.empty(0, dtype=np.int64))

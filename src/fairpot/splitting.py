@@ -23,16 +23,7 @@ class WeightedRows(NamedTuple):
 
 
 def weighted_rows(table: ScoreTable) -> WeightedRows:
-    """Write a table as weighted rows: at most two for each distinct score of a group.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> table = ScoreTable.from_rows(np.array([0.3, 0.9, 0.3, 0.3]), np.array([0, 1, 1, 0], dtype=np.int8))
-    >>> rows = weighted_rows(table)
-    >>> rows.scores, rows.y, rows.weight
-    (array([0.3, 0.9, 0.3]), array([1, 1, 0], dtype=int8), array([1, 1, 2]))
-    """
+    """Write a table as weighted rows: at most two for each distinct score of a group."""
     scores, labels, weights, sizes = [], [], [], []
     for counts in table.counts:
         size = 0
@@ -57,24 +48,8 @@ def split_table(table: ScoreTable, n_splits: int, random_state: Any = None) -> l
     worth; entries of other fractional weights go to one fold each. Where rows
     belong together, whole clusters are dealt, those of each group with and without positives evenly.
 
-    Parameters
-    ----------
-    table : ScoreTable
-    n_splits : int
-    random_state : int, RandomState or None, default None
-        None deals the rows in the order of their scores, so that every fold has low and high ones.
-
-    Returns
-    -------
-    list of ScoreTable
-        They add up to the table; all of them have all its groups.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> table = ScoreTable.from_rows(np.array([0.3, 0.9, 0.3, 0.3]), np.array([0, 1, 1, 0], dtype=np.int8))
-    >>> [fold.counts[0].negative.tolist() for fold in split_table(table, 2)]
-    [[1], [1, 0]]
+    ``random_state``: None deals the rows in the order of their scores, so that every fold has low and high ones.
+    Returns: they add up to the table; all of them have all its groups.
     """
     generator = None if random_state is None else _generator(random_state)
     if table.clusters is not None:

@@ -17,6 +17,7 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._defaults import MEANINGS, REGIONS, Meaning, Region, Weights
+from fairpot._docs import documented
 from fairpot._html import histograms_svg, html_table, notes, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import display
@@ -31,9 +32,10 @@ from fairpot.counts import (
     Sides,
     Units,
     add_up_units,
+    count_units,
     sort_by_score,
 )
-from fairpot.transport import Floats, top_place
+from fairpot.transport import Floats
 
 # Up to so many groups, finding each one's rows by comparison is cheaper than one sort.
 _FEW_GROUPS = 16
@@ -55,6 +57,7 @@ class QuantisationBound:
     score: float
 
 
+@documented
 @dataclass(frozen=True, eq=False, repr=False)
 class ScoreTable:
     """Count rows: how many with and without the outcome have each score, in each group.
@@ -157,19 +160,6 @@ class ScoreTable:
         """Return the counts as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
 
         One row per group and distinct score, with the weight of rows with and without the outcome.
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
-        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
-        >>> print(table.frame().to_string(index=False))
-        group  score  positive  negative
-            F    0.1         0         1
-            F    0.4         2         0
-            M    0.3         0         1
-            M    0.6         0         1
-            M    0.9         1         0
         """
         parts = ("score", "positive", "negative")
         groups = [g for g, c in zip(self.groups, self.counts) for _ in range(len(c.score))]
@@ -213,20 +203,7 @@ class ScoreTable:
     def plot(self, ax: Any = None) -> Any:
         """Draw the scores of each group by outcome, see :class:`fairpot.display.ScoreDistributionDisplay`.
 
-        Parameters
-        ----------
-        ax : matplotlib axes or None, default None
-            None makes new ones.
-
-        Returns
-        -------
-        axes
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
-        >>> axes = fairpot.score_table(y, score, sensitive_features=sex).plot()
+        {ax}
         """
         return display("ScoreDistributionDisplay").from_table(self, ax=ax).ax_
 
@@ -299,7 +276,7 @@ class ScoreTable:
         found: list[list[float]] = []
         for side in range(2):
             if self.units is not None:
-                found.append([0 if c.members is None else len(np.unique(c.members[side].unit)) for c in self.counts])
+                found.append([0 if c.members is None else count_units(c.members[side].unit) for c in self.counts])
             else:
                 weights = [(c.positive, c.negative)[side].sum() for c in self.counts]
                 squares = [c.squared(side == 0).sum() for c in self.counts]
@@ -325,18 +302,6 @@ class ScoreTable:
         ----------
         high_score_means : {"help", "harm"} or None
             What a high score does to the person who has it; None keeps what the table knows.
-
-        Returns
-        -------
-        ScoreTable
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
-        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
-        >>> table.meaning("harm").high_score_means
-        'harm'
         """
         given = replace(self, high_score_means=high_score_means) if high_score_means is not None else self
         if self.high_score_means is not None and given.high_score_means != self.high_score_means:
@@ -367,11 +332,15 @@ class ScoreTable:
         return np.array([c.negative.sum() for c in self.counts])
 
     def pooled(self) -> GroupCounts:
-        """All groups as one: scores and weights, without what is known of rows beside them."""
+        """All groups as one: scores, weights and their squares, without the clusters of their rows."""
         if len(self.counts) == 1:
             return self.counts[0]
         parts = [np.concatenate([getattr(c, name) for c in self.counts]) for name in ("score", "positive", "negative")]
-        return GroupCounts(parts[0], parts[1], parts[2]).rescored(parts[0])
+        squares = None
+        if self.importance:
+            plus, minus = (np.concatenate([c.squared(side) for c in self.counts]) for side in (True, False))
+            squares = plus, minus
+        return GroupCounts(parts[0], parts[1], parts[2], squares).rescored(parts[0])
 
     def joined(self) -> ScoreTable:
         """All groups as one, "all", with what is known of their rows."""
@@ -383,32 +352,21 @@ class ScoreTable:
     def thresholds(self, alpha: float, region: Region = "pooled") -> dict[Hashable, float]:
         """Return the lowest score of the top, for each group.
 
-        Parameters
-        ----------
-        alpha : float in (0, 1]
-            Share of the rows in the top; rows tied with the lowest of them are in it too.
-        region : {"pooled", "group"}, default "pooled"
-            The top of all rows, or the top of each group.
-
-        Returns
-        -------
-        dict of group to float
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
-        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
-        >>> table.thresholds(0.5)
-        {'F': 0.4, 'M': 0.4}
-        >>> table.thresholds(0.5, region="group")
-        {'F': 0.4, 'M': 0.6}
+        {alpha, region}
         """
         alpha = check_share(alpha, "alpha", zero=False)
         check_choice(region, "region", REGIONS)
-        if region == "pooled":
-            return dict.fromkeys(self.groups, _top_score(self.pooled(), alpha))
-        return {g: _top_score(c, alpha) for g, c in zip(self.groups, self.counts)}
+        if (alpha, region) not in self._tops:
+            if region == "pooled":
+                self._tops[alpha, region] = dict.fromkeys(self.groups, self.pooled().top_score(alpha))
+            else:
+                self._tops[alpha, region] = {g: c.top_score(alpha) for g, c in zip(self.groups, self.counts)}
+        return dict(self._tops[alpha, region])
+
+    @cached_property
+    def _tops(self) -> dict[tuple[float, str], dict[Hashable, float]]:
+        """Where the tops begin that were asked for: all groups are pooled for it once."""
+        return {}
 
     def above(self, thresholds: Mapping[Hashable, float]) -> ScoreTable:
         """Cut every group at its threshold; scores equal to it stay in.
@@ -417,42 +375,13 @@ class ScoreTable:
         ----------
         thresholds : dict of group to float
             The lowest score that stays in, for each group.
-
-        Returns
-        -------
-        ScoreTable
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
-        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
-        >>> table.above({"F": 0.2, "M": 0.5}).rows
-        4
         """
         return self._with(c.above(thresholds[g]) for g, c in zip(self.groups, self.counts))
 
     def top(self, alpha: float, region: Region = "pooled") -> ScoreTable:
         """Keep the top of the list: of all rows, or of each group.
 
-        Parameters
-        ----------
-        alpha : float in (0, 1]
-            Share of the rows in the top; rows tied with the lowest of them are in it too.
-        region : {"pooled", "group"}, default "pooled"
-            The top of all rows, or the top of each group.
-
-        Returns
-        -------
-        ScoreTable
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
-        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
-        >>> table.top(0.5).rows
-        4
+        {alpha, region}
         """
         return self.above(self.thresholds(alpha, region))
 
@@ -463,18 +392,6 @@ class ScoreTable:
         ----------
         groups : list of group names
             The groups to keep.
-
-        Returns
-        -------
-        ScoreTable
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
-        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
-        >>> table.only(["F"]).groups
-        ('F',)
         """
         unknown = [g for g in groups if g not in self.groups]
         if unknown:
@@ -492,19 +409,6 @@ class ScoreTable:
         ----------
         maps : dict of group to ScoreMap, or to any function of an array
             The groups that are not named keep their scores.
-
-        Returns
-        -------
-        ScoreTable
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
-        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
-        >>> move = fairpot.ScoreMap([0.0, 0.6], [0.0, 0.9])
-        >>> table.rescored({"F": move})["F"].score.round(2)
-        array([0.15, 0.6 ])
         """
         return self._with(c.rescored(maps[g](c.score)) if g in maps else c for g, c in zip(self.groups, self.counts))
 
@@ -538,18 +442,6 @@ class ScoreTable:
         ----------
         other : ScoreTable
             A table of other rows, with outcomes if this one has them.
-
-        Returns
-        -------
-        ScoreTable
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
-        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
-        >>> table.merge(table).rows
-        12
         """
         if self.labelled != other.labelled:
             raise ValueError(
@@ -586,15 +478,6 @@ class ScoreTable:
         -------
         (ScoreTable, QuantisationBound)
             The smaller table, and how far any metric made from it can be off.
-
-        Examples
-        --------
-        >>> import fairpot
-        >>> y, score, sex = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.4, 0.3], ["F", "F", "M", "M", "F", "M"]
-        >>> table = fairpot.score_table(y, score, sensitive_features=sex)
-        >>> small, bound = table.quantise(2)
-        >>> small.pooled().score.round(2), round(bound.auc, 3)
-        (array([0.2 , 0.57]), 0.333)
         """
         if not isinstance(bins, int | np.integer) or bins < 1:
             raise ValueError(f"bins must be a whole number, at least 1, got {bins!r}.")
@@ -725,9 +608,3 @@ def _count_group(
         weight = weight.take(rows)
         counts = GroupCounts.from_rows(scores.take(rows), own, weight, None if square is None else square.take(rows))
     return counts if unit is None else counts.with_members(scores.take(rows), own, weight, unit.take(rows))
-
-
-def _top_score(counts: GroupCounts, alpha: float) -> float:
-    """Return the ceil(alpha N)-th largest score."""
-    from_top = np.cumsum(counts.weight[::-1])
-    return float(counts.score[::-1][top_place(from_top, alpha)])

@@ -110,8 +110,8 @@ def test_limit(run, csv, people):
     assert answer.err == ""
     assert "passed" in run("audit", csv, *COLUMNS, "--fail-above", gap).out
     found = run("audit", csv, *COLUMNS, "--fail-above", gap / 2, "--json", expect=3).json
-    worst = {"metric": "gap", "alpha": None, "value": gap, "pair": ["M", "F"]}
-    assert found["fail_above"] == {"limit": gap / 2, "alpha": None, "gap": gap, "exceeded": True, "worst": worst}
+    worst = {"metric": "overall gap", "alpha": None, "gap": gap, "pair": ["M", "F"]}
+    assert found["fail_above"] == {"limit": gap / 2, "exceeded": True, "worst": worst, "gaps": [worst]}
     assert run("audit", csv, *COLUMNS, "--fail-above", gap / 2, "--quiet", expect=3).out == ""
 
 
@@ -122,7 +122,9 @@ def test_limit_looks_at_the_top_as_well(run, csv, people):
         a for a in (0.3, 0.2, 0.1, 0.5) if partial_xauc_gap(y, score, alpha=a, sensitive_features=sex) > overall
     )
     found = run("audit", csv, *COLUMNS, "--alpha", alpha, "--fail-above", overall, "--json", expect=3).json
-    assert found["fail_above"]["partial_gap"] > overall
+    assert [each["alpha"] for each in found["fail_above"]["gaps"]] == [None, alpha]
+    assert found["fail_above"]["worst"]["alpha"] == alpha
+    assert found["fail_above"]["worst"]["gap"] > overall
 
 
 def test_limit_that_cannot_be_decided(run, tmp_path):
@@ -163,9 +165,10 @@ def test_the_verdict_is_first_and_two_groups_take_twenty_lines(run, csv, people)
     assert lines[0].startswith(f"The score ranks M higher than F: overall gap {there - back:.3f} (95% interval ")
     assert f"in {100 * there:.0f} of 100 pairs; the reverse (F over M) in {100 * back:.0f}." in lines[1]
     assert lines[2].startswith("Next: fairpot fit ")
-    assert len([line for line in lines if not line.startswith("warning")]) <= 20
-    for share in (there, back):  # each xAUC once
-        assert sum(f"{share:.3f}" in line for line in lines) == 1
+    assert len([line for line in lines if not line.startswith("note")]) <= 15
+    assert [line for line in lines if line.startswith("Groups")] == ["Groups over all rows"]
+    pairs = run("audit", csv, *COLUMNS, "--all").out.partition("The two groups over all rows\n")[2].splitlines()
+    assert pairs[1].split()[-2:] == [f"{there:.3f}", f"{back:.3f}"]
 
 
 def test_many_groups_take_less_than_forty_lines(run, tmp_path):
@@ -178,7 +181,7 @@ def test_many_groups_take_less_than_forty_lines(run, tmp_path):
     columns = ["--group", "race", "--group", "sex"]
     out = run("audit", tmp_path / "rows.csv", *columns).out
     assert len(out.splitlines()) < 40
-    assert "... and 61 more pairs: --all shows them" in out
+    assert "... and 61 more pairs: --all shows everything" in out
     everything = run("audit", tmp_path / "rows.csv", *columns, "--all").out
     assert "more pairs" not in everything
     highest = out.removeprefix("The score ranks ").split(" higher than")[0]
@@ -230,14 +233,14 @@ def test_several_tops_and_thresholds_for_people(run, folder):
     said = run("audit", folder / "people.csv", *COLUMNS, *SEVERAL).out
     for heading in ("Flagged at 0.35 or above", "Flagged at 0.15 or above"):
         assert heading in said
-    assert said.index("In the top 50% of all rows") < said.index("In the top 30% of all rows")
+    assert said.index("Groups in the top 50% of all rows") < said.index("Groups in the top 30% of all rows")
     for row in ("gap in the top 50%", "gap in the top 30%", "overall gap"):
         assert row in said
     [following] = [line for line in said.splitlines() if line.startswith("Next:")]
     assert "--threshold 0.35 --threshold 0.15" in following
     assert "--top" not in following  # a repair has one top
     one = run("audit", folder / "people.csv", *COLUMNS, "--alpha", "0.3").out
-    assert "--top 0.3" in one.split("Next:")[1]
+    assert "--top 30%" in one.split("Next:")[1]
 
 
 def test_every_top_is_guarded(run, folder, people):
@@ -245,10 +248,9 @@ def test_every_top_is_guarded(run, folder, people):
     found = run("audit", folder / "people.csv", *COLUMNS, *SEVERAL, *gates, expect=3)
     limit, judged = found.json["fail_above"], found.json["verdict"]
     gaps = [audit(people["outcome"], people["risk"], sensitive_features=people["sex"], alpha=a) for a in (0.5, 0.3)]
-    gaps = [float(each.summary["partial"]["gap"]) for each in gaps]
-    assert (limit["alpha"], limit["partial_gap"]) == ([0.5, 0.3], gaps)
-    every = {None: found.json["gap"], 0.5: gaps[0], 0.3: gaps[1]}
-    assert every[limit["worst"]["alpha"]] == limit["worst"]["value"] == max(every.values())
+    every = {None: found.json["gap"], 0.5: float(gaps[0].tops[0].gap), 0.3: float(gaps[1].tops[0].gap)}
+    assert {each["alpha"]: each["gap"] for each in limit["gaps"]} == every
+    assert every[limit["worst"]["alpha"]] == limit["worst"]["gap"] == max(every.values())
     assert [each["alpha"] for each in judged["all"]] == [None, 0.5, 0.3]
 
 
@@ -258,7 +260,7 @@ def test_lists_stand_in_settings_and_on_the_page(run, folder, tmp_path):
     page = tmp_path / "page.html"
     options = [*COLUMNS, "--settings", settings, "--html", page, "--json"]
     found = run("audit", folder / "people.csv", *options).json
-    assert [each["alpha"] for each in found["partial"]] == [0.5, 0.3]
+    assert [each["top"]["alpha"] for each in found["tops"]] == [0.5, 0.3]
     assert [each["threshold"] for each in found["rates"]][:2] == [0.35, 0.15]
     assert "0.35" in page.read_text(encoding="utf-8")
 
@@ -268,3 +270,38 @@ def test_fit_shows_several_thresholds(run, folder):
     found = run("fit", folder / "people.csv", *options).json
     assert '"threshold": 0.15' in json.dumps(found)
     assert '"threshold": 0.35' in json.dumps(found)
+
+
+def test_a_clear_gap_is_not_hidden_by_a_top_without_one(run, tmp_path):
+    """Both findings are told, each by its name, and what comes next is about the clear one."""
+    rng = np.random.default_rng(7)
+    n = 4000
+    y, sex, top = rng.integers(0, 2, n), rng.choice(["F", "M"], n), rng.random(n) < 0.1
+    score = rng.normal(y + 1.5 * (sex == "M") * ~top) + 20 * top
+    pd.DataFrame({"risk": score, "outcome": y, "sex": sex}).to_csv(tmp_path / "rows.csv", index=False)
+    out = run("audit", tmp_path / "rows.csv", *COLUMNS, "--alpha", "10%").out
+    first, _, overall, following, *_ = out.splitlines()
+    assert first.startswith("No clear difference between ")
+    assert "gap in the top 10%" in first
+    assert overall.startswith("The score ranks M higher than F: overall gap ")
+    assert following.startswith("Next: fairpot fit ")
+    assert "--top" not in following
+    assert "no repair is proposed" not in out
+    assert [line for line in out.splitlines() if line.startswith("Groups")] == [
+        "Groups over all rows",
+        "Groups in the top 10% of all rows",
+    ]
+
+
+def test_options_that_would_change_nothing_are_refused(run, csv, tmp_path):
+    assert "--alpha 10%" in run("audit", csv, *COLUMNS, "--region", "group", expect=2).err
+    assert "--html" in run("audit", csv, *COLUMNS, "--force", expect=2).err
+    (tmp_path / "s.toml").write_text('top_of = "group"\n')  # a default, which nobody typed
+    run("audit", csv, *COLUMNS, "--settings", tmp_path / "s.toml")
+
+
+def test_shares_are_written_either_way(run, csv):
+    both = (
+        run("audit", csv, *COLUMNS, "--alpha", a, "--bound", b, "--json").out for a, b in ((0.3, 0.5), ("30%", "50%"))
+    )
+    assert len(set(both)) == 1

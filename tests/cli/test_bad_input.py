@@ -161,7 +161,7 @@ OPTIONS = {
     "whose top of nothing": (["report", "CSV", *COLUMNS, "--top-of", "group", "-o", "r.html"], "it needs --top"),
     "whose top of a map": (
         ["report", "CSV", "--label", "outcome", "--map", "MAP", "--top", "0.1", "--top-of", "group", "-o", "r.html"],
-        "--top-of does not go with it",
+        "--top-of does not go with --map",
     ),
     "grid of no repair": (["report", "CSV", *COLUMNS, "--keep", "grid", "-o", "r.html"], "--keep goes with a repair"),
     "top of no repair": (["report", "CSV", *COLUMNS, "--repair-top", "-o", "r.html"], "--repair-top goes with"),
@@ -225,12 +225,12 @@ OPTIONS = {
         ],
         "'id'",
     ),
-    "show nothing": (["show"], "MAP"),
+    "show nothing": (["show"], "FILE"),
     "show a folder": (["show", "TMP"], "directory"),
     "folds": (["compare", "CSV", *COLUMNS, "--folds", "1"], "--folds"),
     "too many folds": (["compare", "CSV", *COLUMNS, "--folds", "500"], "500"),
     "unknown data set": (["datasets", "write", "iris", "x.csv"], "synthetic"),
-    "unknown model": (["datasets", "write", "synthetic", "x.csv", "--model", "gpt"], "--model"),
+    "unknown dataset": (["datasets", "write", "clinical", "x.csv"], "clinical"),
     "data set to an unknown format": (["datasets", "write", "synthetic", "x.docx"], "format"),
     "rows of a fixed data set": (["datasets", "write", "compas", "x.csv", "--rows", "100"], "--rows"),
     "data set into no folder": (["datasets", "write", "synthetic", "no/where.csv"], "folder"),
@@ -447,5 +447,5 @@ def test_nul_in_the_name_of_an_output(run, csv, fitted, tmp_path, output):
     assert "is no name of a file" in error
     assert "should not happen" not in error
     assert list(tmp_path.iterdir()) == []
-    for words in (["fit", csv, *COLUMNS, "--lam", "0.5", "-o"], ["report", csv, *COLUMNS, "-o"], ["sign", "--new-key"]):
+    for words in (["fit", csv, *COLUMNS, "--lam", "0.5", "-o"], ["report", csv, *COLUMNS, "-o"]):
         assert "no name of a file" in run(*words, f"{tmp_path}/a\0b.html", expect=2).err

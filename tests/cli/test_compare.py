@@ -22,22 +22,19 @@ def test_held_out(run, csv, folder, people, held_out):
     found = run("compare", csv, *COLUMNS, "--validate", folder / "held_out.csv", *bounds, "--json").json
     y, scores, sex = columns(people)
     result = compare(y, scores, sensitive_features=sex, held_out=columns(held_out), max_gaps=(0.03, 1.0))
-    assert found["evaluated_on"] == "400 held-out rows"
-    assert found["verdicts"] == [result.verdict(bound) for bound in (0.03, 1.0)]
-    assert [each["method"] for each in found["methods"]] == ["unrepaired", *result.methods]
-    for each in found["methods"]:
-        for told, bound in zip(each["chosen"], (0.03, 1.0), strict=True):
-            expected = result.at(bound, each["method"])
-            assert told["max_gap"] == bound
-            assert (told["reason"] is None) == expected.reached
-            if expected.reached:
-                assert (told["auc"], told["gap"], told["kept"]) == (expected.auc, expected.gap, expected.kept)
-    for told, bound in zip(found["recommended"], (0.03, 1.0), strict=True):
-        assert told == {
-            "max_gap": bound,
-            "method": result.recommended(bound).method,
-            "highest": result.best(bound).method,
-        }
+    assert found["rows"] == "400 held-out rows"
+    assert [each["text"] for each in found["answers"]] == [result.verdict(bound) for bound in (0.03, 1.0)]
+    assert {each["method"] for each in found["chosen"]} == {"unrepaired", *result.methods}
+    assert len(found["chosen"]) == 2 * (1 + len(result.methods))
+    for told in found["chosen"]:
+        expected = result.at(told["max_gap"], told["method"])
+        assert (told["reason"] is None) == expected.reached
+        if expected.reached:
+            assert (told["auc"], told["gap"], told["kept"]) == (expected.auc, expected.gap, expected.kept)
+    for told, bound in zip(found["answers"], (0.03, 1.0), strict=True):
+        assert told["max_gap"] == bound
+        assert told["recommended"] == result.recommended(bound).method
+        assert told["highest"] == result.best(bound).method
 
 
 def test_folds_do_not_depend_on_the_order_of_rows(run, csv, people, tmp_path):
@@ -47,13 +44,13 @@ def test_folds_do_not_depend_on_the_order_of_rows(run, csv, people, tmp_path):
         run("compare", path, *COLUMNS, *chosen).json | {"inputs": None} for path in (csv, tmp_path / "shuffled.csv")
     )
     assert first == second
-    assert first["evaluated_on"] == "3 folds of 600 rows"
+    assert first["rows"] == "3 folds of 600 rows"
 
 
 @pytest.mark.parametrize("weight", ["times", "share"])
 def test_weights(run, csv, weight):
     found = run("compare", csv, *COLUMNS, "--weight", weight, "--method", "fairpot", "--json").json
-    last = found["methods"][1]["chosen"][-1]
+    last = [each for each in found["chosen"] if each["method"] == "FairPOT"][-1]
     assert last["reason"] is None
     assert last["folds"] == 5
     assert len(last["strengths"]) == 5
@@ -88,13 +85,13 @@ def test_the_command_line_compares_patients(run, tmp_path, kind):
     wanted = [*columns, "--method", "fairpot", "--method", "wasserstein", "--max-gap", 0.1, "--json"]
     table, held_out = score_table(path, **STAYS), score_table(other, **STAYS)
     for more, options in ((["--folds", 3], {"cv": 3}), (["--validate", other], {"held_out": held_out})):
-        found = run("compare", path, *wanted, *more).json["versus"][0]["rivals"]
+        found = run("compare", path, *wanted, *more).json["answers"][0]["rivals"]
         expected = compare(table, methods=["fairpot", "wasserstein"], random_state=0, max_gaps=[0.1], **options).versus(
             0.1
         )
-        assert [each["se"] for each in found] == [rival.se for rival in expected]
+        assert [each["lead_se"] for each in found] == [rival.lead.se for rival in expected]
         alone = run("compare", path, *(w for w in wanted if w not in ("--cluster", "patient")), *more).json
-        assert [each["se"] for each in found] != [each["se"] for each in alone["versus"][0]["rivals"]]
+        assert [each["lead_se"] for each in found] != [each["lead_se"] for each in alone["answers"][0]["rivals"]]
 
 
 def test_too_few_clusters_for_the_folds(run, tmp_path):
@@ -112,10 +109,12 @@ def test_what_is_within_reach(run, csv, people):
     chosen = ["--method", "fairpot", "--max-gap", "0.03", "--json"]
     found = run("compare", csv, *COLUMNS, "--validate", csv, *chosen).json
     limit = auc_limit(*columns(people)[:2], sensitive_features=people["sex"]).best(0.03)
-    assert found["limit"] == [{"max_gap": 0.03, "auc": limit.auc, "reachable": limit.reachable, "reason": None}]
+    assert found["possible"] == [
+        {"max_gap": 0.03, "auc": limit.auc, "low": None, "reachable": limit.reachable, "reason": None}
+    ]
     few = run("compare", csv, *COLUMNS, *chosen, "--folds", "40").json
-    assert few["limit"][0]["reachable"] is None
-    assert few["limit"][0]["reason"].startswith("in a fold, what chance adds to the limit needs 5")
+    assert few["possible"][0]["reachable"] is None
+    assert few["possible"][0]["reason"].startswith("in a fold, what chance adds to the limit needs 5")
     assert few["limit_notes"][1].startswith("within reach of a repair fixed beforehand: not known; in a fold, ")
 
 
@@ -128,8 +127,8 @@ def test_gaps_among_those_ranked_highest(run, csv, folder, people, held_out):
     options = {"methods": ["FairPOT", "LogitShift"], "max_gaps": 0.1, "top": 300}
     result = compare(y, scores, sensitive_features=sex, held_out=new, **options)
     assert found["top"] == 300
-    assert found["limit"] is None
-    assert found["verdicts"] == [result.verdict(0.1)]
+    assert not found["possible"]
+    assert [each["text"] for each in found["answers"]] == [result.verdict(0.1)]
     assert "gaps among the 300 highest" in str(result)
     best = result.fit_best(0.1, method="LogitShift")
     gaps = []

@@ -7,9 +7,12 @@ import tomllib
 from pathlib import Path
 
 import jsonschema
+import numpy as np
+import pandas as pd
 import pytest
 
 import fairpot.cli
+from fairpot.cli._documents import schema_text
 from fairpot.cli._settings import known_keys
 
 ROOT = Path(__file__).parents[2]
@@ -44,12 +47,29 @@ def test_the_page_shows_what_is_printed(run, tmp_path, monkeypatch):
         assert shown in page
 
 
+def told(properties):
+    """The fields that a table names: a number with limits has one line."""
+    ends = ("low", "high", "se", "reason")
+    beside = {f"{name}_{end}" for name in properties for end in ends if f"{name}_low" in properties}
+    return [name for name in properties if name not in beside and name != "fairpot"]
+
+
+def test_the_schema_is_that_of_the_records():
+    """To write it anew: python -m fairpot.cli._documents > docs/reference/documents.schema.json."""
+    assert (PAGES / "documents.schema.json").read_text(encoding="utf-8") == schema_text()
+
+
 def test_documents_have_the_fields_that_schema_and_page_name(run, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     schema = json.loads((PAGES / "documents.schema.json").read_text(encoding="utf-8"))
     page = (PAGES / "programs.md").read_text(encoding="utf-8")
+
+    def check(name, *arguments, expect=0):
+        document = json.loads(run(*arguments, "--json", expect=expect).out)
+        jsonschema.Draft202012Validator({**whole(schema), "$ref": f"#/$defs/{name}"}).validate(document)
+        return document
+
     run("datasets", "write", "synthetic", "scores.csv")
-    run("sign", "--new-key", "team.key")
     gates = ["--threshold", 0.3, "--alpha", 0.5, "--bound", 0.9, "--require", "within", "--fail-above", 0.9]
     made = {
         "datasets write": ["datasets", "write", "synthetic", "again.csv", "--rows", 50],
@@ -59,29 +79,50 @@ def test_documents_have_the_fields_that_schema_and_page_name(run, tmp_path, monk
         "compare": ["compare", "scores.csv", "--method", "fairpot", "--method", "wasserstein"],
         "plan": ["plan", "--gap", 0.2, "--auc", 0.75, "--share", 0.2, "--rate", 0.1],
         "show": ["show", "map.json"],
-        "report": ["report", "scores.csv", "--map", "map.json", "-o", "page.html"],
         "export": ["export", "map.json", "--to", "python"],
-        "sign": ["sign", "map.json", "--key", "team.key"],
-        "verify": ["verify", "map.json", "--key", "team.key"],
+        "datasets list": ["datasets", "list"],
     }
     for name, arguments in made.items():
-        document = json.loads(run(*arguments, "--json").out)
-        jsonschema.Draft202012Validator({**whole(schema), "$ref": f"#/$defs/{name}"}).validate(document)
-        named = [field for field in schema["$defs"][name]["properties"] if field != "fairpot"]
-        assert fields(page, name) == named, name
-        assert set(document) == {"fairpot", *named}, name
-    for heading, name in (("estimate", "Estimate"), ("finding", "Finding"), ("change", "Change")):
-        found = fields(page, f"What is a{'n' * (name == 'Estimate')} {heading}?")
-        assert found == list(schema["$defs"][name]["properties"])
-    bare = json.loads(run("report", "scores.csv", "-o", "audit.html", "--json").out)
-    jsonschema.Draft202012Validator({**whole(schema), "$ref": "#/$defs/report"}).validate(bare)
+        check(name, *arguments)
+    run("export", "map.json", "--to", "python", "-o", "map.py")
+    check("show an export", "show", "map.py", "--map", "map.json")
+    for name in (*made, "report", "uncertified", "show an export"):
+        assert name == "datasets list" or fields(page, name) == told(schema["$defs"][name]["properties"]), name
+    for name in ("Finding", "Change", "Effect"):
+        heading = f"What is a{'n' * (name == 'Effect')} {name.lower()}?"
+        assert fields(page, heading) == told(schema["$defs"][name]["properties"])
     top = ["--top", 0.5, "--repair-top", "--max-gap", 0.5, "--confidence", 0.9]
-    certified = json.loads(run("fit", "scores.csv", *top, "--json").out)
-    jsonschema.Draft202012Validator({**whole(schema), "$ref": "#/$defs/fit"}).validate(certified)
+    certified = check("fit", "fit", "scores.csv", *top)
     assert [each["group"] for each in certified["certificate"]["starts"]] == ["a", "b"]
-    short = json.loads(run("fit", "scores.csv", "--max-gap", 0.01, "--confidence", 0.95, "--json", expect=4).out)
-    jsonschema.Draft202012Validator({**schema, "$ref": "#/$defs/fit"}).validate(short)
+    assert certified["fitted"]["trust"]["certificate"]["bound"] == 0.5
+    for more in (["--keep", "probabilities"], ["--net-benefit-at", 0.3]):
+        check("fit", "fit", "scores.csv", "--max-gap", 0.1, *more)
+    short = check("uncertified", "fit", "scores.csv", "--max-gap", 0.01, "--confidence", 0.95, expect=4)
     assert all(f"`{field}`" in page.partition("\n## shortfall\n")[2] for field in short["shortfall"])
+
+
+def test_documents_of_reports_follow_the_schema(run, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    schema = json.loads((PAGES / "documents.schema.json").read_text(encoding="utf-8"))
+    run("datasets", "write", "synthetic", "scores.csv")
+    for more in ([], ["--max-gap", 0.05, "--top", "10%", "--threshold", 0.4]):
+        document = run("report", "scores.csv", *more, "-o", "page.html", "--force", "--json").json
+        jsonschema.Draft202012Validator({**whole(schema), "$ref": "#/$defs/report"}).validate(document)
+
+
+@pytest.mark.parametrize("more", [["--lower-is-riskier"], ["--weight", "w"], ["--cluster", "c"]])
+def test_documents_follow_the_schema_whatever_rows_are(run, tmp_path, more):
+    """Three groups that are numbers, one of them tiny, so that there is more than one kind of missing number."""
+    rng = np.random.default_rng(0)
+    n = 400
+    rows = {"score": rng.normal(size=n).round(2), "label": rng.integers(0, 2, n), "group": rng.integers(0, 2, n)}
+    frame = pd.DataFrame({**rows, "w": rng.random(n), "c": rng.integers(0, 90, n)})
+    frame.loc[:2, "group"] = 7
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    schema = json.loads((PAGES / "documents.schema.json").read_text(encoding="utf-8"))
+    for name, asked in (("audit", ["--alpha", 0.2, "--threshold", 0]), ("fit", ["--lam", 0.5, "--min-group", 30])):
+        document = run(name, tmp_path / "rows.csv", *asked, *more, "--json").json
+        jsonschema.Draft202012Validator({**whole(schema), "$ref": f"#/$defs/{name}"}).validate(document)
 
 
 def test_every_key_of_the_settings_is_on_their_page():

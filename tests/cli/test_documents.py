@@ -7,7 +7,7 @@ from cli.conftest import COLUMNS
 
 def test_documents_say_what_they_are(run, csv):
     found = run("audit", csv, *COLUMNS, "--json").json
-    assert found["fairpot"]["document"] == 1
+    assert found["fairpot"]["document"] == 2
     assert found["fairpot"]["command"] == "audit"
     assert found["inputs"] == [str(csv)]
 

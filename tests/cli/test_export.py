@@ -83,7 +83,7 @@ def test_simplified(run, fitted, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [
-        (["--to", "sql"], "--dialect goes with --to sql"),
+        (["--to", "sql"], "--to sql needs a --dialect, such as --dialect duckdb"),
         (["--to", "python", "--dialect", "duckdb"], "--dialect goes with --to sql"),
         (["--to", "onnx"], "name a file with -o"),
         (["--to", "python", "--module", "esm"], "--module goes with --to javascript"),

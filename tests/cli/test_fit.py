@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from cli.conftest import COLUMNS, WRITERS
-from fairpot import FairPOT, load
+from fairpot import FairPOT, effect, load
 from fairpot.methods import LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
 from fairpot.metrics import auc, partial_auc, partial_xauc_gap, xauc_gap
 
@@ -118,7 +118,7 @@ def test_effect_is_that_of_python(run, csv, folder, people, held_out):
             assert found[part][name]["gap"] == xauc_gap(y, scores, sensitive_features=sex)
         moved = {each["group"]: each["moved"] for each in found[part]["moves"]}
         assert moved == {g: int((after != before)[sex == g].sum()) for g in ("F", "M")}
-    assert found["dial"] == {"name": "lam", "value": 0.4}
+    assert found["dial"] == {"name": "lam", "value": 0.4, "groups": []}
     assert found["reference"] == model.reference_ == "M"
     assert found["rule"] is None
 
@@ -130,8 +130,8 @@ def test_effect_in_the_top(run, csv, folder, people, held_out):
     for part, frame in (("fitted", people), ("held_out", held_out)):
         after = model.transform(frame["risk"], sensitive_features=frame["sex"])
         y, sex = frame["outcome"], frame["sex"]
-        assert found[part]["after"]["partial"]["auc"] == partial_auc(y, after, alpha=0.4)
-        assert found[part]["after"]["partial"]["gap"] == partial_xauc_gap(y, after, alpha=0.4, sensitive_features=sex)
+        assert found[part]["after"]["tops"][0]["auc"] == partial_auc(y, after, alpha=0.4)
+        assert found[part]["after"]["tops"][0]["gap"] == partial_xauc_gap(y, after, alpha=0.4, sensitive_features=sex)
 
 
 def test_what_is_printed(run, csv, folder, tmp_path):
@@ -143,20 +143,24 @@ def test_what_is_printed(run, csv, folder, tmp_path):
         "lam = ",
         "gap of at most 0.03",
         "reference group: M",
-        "Whose scores change",
     ):
         assert part in answer.out
-    gap, changed, acted, price, trust, following, *_ = answer.out.splitlines()
+    gap, changed, acted, price, trust, written, following, *_ = answer.out.splitlines()
     assert gap.startswith("The overall gap goes from ")
     assert "scores in F change" in changed
     assert "no score in M changes" in changed
     assert acted.startswith("In the top 10%: ")
     assert price.startswith("AUC goes from ")
     assert trust == "Checked on 400 new rows, which the repair was not fitted on."
-    assert "Next: fairpot apply" in following
-    assert answer.out.index("On 400 held-out rows") < answer.out.index("On the fitted rows")
-    assert "calibration error, all" in answer.out
-    assert "calibration error, F" in run("fit", csv, *COLUMNS, "--lam", 0.3, "--all").out
+    assert written == f"Written: {tmp_path / 'map.json'}"
+    assert following.startswith("Next: fairpot apply")
+    [fitted] = [line for line in answer.out.splitlines() if "that were fitted" in line]
+    assert fitted.startswith("On the 600 rows that were fitted: overall gap ")
+    titles = [line for line in answer.out.splitlines() if line.endswith("before and after")]
+    assert titles == ["On 400 held-out rows, before and after", "Who is in the top 10%, before and after"]
+    everything = run("fit", csv, *COLUMNS, "--lam", 0.3, "--validate", folder / "held_out.csv", "--all").out
+    for part in ("calibration error of F", "mean change of changed", "On the fitted rows, before and after"):
+        assert part in everything
     assert all(line.startswith("warning: ties matter") for line in answer.err.splitlines())
 
 
@@ -202,10 +206,11 @@ def test_held_out_rows_of_part_of_the_groups(run, folder, tmp_path, people):
 
 def test_json_with_values_by_group(run, csv):
     found = run("fit", csv, *COLUMNS, "--group", "smoker", "--method", "post-logit", "--smallest-gap", "--json").json
-    assert {each["group"] for each in found["dial"]["value"]} < {
+    assert found["dial"]["value"] is None
+    assert {each["group"] for each in found["dial"]["groups"]} < {
         f"sex={s}, smoker={k}" for s in "FM" for k in (True, False)
     }
-    assert found["rule"] == {"smallest_gap": True}
+    assert {name: value for name, value in found["rule"].items() if value} == {"smallest_gap": True}
     json.dumps(found)
 
 
@@ -227,14 +232,14 @@ def test_rules_of_an_operation_are_said_and_shown(run, csv, folder, people, held
     assert f"chosen: {said}" in told
     assert "Net benefit of acting from 0.4 on" in told
     found = run("fit", csv, *COLUMNS, *rules, "--validate", folder / "held_out.csv", "--json").json
-    assert found["rule"] == {"max_gap": 0.2, "net_benefit_at": 0.4}
+    assert {name: value for name, value in found["rule"].items() if value} == {"max_gap": 0.2, "net_benefit_at": 0.4}
     model = FairPOT(max_gap=0.2, top=200, net_benefit_at=0.4)
     model.fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
     for name, frame in (("fitted", people), ("held_out", held_out)):
         y, sex = frame["outcome"].to_numpy(), frame["sex"].to_numpy()
         after = np.asarray(model.transform(frame["risk"], sensitive_features=sex))
         wanted = partial_xauc_gap(y, after, sensitive_features=sex, alpha=200 / len(people))
-        assert found[name]["after"]["partial"]["gap"] == wanted
+        assert found[name]["after"]["tops"][0]["gap"] == wanted
         acted = after >= 0.4
         benefit = ((acted & (y == 1)).sum() - (acted & (y == 0)).sum() * 0.4 / 0.6) / len(y)
         assert found["net_benefit"][name]["after"] == pytest.approx(benefit)
@@ -264,7 +269,7 @@ def test_scores_that_stay_probabilities_or_on_their_grid(run, csv, people, tmp_p
     asked = ["--max-gap", 0.05, "--keep", "probabilities"]
     found = json.loads(run("fit", csv, *COLUMNS, *asked, "-o", target, "--json").out)
     assert [each["group"] for each in found["fitted"]["calibration"]] == ["F", "M", None]
-    assert found["fitted"]["calibration"][0]["recalibrated"]["error_in_the_large"]["high"] is not None
+    assert found["fitted"]["calibration"][0]["recalibrated"]["error_in_the_large_high"] is not None
     new = load(target).transform(people["risk"], sensitive_features=people["sex"])
     assert new.mean() == pytest.approx(people["outcome"].mean(), abs=1e-3)
     assert json.loads(run("show", target, "--json").out)["then"]["values"][-1] <= 1
@@ -300,13 +305,34 @@ def test_what_is_delivered_in_the_top(run, csv, people, more):
         assert (after[~inside] == before[~inside]).all()
         assert (after[inside] >= start[inside]).all()
         assert found["gap_top"] == xauc_gap(y[inside], after[inside], sensitive_features=sex[inside])
-        assert f"that top begins at a score of {starts['F']:.4g}: nobody outside is moved" in said
+        assert f"That top begins at a score of {starts['F']:.4g}: nobody outside is moved" in said
     else:
         top = np.zeros(len(y), dtype=bool)
         for rows in [sex == "F", sex == "M"] if more else [np.ones(len(y), dtype=bool)]:
             top[rows] = before[rows] >= np.sort(before[rows])[::-1][int(np.ceil(rows.sum() / 2)) - 1]
         assert (found["enter"], found["leave"]) == (((after >= start) & ~top).sum(), (top & (after < start)).sum())
         assert f"{found['enter']:.0f} rows enter it and {found['leave']:.0f} leave it" in said
-    assert f"among the 300 highest gap {found['gap_top_before']:.3f} -> {found['gap_top']:.3f}" in said
-    assert f"in the whole list gap {found['gap_before']:.3f} -> {found['gap']:.3f}" in said
+    shown = {abs(answer["fitted"]["after"]["tops"][0]["gap"]), abs(answer["fitted"]["after"]["gap"])}
+    if "--repair-top" not in more:  # of that, the top is the one that was fitted, not found again
+        assert shown == {found["gap_top"], found["gap"]}
     assert run("fit", csv, *COLUMNS, "--max-gap", 0.1, "--json").json["achieved"]["gap_top"] is None
+
+
+@pytest.mark.parametrize("top", [["--top", "200"], ["--top", "20%"], ["--threshold", "0.4"], []])
+def test_who_is_acted_on_is_what_effect_says(run, csv, people, top):
+    """By the command line and in Python, whether the top is so many rows, a share, or nobody said."""
+    found = run("fit", csv, *COLUMNS, "--max-gap", 0.1, *top, "--json").json["fitted"]
+    given = {"top": 200} if "200" in top else {"top": 0.2} if "20%" in top else {}
+    model = FairPOT(max_gap=0.1, **given)
+    model.fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
+    at = {"threshold": 0.4} if "0.4" in top else {}
+    known = effect(model, people["risk"], people["outcome"], sensitive_features=people["sex"], **at).to_dict()
+    assert found["actions"] == known["actions"]
+    assert found["moves"] == known["moves"]
+
+
+def test_a_strength_that_is_typed_goes_before_a_target_in_settings(run, csv, tmp_path):
+    (tmp_path / "s.toml").write_text('max_gap = 0.05\nconfidence = 0.9\ntop_of = "group"\n')
+    found = run("fit", csv, *COLUMNS, "--settings", tmp_path / "s.toml", "--lam", "40%", "--json").json
+    assert (found["dial"]["value"], found["rule"]) == (0.4, None)
+    assert "--force" in run("fit", csv, *COLUMNS, "--lam", 0.4, "--force", expect=2).err

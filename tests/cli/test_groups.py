@@ -10,9 +10,11 @@ def test_small_groups_are_left_out_by_name(run, many, tmp_path):
     found = run("audit", many, *COLUMNS, "--min-group", 30, "--json").json
     assert [each["group"] for each in found["groups"]] == ["F", "M"]
     assert found["left_out"] == [{"group": "X", "rows": 6}]
-    assert any("'X' is left out" in text for text in found["warnings"])
+    assert [each["text"] for each in found["notes"] if each["kind"] == "left out"] == [
+        "X is left out of the comparison (6 rows)."
+    ]
     answer = run("fit", many, *COLUMNS, "--lam", 0.5, "--min-group", 30, "-o", tmp_path / "map.json")
-    assert "group X is left out" in answer.out
+    assert "left out of the comparison, with scores that do not change: X" in answer.out
     run("apply", tmp_path / "map.json", many, "-o", tmp_path / "new.csv")
     new = pd.read_csv(tmp_path / "new.csv")
     tiny = new["sex"] == "X"
@@ -32,12 +34,12 @@ def test_pairs_of_three_groups_have_intervals(run, tmp_path):
     found = run("audit", path, *COLUMNS, "--json").json
     pair = max(found["gaps"], key=lambda pair: abs(pair["signed_gap"]))
     assert (pair["first"], pair["signed_gap"] > 0) == ("mid", True)
-    assert pair["signed_low"] < pair["signed_gap"] < pair["signed_high"]
-    row = [f"{pair['signed_gap']:.3f}", f"{pair['signed_low']:.3f}", f"{pair['signed_high']:.3f}"]
+    assert pair["signed_gap_low"] < pair["signed_gap"] < pair["signed_gap_high"]
+    row = [f"{pair['signed_gap']:.3f}", f"{pair['signed_gap_low']:.3f}", f"{pair['signed_gap_high']:.3f}"]
     lines = [line.split() for line in run("audit", path, *COLUMNS).out.splitlines()]
     assert ["mid", pair["second"], *row] in [line[:5] for line in lines]
     turned = next(pair for pair in found["gaps"] if pair["signed_gap"] < 0)
-    ends = [f"{-turned['signed_gap']:.3f}", f"{-turned['signed_high']:.3f}", f"{-turned['signed_low']:.3f}"]
+    ends = [f"{-turned['signed_gap']:.3f}", f"{-turned['signed_gap_high']:.3f}", f"{-turned['signed_gap_low']:.3f}"]
     assert [turned["second"], turned["first"], *ends] in [line[:5] for line in lines]
 
 

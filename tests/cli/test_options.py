@@ -1,6 +1,7 @@
 """Names of methods and options, and what is said of those that do not fit."""
 
 from cli.conftest import COLUMNS
+from fairpot.cli._errors import as_option
 
 
 def test_methods_go_by_either_name(run, csv):
@@ -12,7 +13,7 @@ def test_methods_go_by_either_name(run, csv):
 def test_both_rules_together_for_every_method(run, csv):
     for method in ("fairpot", "wasserstein", "post-logit", "xorder", "optimal-merge", "logit-shift"):
         found = run("fit", csv, *COLUMNS, "--method", method, "--max-gap", 0.1, "--max-auc-loss", 0.2, "--json").json
-        assert found["rule"] == {"max_gap": 0.1, "max_auc_loss": 0.2}
+        assert {name: value for name, value in found["rule"].items() if value} == {"max_gap": 0.1, "max_auc_loss": 0.2}
         assert found["fitted"]["after"]["gap"] <= 0.1 + 1e-9
 
 
@@ -30,7 +31,7 @@ def test_the_strength_has_a_common_name(run, csv, tmp_path):
             run("fit", csv, *COLUMNS, "--method", method, flag, 0.4, "--json").json for flag in (own, "--strength")
         )
         assert named == common
-        assert common["dial"] == {"name": own[2:], "value": 0.4}
+        assert common["dial"] == {"name": own[2:], "value": 0.4, "groups": []}
     assert "Say it in one way" in run("fit", csv, *COLUMNS, "--lam", 0.3, "--strength", 0.3, expect=2).err
     assert "must be finite and in [0, 1]" in run("fit", csv, *COLUMNS, "--strength", 1.3, expect=2).err
 
@@ -46,3 +47,21 @@ def test_the_next_command_says_how_the_file_is_read(run, people, tmp_path):
     out = run("audit", tmp_path / "semi.csv", *COLUMNS, "--delimiter", ";").out
     assert "--delimiter ';'" in out.splitlines()[2]
     assert "\\n" not in out
+
+
+def test_hints_can_be_pasted():
+    assert as_option("calibrate", True) == "--calibrate"
+    assert as_option("drop_missing", True) == "--drop-missing"
+    assert as_option("keep", "probabilities") == "--keep probabilities"
+
+
+def test_folds_that_are_not_drawn_are_refused(run, csv, folder):
+    given = ["compare", csv, *COLUMNS, "--validate", folder / "held_out.csv"]
+    for more in (["--folds", 3], ["--seed", 1]):
+        assert "--validate judges on rows of their own" in run(*given, *more, expect=2).err
+    moved = ["compare", csv, *COLUMNS, "--method", "wasserstein", "--reference", "F"]
+    assert "--reference is for methods that keep a group's scores" in run(*moved, expect=2).err
+
+
+def test_a_plan_takes_the_target_by_its_name(run):
+    assert run("plan", "--max-gap", "20%", "--json").out == run("plan", "--gap", 0.2, "--json").out

@@ -123,7 +123,7 @@ def test_the_paper_is_elsewhere(run, nothing_installed):
 def test_the_wheel_holds_fairpot_alone(tmp_path):
     """Built from a copy, as setuptools leaves its own files beside the sources."""
     pytest.importorskip("setuptools", "77")
-    for name in ("pyproject.toml", "README.md", "LICENSE"):
+    for name in ("pyproject.toml", "setup.py", "README.md", "LICENSE"):
         copy(ROOT / name, tmp_path)
     for name in ("src", "paper"):
         copytree(ROOT / name, tmp_path / name)

@@ -1,12 +1,74 @@
-"""Tables on narrow screens."""
+"""Tables and texts on screens of every width: no word, no cell and no number is ever split."""
 
-from fairpot.cli._printing import fitting
+import re
+
+import pytest
+
+from cli.conftest import COLUMNS
+from fairpot.words.tables import command_lines, table_lines, wrapped
+
+HEADS = ["ranked higher", "ranked lower", "gap", "from", "to", "xAUC", "with outcome"]
+ROWS = [
+    ["women", "men", "0.131", "0.087", "0.178", "0.880", "1,464"],
+    ["a group of a rather long name", "men", "-0.003", "-0.101", "0.100", "0.749", "144"],
+]
+WIDTHS = (40, 60, 80, 120)
 
 
-def test_numbers_are_never_cut():
-    columns = ["group", *(f"column {i}" for i in range(12))]
-    rows = [["a group of a long name", *(f"0.{i:04d}" for i in range(12))]]
-    parts = fitting(columns, rows, 1, 80)
-    assert sorted(place for part in parts for place in part[1:]) == list(range(1, 13))
-    assert all(part[0] == 0 for part in parts)
-    assert len(parts) > 1
+def words(lines):
+    return [word for line in lines for word in line.split()]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_table_fits_and_keeps_every_cell_whole(width):
+    lines = table_lines(HEADS, ROWS, texts=2, width=width)
+    assert max(map(len, lines)) <= width
+    text = " ".join(words(lines))
+    for row in ROWS:
+        for cell in row:
+            assert re.search(rf"(^|\s){re.escape(cell)}(\s|$)", text), cell
+
+
+def test_heads_get_shorter_before_rows_are_stacked():
+    long, short, stacked = (table_lines(HEADS, ROWS, texts=2, width=width) for width in (90, 80, 60))
+    assert "ranked higher" in long[0]
+    assert short[0].split() == ["higher", "lower", "gap", "from", "to", "xAUC", "with"]
+    assert len(short) == len(long) == 3
+    assert stacked[:3] == ["ranked higher: women", "  ranked lower: men", "  gap: 0.131"]
+    assert table_lines(HEADS, ROWS, texts=2) == long
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_text_is_broken_between_words(width):
+    text = "Of those with the outcome, 35% in a and 32% in b are in the top 10%. " * 3 + "x" * 50
+    lines = wrapped(text, width)
+    assert words(lines) == text.split()
+    assert all(len(line) <= width or " " not in line for line in lines)
+
+
+def test_wide_characters_take_two_places():
+    lines = table_lines(["group", "rows"], [["東京", "12"], ["F", "3"]])
+    assert lines == ["group  rows", "東京     12", "F         3"]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_command_can_be_pasted(width):
+    command = ["fairpot", "fit", "my scores.csv", "--group", "sex", "--max-gap", "0.05", "-o", "map.json"]
+    lines = command_lines(command, width)
+    assert max(map(len, lines)) <= width
+    assert all(line.endswith(" \\") for line in lines[:-1])
+    joined = " ".join(line.removesuffix(" \\").strip() for line in lines)
+    assert joined == "fairpot fit 'my scores.csv' --group sex --max-gap 0.05 -o map.json"
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("command", [["audit", "--alpha", "0.3"], ["fit", "--max-gap", "0.05"]])
+def test_commands_fit_the_terminal(run, csv, monkeypatch, width, command):
+    wide = words(run(command[0], csv, *COLUMNS, *command[1:]).out.partition("\n\n")[0].splitlines())
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    monkeypatch.setenv("NO_COLOR", "1")
+    monkeypatch.setenv("COLUMNS", str(width))
+    out = run(command[0], csv, *COLUMNS, *command[1:]).out
+    assert all(len(line) <= width or csv in line for line in out.splitlines()), out
+    narrow = [word for word in words(out.partition("\n\n")[0].splitlines()) if word != "\\"]
+    assert narrow == wide  # the answer, word for word

@@ -77,14 +77,13 @@ def test_file_larger_than_allowed(fitted, tmp_path):
     assert [p.name for p in tmp_path.iterdir()] == ["x.csv"]
 
 
-@pytest.mark.parametrize("missing", ["click", "rich"])
-def test_without_the_extra(missing):
-    code = f"import sys; sys.modules[{missing!r}] = None; sys.argv[1:] = ['audit', 'x.csv']; "
+def test_without_the_extra():
+    code = "import sys; sys.modules['click'] = None; sys.argv[1:] = ['audit', 'x.csv']; "
     code += "from fairpot.cli import main; main()"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=False)
     assert done.returncode == 2
     assert done.stderr.splitlines() == [
-        f"error: the command line needs the package {missing!r}, which is not installed.",
+        "error: the command line needs the package 'click', which is not installed.",
         "Hint: pip install 'fairpot[cli]'",
     ]
 

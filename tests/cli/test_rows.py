@@ -132,7 +132,7 @@ def test_a_command_has_the_options_that_mean_something_to_it(run, name):
     expected = {"apply": NAMED | OF_FILES, "export": NAMED} | dict.fromkeys(OUTCOMES, NAMED | OF_FILES | OF_OUTCOMES)
     wanted = expected.get(name, set())
     assert flags_of(name) & (NAMED | OF_FILES | OF_OUTCOMES) == wanted
-    shown = run(name, "--help").out
+    shown = run(name, "--help-all" if wanted else "--help").out
     assert all(f"  {flag} " in shown for flag in wanted)
 
 
@@ -183,7 +183,7 @@ def test_the_next_command_keeps_what_was_asked_and_no_bound(run, csv):
     last = next_of(run("audit", csv, *COLUMNS, "--cluster", "id", *options, *top).out)
     words = shlex.split(last)
     assert words[-4:] == ["--max-gap", "GAP", "-o", "map.json"]
-    assert {*options, "--cluster", "--top", "0.5", "--top-of", "group"} <= set(words)
+    assert {*options, "--cluster", "--top", "50%", "--top-of", "group"} <= set(words)
     run(*words[2:-3], "0.5", "--json")
     last = next_of(run("audit", csv, *COLUMNS).out)
     assert not {"--top", "--top-of", "--min-group", "--ties", "--groups"} & set(shlex.split(last))
@@ -260,8 +260,8 @@ GIVEN = {
 }
 
 
-def limits(found):
-    return [found["low"], found["high"]]
+def limits(found, name=None):
+    return [found["low"], found["high"]] if name is None else [found[f"{name}_low"], found[f"{name}_high"]]
 
 
 @pytest.mark.parametrize(("options", "python"), GIVEN.values(), ids=GIVEN)
@@ -269,15 +269,13 @@ def test_numbers_are_those_of_python_in_every_command(run, plain, tmp_path, opti
     """One interval, whoever is asked: audit, report, fit, compare, plan."""
     path, frame = plain
     table = score_table(**{"rows" if k == "y_true" else k: v for k, v in columns_of(frame, **python(frame)).items()})
-    expected = audit(table).intervals
-    found = run("audit", path, *LOW, *options, "--json").json["intervals"]
+    expected = audit(table)
+    found = run("audit", path, *LOW, *options, "--json").json
+    page = run("report", path, *LOW, *options, "-o", tmp_path / "report.json", "--json").json
     for name in ("auc", "gap"):
-        assert limits(found[name]) == pytest.approx(limits(getattr(expected, name).to_dict()), rel=1e-9)
-
-    run("report", path, *LOW, *options, "-o", tmp_path / "report.json")
-    page = json.loads((tmp_path / "report.json").read_text())["dial"]["settings"][0]["intervals"]
-    assert page["gap"] == pytest.approx(limits(expected.gap.to_dict()), rel=1e-9)
-    assert page["auc"] == pytest.approx(limits(expected.auc.to_dict()), rel=1e-9)
+        ends = [getattr(getattr(expected, name), end) for end in ("low", "high")]
+        assert limits(found, name) == pytest.approx(ends, rel=1e-9)
+        assert limits(page, name) == pytest.approx(ends, rel=1e-9)
 
     changes = effect(FairPOT(0.5).fit(table), table).changes.to_dict()
     fitted = run("fit", path, *LOW, *options, "--lam", 0.5, "--json").json["fitted"]["changes"]
@@ -287,7 +285,9 @@ def test_numbers_are_those_of_python_in_every_command(run, plain, tmp_path, opti
     compared = run("compare", path, *LOW, *options, "--method", "fairpot", "--folds", 3, "--json").json
     with spoken_by(as_option):
         python_compared = compare(table, methods=["fairpot"], cv=3, random_state=0, max_gaps=(0.02, 0.05, 0.1))
-    assert compared["verdicts"] == [python_compared.verdict(bound) for bound in (0.02, 0.05, 0.1)]
+    assert [each["text"] for each in compared["answers"]] == [
+        python_compared.verdict(bound) for bound in (0.02, 0.05, 0.1)
+    ]
 
     planned = run("plan", path, *LOW, *options, "--gap", 0.05, "--json").json
     assert planned["rows"] == plan_sample_size(0.05, table=table).rows
@@ -318,12 +318,10 @@ def test_a_page_of_importance_weights_is_not_that_of_repeated_rows(run, plain, t
     found = {}
     for word in ("frequency", "importance"):
         weighted = ["--weight", "share", "--weights", word]
-        run("report", path, *LOW, *weighted, "-o", tmp_path / f"{word}.json")
-        page = json.loads((tmp_path / f"{word}.json").read_text())["dial"]["settings"][0]["intervals"]
-        assert page["gap"] == pytest.approx(
-            limits(run("audit", path, *LOW, *weighted, "--json").json["intervals"]["gap"])
-        )
-        found[word] = page["gap"]
+        page = run("report", path, *LOW, *weighted, "-o", tmp_path / f"{word}.json", "--json").json
+        audited = run("audit", path, *LOW, *weighted, "--json").json
+        found[word] = limits(page, "gap")
+        assert found[word] == pytest.approx(limits(audited, "gap"))
     assert found["frequency"] != pytest.approx(found["importance"], abs=1e-3)
 
 
@@ -357,14 +355,15 @@ def test_very_many_clusters(run, visits, tmp_path, dropped, weighted):
     weights = {"sample_weight": kept["share"], "weights": "importance"} if weighted else {}
     rows = {"sensitive_features": kept["group"], "clusters": kept["patient"].astype(int), **weights}
     table = score_table(kept["label"], kept["score"].astype(float), **rows)
-    expected = audit(table).intervals.gap
-    found = run("audit", file, *options, "--json").json["intervals"]["gap"]
-    assert [*limits(found), found["se"]] == pytest.approx([expected.low, expected.high, expected.se], rel=1e-9)
+    expected = audit(table).gap
+    found = run("audit", file, *options, "--json").json
+    assert [*limits(found, "gap"), found["gap_se"]] == pytest.approx(
+        [expected.low, expected.high, expected.se], rel=1e-9
+    )
     alone = run("audit", file, *(o for o in options if o not in ("--cluster", "patient")), "--json").json
-    assert alone["intervals"]["gap"]["se"] != pytest.approx(expected.se, rel=1e-4)
-    run("report", file, *options, "-o", tmp_path / "report.json")
-    page = json.loads((tmp_path / "report.json").read_text())["dial"]["settings"][0]["intervals"]
-    assert page["gap"] == pytest.approx([expected.low, expected.high], rel=1e-9)
+    assert alone["gap_se"] != pytest.approx(expected.se, rel=1e-4)
+    page = run("report", file, *options, "-o", tmp_path / "report.json", "--json").json
+    assert limits(page, "gap") == pytest.approx([expected.low, expected.high], rel=1e-9)
     fitted = run("fit", file, *options, "--lam", 0.5, "--json").json["fitted"]["changes"]
     changes = effect(FairPOT(0.5).fit(table), table).changes.to_dict()
     assert limits(fitted["gap"]) == pytest.approx(limits(changes["gap"]), rel=1e-9)
@@ -414,9 +413,9 @@ def test_a_map_knows_which_way_scores_run(run, plain, tmp_path):
     got = [names["adjusted_score"](s, g) for s, g in zip(frame["points"], frame["ward"])]
     np.testing.assert_allclose(got, expected, rtol=1e-12)
 
-    run("report", path, *ROWS, "--map", tmp_path / "map.json", "--threshold", 38, "-o", tmp_path / "r.json")
-    found = json.loads((tmp_path / "r.json").read_text())
-    assert found["before"]["auc"] == audit(**columns_of(frame)).auc
+    reported = ["--map", tmp_path / "map.json", "--threshold", 38, "-o", tmp_path / "r.json", "--json"]
+    found = run("report", path, *ROWS, *reported).json
+    assert found["auc"] == found["effect"]["before"]["auc"] == audit(**columns_of(frame)).auc
     high = frame.assign(points=-frame["points"])
     high.to_csv(tmp_path / "high.csv", index=False)
     run("fit", tmp_path / "high.csv", *ROWS, "--lam", 0.6, "-o", tmp_path / "high.json")

@@ -104,7 +104,7 @@ def test_import_is_light():
     code = (  # scikit-learn itself loads pandas where it is installed
         "import sys, narwhals, sklearn.ensemble\n"
         "before = set(sys.modules)\n"
-        "import fairpot.datasets, fairpot.models\n"
+        "import fairpot.datasets\n"
         f"print([name for name in {heavy} if name in set(sys.modules) - before])"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
@@ -115,13 +115,12 @@ def test_without_any_frame_library():
     code = (
         "import sys\n"
         "for name in ('pandas', 'polars', 'pyarrow'): sys.modules[name] = None\n"
-        "from fairpot.datasets import check, make_synthetic\n"
+        "from fairpot.datasets import make_synthetic\n"
         "drawn = make_synthetic(random_state=0, as_frame=False)\n"
-        "rows = {'s': drawn.probability, 'y': drawn.target, 'g': drawn.group}\n"
-        "print(check(rows, score='s', label='y', group='g').ok)\n"
+        "print(drawn.data.shape)\n"
         "try: make_synthetic(random_state=0)\n"
         "except ImportError as error: print(error)\n"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert done.stdout.startswith("True\n")
+    assert done.stdout.startswith("(3000, 5)\n")
     assert "Hint:" in done.stdout

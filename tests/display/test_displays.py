@@ -7,20 +7,19 @@ import numpy as np
 import pytest
 
 from display_cases import make_rows
-from fairpot import FairPOT, display
+from fairpot import FairPOT, audit, display, effect
 from fairpot.display import (
     CrossRocDisplay,
+    EstimatesDisplay,
     GroupCalibrationDisplay,
-    PartialAucDisplay,
-    RankChangeDisplay,
     ScoreDistributionDisplay,
     ScoreMapDisplay,
     TradeoffDisplay,
 )
 from fairpot.display.display import look
 
-OF_TABLES = [CrossRocDisplay, GroupCalibrationDisplay, PartialAucDisplay, ScoreDistributionDisplay]
-OF_ESTIMATORS = [*OF_TABLES, RankChangeDisplay, ScoreMapDisplay, TradeoffDisplay]
+OF_TABLES = [CrossRocDisplay, GroupCalibrationDisplay, ScoreDistributionDisplay]
+OF_ESTIMATORS = [*OF_TABLES, ScoreMapDisplay, TradeoffDisplay]
 
 
 def same(first, second):
@@ -96,7 +95,7 @@ def test_all_scores_tied(kind):
     (made[0] if isinstance(made, list) else made).figure.canvas.draw()
 
 
-@pytest.mark.parametrize("kind", [*OF_TABLES, RankChangeDisplay, ScoreMapDisplay])
+@pytest.mark.parametrize("kind", [*OF_TABLES, ScoreMapDisplay])
 def test_a_group_of_one_row(kind):
     fp = FairPOT(0.5, reference="M").fit([0.2, 0.5, 0.4, 0.9], [0, 1, 1, 0], sensitive_features=list("FMMM"))
     made = kind.from_estimator(fp).ax_
@@ -140,11 +139,6 @@ def test_keywords_go_to_the_lines(kind, fitted):
     assert 7.5 in widths(lw=7.5)
 
 
-def test_keywords_go_to_the_boxes(fitted):
-    axes = RankChangeDisplay.from_estimator(fitted, facecolor="red").ax_
-    assert {bar.get_facecolor()[:3] for bar in axes.patches} == {(1.0, 0.0, 0.0)}
-
-
 # Machado, Oliveira and Fernandes (2009), full strength, on linear RGB: no red, no green, no blue cones.
 SEEN_BY = {
     "all": np.eye(3),
@@ -177,45 +171,115 @@ def test_no_two_of_many_groups_look_alike(seen):
                 assert np.linalg.norm(apart) > 12
 
 
-MANY = [f"region {number} of the trust" for number in range(15)]
+# Forty letters each.
+LONG = [f"people of region {number:02} of the trust ......"[:40] for number in range(15)]
 
 
-@pytest.fixture(scope="module")
-def many_groups():
-    scores, y, group = make_rows(3000, MANY, shift=0.02)
+@cache
+def long_names(many):
+    scores, y, group = make_rows(400 * many, LONG[:many], shift=0.02)
     return FairPOT(0.5, ties="half").fit(scores, y, sensitive_features=group)
 
 
+def drawn(axes):
+    """Lay a picture out, and give its axes as a list."""
+    panels = axes if isinstance(axes, list) else [axes]
+    panels[0].figure.canvas.draw()
+    return panels
+
+
+def results_of(model):
+    found = audit(model.table_)
+    change = effect(model, model.table_)
+    curve = model.tradeoff(lams=[0, 0.5, 1])
+    return [found.plot, change.plot, change.actions[0].plot, model.plot, curve.plot, curve.band().plot]
+
+
+@pytest.mark.parametrize("many", [2, 8])
+def test_axes_keep_two_thirds_of_the_picture_whatever_the_names(many):
+    model = long_names(many)
+    made = [plot() for plot in results_of(model)]
+    made += [kind.from_estimator(model).ax_ for kind in OF_ESTIMATORS]
+    made += [kind.from_table(model.table_).ax_ for kind in OF_TABLES]
+    for axes in made:
+        panels = drawn(axes)
+        name = panels[0].get_title(loc="left")
+        assert name, axes
+        assert sum(panel.get_position().width for panel in panels) >= 0.6, name
+        assert min(panel.get_position().height for panel in panels) >= 0.4, name
+        figure = panels[0].figure
+        for panel in panels:
+            box = panel.get_tightbbox()
+            assert figure.bbox.x0 - 1 <= box.x0 <= box.x1 <= figure.bbox.x1 + 1, name
+            assert figure.bbox.y0 - 1 <= box.y0 <= box.y1 <= figure.bbox.y1 + 1, name
+
+
 @pytest.mark.parametrize("own_axes", [False, True])
-@pytest.mark.parametrize(
-    "kind", [ScoreDistributionDisplay, GroupCalibrationDisplay, ScoreMapDisplay, RankChangeDisplay]
-)
-def test_a_long_legend_lies_beside_the_picture_and_inside_the_figure(kind, own_axes, many_groups):
+@pytest.mark.parametrize("kind", [ScoreDistributionDisplay, GroupCalibrationDisplay, ScoreMapDisplay])
+def test_a_long_legend_lies_below_the_picture_and_names_every_group(kind, own_axes):
     from matplotlib import pyplot as plt
 
     panels = 2 if kind in OF_TABLES else 1
-    axes = plt.subplots(1, panels, figsize=(7 * panels, 5))[1] if own_axes else None
-    shown = kind.from_estimator(many_groups, ax=axes)
-    shown.plot(ax=shown.ax_)  # again into the same axes: the same place
+    axes = plt.subplots(1, panels, figsize=(7 * panels, 8))[1] if own_axes else None
+    shown = kind.from_estimator(long_names(15), ax=axes)
     shown.figure_.canvas.draw()
     panel = shown.ax_[-1] if panels == 2 else shown.ax_
-    legend, box = panel.get_legend().get_window_extent(), panel.get_window_extent()
-    assert legend.x0 >= box.x1
+    found = panel.get_legend() if own_axes else shown.figure_.legends[0]
+    legend, box = found.get_window_extent(), panel.get_window_extent()
+    assert legend.y1 <= box.y0
+    assert legend.y0 >= -1
     assert legend.x1 <= shown.figure_.bbox.x1 + 1
-    assert legend.y0 >= 0
-    assert box.width > 0.3 * shown.figure_.bbox.width / panels
-    if kind is not RankChangeDisplay:
-        texts = [text.get_text() for text in panel.get_legend().get_texts()]
-        assert all(any(text.startswith(name) for text in texts) for name in MANY)
+    assert box.height > 0.3 * shown.figure_.bbox.height
+    texts = [text.get_text().replace("\n", " ") for text in found.get_texts()]
+    assert all(any(text.startswith(name) for text in texts) for name in LONG)
 
 
-def test_the_box_is_explained(fitted):
-    shown = RankChangeDisplay.from_estimator(fitted)
-    texts = " ".join(text.get_text() for text in shown.ax_.get_legend().get_texts())
-    for part in ("box: middle half", "line: median", "whiskers: middle 90%"):
-        assert part in texts
-    ends = [(bar.get_x(), bar.get_x() + bar.get_width()) for bar in shown.ax_.patches]
-    np.testing.assert_allclose(ends, np.transpose([shown.columns["q25"], shown.columns["q75"]]))
+def test_what_is_left_out_is_said_in_the_picture():
+    """Eight groups make 28 pairs, of which 20 fit; the frame has all."""
+    shown = EstimatesDisplay.from_audit(audit(long_names(8).table_))
+    assert shown.ax_.get_title(loc="left") == "Gap of every two groups, 20 of 28 pairs"
+    assert len(shown.ax_.get_yticks()) == 20
+    assert len(shown.frame()) == 28
+    few = EstimatesDisplay.from_audit(audit(long_names(2).table_, alpha=0.3))
+    assert few.ax_.get_title(loc="left") == "Gap in the top 30% of every two groups"
+    both = EstimatesDisplay.from_effect(effect(long_names(8), long_names(8).table_))
+    assert both.ax_.get_title(loc="left") == "Gap of every two groups, before and after, 20 of 28 pairs"
+
+
+def test_gaps_are_those_of_the_audit_and_the_effect():
+    model = long_names(3)
+    change = effect(model, model.table_)
+    shown = EstimatesDisplay.from_effect(change)
+    for state, found in (("before", change.before), ("after", change.after)):
+        rows = shown.where(state=state)
+        gaps = {}
+        for pair in found.ranking.gaps:
+            gaps[f"{pair.first} over {pair.second}"] = pair.signed_gap
+            gaps[f"{pair.second} over {pair.first}"] = pair.signed_gap.reversed()
+        known = [gaps[label] for label in rows["label"]]
+        assert rows["value"].tolist() == [float(gap) for gap in known]
+        assert rows["low"].tolist() == [gap.low for gap in known]
+        assert rows["high"].tolist() == [gap.high for gap in known]
+    before = shown.where(state="before")["value"]
+    assert (before >= 0).all()  # seen from the group that was ranked higher
+    assert (np.diff(before) <= 0).all()
+
+
+def test_before_and_after_look_like_no_group():
+    from matplotlib.colors import to_hex
+
+    groups = {look(place)["color"] for place in range(40)}
+    model = long_names(2)
+    axes = EstimatesDisplay.from_effect(effect(model, model.table_)).ax_
+    marks = [container.lines[0] for container in axes.containers]
+    assert len({to_hex(mark.get_color()) for mark in marks}) == 2
+    assert not {to_hex(mark.get_color()) for mark in marks} & groups
+    before, after = ScoreDistributionDisplay.from_table(model.table_, model.maps_).ax_
+    colours = [
+        [to_hex(patch.get_edgecolor()) for patch in panel.patches if not patch.get_fill()] for panel in (before, after)
+    ]
+    assert colours[0] == colours[1]  # a group keeps its colour
+    assert set(colours[0]) <= groups
 
 
 def test_outcomes_are_needed():

@@ -13,7 +13,8 @@ from fairpot.inference.certify import choose_certified
 from fairpot.inference.dial import Evidence, Part, Top
 from fairpot.inference.region import Seen, TopRegion, estimate_region, estimate_seen, own_levels
 from fairpot.inference.shares import all_pairs, cross_pairs, estimate_shares
-from fairpot.metrics import partial_xauc_gap
+from fairpot.metrics import partial_xauc, partial_xauc_gap
+from inference_oracles import size_limits
 
 REGIONS = ("pooled", "group")
 TOP_OF = {"pooled": "all", "group": "group"}
@@ -37,7 +38,11 @@ def test_deviations_are_those_of_binomial_counts():
     for k in range(len(found.score)):
         few, many = binom.cdf(above[k], 400, 0.3), binom.sf(above[k + 1] - 1, 400, 0.3)
         expected = 0.0 if k == found.own else max(0.0, -norm.ppf(few), -norm.ppf(many))
-        np.testing.assert_allclose(found.deviation[k], expected, rtol=1e-6, atol=1e-9)
+        if found.deviation[k] == np.inf:
+            assert expected > 12
+        else:
+            np.testing.assert_allclose(found.deviation[k], expected, rtol=1e-6, atol=1e-9)
+    assert 0 < np.isinf(found.deviation).sum() < len(found.score) / 2
 
 
 @pytest.mark.parametrize("region", REGIONS)
@@ -108,12 +113,16 @@ def borders_covered(region, draws):
     """Count how often the interval holds the gap of the region that begins at 2, and of the one below it."""
     rng = np.random.default_rng(5)
     y, s, g = bordered(rng, 2_000_000)
-    truth = partial_xauc_gap(y, s, sensitive_features=g, alpha=0.2999, region=region)
+    sides = {"sensitive_features": g, "alpha": 0.2999, "region": region}
+    one, other = np.unique(g)
+    truth = partial_xauc(y, s, positive=one, negative=other, **sides)
+    truth -= partial_xauc(y, s, positive=other, negative=one, **sides)
     hits = 0
     for _ in range(draws):
         y, s, g = bordered(rng, 600)
         found = confidence_interval("xauc_gap", y, s, sensitive_features=g, alpha=0.3, region=region)
-        hits += found.reason is not None or found.low <= truth <= found.high
+        seen = truth if found.groups[0] == one else -truth
+        hits += found.reason is not None or found.low <= seen <= found.high
     return hits / draws
 
 
@@ -149,14 +158,6 @@ def test_an_open_region_says_which_alpha_would_be_decided():
     better = confidence_interval("xauc_gap", y, s, sensitive_features=g, alpha=(low + high) / 2)
     assert better.note is None
     assert better.high - better.low < found.high - found.low
-
-
-def test_the_bootstrap_is_refused_where_it_is_wrong():
-    y, s, g = bordered(np.random.default_rng(8), 1000)
-    for metric in ("xauc_gap", "top_recall"):
-        found = confidence_interval(metric, y, s, sensitive_features=g, alpha=0.3, method="bootstrap")
-        assert "method='analytic'" in found.reason
-        assert np.isnan(found.low)
 
 
 @pytest.mark.parametrize("metric", ["top_recall", "top_precision"])
@@ -221,8 +222,8 @@ def test_a_band_of_a_coarse_top_holds_the_intervals_of_each_value():
     for k, value in enumerate(values):
         moved = model.at(value).transform(s, sensitive_features=g)
         alone = confidence_interval("xauc_gap", y, moved, sensitive_features=g, alpha=0.4, region="group")
-        np.testing.assert_allclose([band.gap.low[k], band.gap.high[k]], [alone.low, alone.high], atol=1e-12)
-        assert band.gap.low_all[k] <= alone.low
+        np.testing.assert_allclose([band.gap.low[k], band.gap.high[k]], size_limits(alone), atol=1e-12)
+        assert band.gap.low_all[k] <= size_limits(alone)[0]
         assert band.gap.high_all[k] >= alone.high
 
 

@@ -3,8 +3,13 @@
 import numpy as np
 import pytest
 
+from fairpot import score_table
 from fairpot.inference import confidence_interval
+from fairpot.inference.region import estimate_region
+from fairpot.inference.shares import cross_pairs
 from fairpot.metrics import METRICS
+from fairpot.metrics.wins import WinMatrix
+from inference_oracles import bootstrap
 
 NAMES = [("partial_auc", {}), ("partial_xauc", {"positive": "a", "negative": "b"}), ("partial_xauc_gap", {})]
 
@@ -21,7 +26,7 @@ def test_standard_error_is_that_of_the_bootstrap(metric, names, region):
     y, s, g = rows(np.random.default_rng(0))
     given = {"sensitive_features": g, "alpha": 0.3, "region": region, **names}
     analytic = confidence_interval(metric, y, s, **given)
-    drawn = confidence_interval(metric, y, s, method="bootstrap", replicates=600, **given)
+    drawn = bootstrap(metric, y, s, replicates=600, **given)
     assert analytic.note is None
     np.testing.assert_allclose(analytic.se, drawn.se, rtol=0.12)
     np.testing.assert_allclose([analytic.low, analytic.high], [drawn.low, drawn.high], atol=0.02)
@@ -78,7 +83,7 @@ def test_importance_weights_in_a_region():
     w = np.random.default_rng(6).exponential(size=len(y))
     given = {"sensitive_features": g, "alpha": 0.3, "sample_weight": w, "weights": "importance"}
     analytic = confidence_interval("partial_xauc_gap", y, s, **given)
-    drawn = confidence_interval("partial_xauc_gap", y, s, method="bootstrap", replicates=600, **given)
+    drawn = bootstrap("partial_xauc_gap", y, s, replicates=600, **given)
     np.testing.assert_allclose(analytic.se, drawn.se, rtol=0.12)
 
 
@@ -90,7 +95,7 @@ def test_clusters_in_a_region():
     many[1] = many[1] + 0.01 * rng.normal(size=2400)
     given = {"sensitive_features": many[2], "alpha": 0.4, "clusters": many[3]}
     found = confidence_interval("partial_xauc_gap", many[0], many[1], **given)
-    drawn = confidence_interval("partial_xauc_gap", many[0], many[1], method="bootstrap", replicates=500, **given)
+    drawn = bootstrap("partial_xauc_gap", many[0], many[1], replicates=500, **given)
     ignored = confidence_interval("partial_xauc_gap", many[0], many[1], sensitive_features=many[2], alpha=0.4)
     np.testing.assert_allclose(found.se, drawn.se, rtol=0.15)
     assert found.se > 1.7 * ignored.se
@@ -109,7 +114,7 @@ def test_rates_of_the_top(metric, region, group):
     y, s, g = rows(np.random.default_rng(9))
     given = {"sensitive_features": g, "alpha": 0.2, "region": region, "group": group}
     found = confidence_interval(metric, y, s, **given)
-    drawn = confidence_interval(metric, y, s, method="bootstrap", replicates=500, **given)
+    drawn = bootstrap(metric, y, s, replicates=500, **given)
     assert found.value == pytest.approx(METRICS[metric].function(y, s, **given), rel=1e-12)
     np.testing.assert_allclose(found.se, drawn.se, rtol=0.12)
     np.testing.assert_allclose([found.low, found.high], [drawn.low, drawn.high], atol=0.012)
@@ -118,12 +123,35 @@ def test_rates_of_the_top(metric, region, group):
     np.testing.assert_allclose(doubled.se, found.se, rtol=0.02)
 
 
-def test_a_metric_without_a_closed_form_is_drawn(monkeypatch):
+def test_a_metric_without_a_closed_form_is_refused(monkeypatch):
     y, s, _ = rows(np.random.default_rng(10), n=300)
     double = METRICS["auc"].__class__(lambda y, s, **kwargs: 2 * METRICS["auc"].function(y, s, **kwargs))
     monkeypatch.setitem(METRICS, "twice", double)
     with pytest.raises(ValueError, match="no closed form"):
         confidence_interval("twice", y, s)
-    found = confidence_interval("twice", y, s, method="bootstrap", replicates=200)
-    once = confidence_interval("auc", y, s, method="bootstrap", replicates=200)
-    np.testing.assert_allclose([found.value, found.se], [2 * once.value, 2 * once.se], rtol=1e-9)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_with_weights_too_a_recall_of_everybody_is_one(seed):
+    rng = np.random.default_rng(seed)
+    y = np.arange(80) % 4 == 0
+    s, w = rng.random(80) + y, rng.exponential(size=80)
+    found = confidence_interval("top_recall", y * 1, s, alpha=0.9, sample_weight=w, weights="importance")
+    assert found.value == found.high == 1
+    units = w[y].sum() ** 2 / (w[y] ** 2).sum()
+    edges = [units / (units + quantile**2) for quantile in (1.959964, 2.241403)]  # one region, or several left open
+    assert min(abs(found.low - edge) for edge in edges) < 1e-5
+
+
+@pytest.mark.parametrize("clusters", [False, True])
+@pytest.mark.parametrize("region", ["pooled", "group"])
+def test_a_region_knows_its_thresholds_and_what_is_counted_there(region, clusters):
+    y, s, g = rows(np.random.default_rng(4), 900)
+    known = {"clusters": np.arange(900) // 2} if clusters else {}
+    table = score_table(y, np.round(s, 2), sensitive_features=g, **known)
+    found = estimate_region(table, cross_pairs(table), "half", 0.3, region)
+    assert found.region.thresholds == table.thresholds(0.3, region)
+    counted, top = found.region.counted, table.top(0.3, region)
+    np.testing.assert_array_equal(counted.matrix().half_wins, WinMatrix._counted(top, "half").half_wins)
+    np.testing.assert_array_equal(counted.independent, top.independent)
+    np.testing.assert_array_equal(found.value, [counted.matrix().cell(0, 1), counted.matrix().cell(1, 0)])

@@ -8,11 +8,11 @@ import pytest
 import oracles
 from fairpot import FairPOT, score_table
 from fairpot._validation import check_rows
-from fairpot.auditing.measures import summarise
 from fairpot.counts import GroupCounts
 from fairpot.exceptions import SmallGroupWarning
 from fairpot.metrics.cells import carrying_groups, hard_predictions, reversed_score, small_cells, tied_pairs
 from fairpot.repair.registry import methods
+from fairpot.results.audit import audit_table
 from fairpot.table import ScoreTable
 
 
@@ -30,10 +30,10 @@ def cells(positives, negatives):
 def test_thirty_rows_of_an_outcome_are_enough(what, count, small):
     rows = cells(*((count, 100) if what == "positives" else (100, count)))
     few = f"{'row' if count == 1 else 'rows'} {'with' if what == 'positives' else 'without'} the outcome"
-    message = f"group 'small' has only {count} {few} (under 30): what depends on them is uncertain."
+    message = f"small has only {count} {few} (under 30). Do not act on numbers that depend on them."
     table = ScoreTable.from_rows(*check_rows(*rows))
-    assert small_cells(table) == ([message] if small else [])
-    assert (message in summarise(table)["warnings"]) == small
+    assert [note.text for note in small_cells(table)] == ([message] if small else [])
+    assert (message in audit_table(table).warnings) == small
     with warnings.catch_warnings(record=True) as caught:
         warnings.simplefilter("always")
         FairPOT(0.4).fit(rows[0], rows[1], sensitive_features=rows[2])
@@ -46,15 +46,15 @@ def test_weights_are_counted_not_rows():
     table = ScoreTable.from_rows(*check_rows(scores, y, group, np.where(group == "small", 3, 1)))
     assert small_cells(table) == []
     lighter = ScoreTable.from_rows(*check_rows(scores, y, group, np.where(group == "small", 2.95, 1)))
-    assert "only 29.5 rows with the outcome" in small_cells(lighter)[0]
+    assert "only 29.5 rows with the outcome" in small_cells(lighter)[0].text
 
 
 def test_empty_cells_cannot_be_measured():
     scores, y, group = cells(0, 40)
     table = ScoreTable.from_rows(*check_rows(scores, y, group))
-    assert small_cells(table, " in the top") == [
-        "group 'small' has no rows with the outcome in the top: what depends on them cannot be measured."
-    ]
+    [note] = small_cells(table, 0.2)
+    assert (note.group, note.value, note.other) == ("small", 0, 40)
+    assert note.text == "small has no rows with the outcome in the top 20%: what depends on them cannot be measured."
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -77,7 +77,7 @@ def test_scores_that_rank_the_wrong_way_round():
 
     assert told([0, 1], [1, 0]) is None
     assert told([1, 1], [1, 1]) is None  # 0.5 is no worse than chance
-    assert told([2, 1], [1, 2]).startswith("AUC is 0.3333, below 0.5")
+    assert told([2, 1], [1, 2]).text.startswith("AUC is 0.3333, below 0.5")
     assert told([1, 1], [0, 0]) is None
 
 
@@ -85,8 +85,8 @@ def test_scores_that_look_like_predictions():
     def told(*scores):
         return hard_predictions(ScoreTable.from_rows(np.array(scores), np.ones(len(scores), dtype=np.int8)))
 
-    assert "two values only, 0 and 1" in told(0.0, 1.0, 1.0)
-    assert "all scores are 0.5" in told(0.5, 0.5)
+    assert "two values only, 0 and 1" in told(0.0, 1.0, 1.0).text
+    assert "all scores are 0.5" in told(0.5, 0.5).text
     assert told(0.0, 0.5, 1.0) is None
 
 
@@ -124,7 +124,7 @@ def test_nobody_is_moved_towards_a_handful(method):
     score, y, group = six_districts()
     score = 1 / (1 + np.exp(-score))  # PostLogit takes probabilities
     with pytest.warns(
-        SmallGroupWarning, match=r"'f' has only \d+ rows with the outcome(.|\n)*Hint: min_group=... leaves small groups"
+        SmallGroupWarning, match=r"f has only \d+ rows with the outcome(.|\n)*Hint: min_group=... leaves small groups"
     ):
         repair = method().fit(score, y, sensitive_features=group)
     large = [g for g in "abcd" if (group == g).any()]

@@ -69,30 +69,28 @@ FORGED = {
     "method as list": (put("method", value=["FairPOT"]), "method must be text"),
     "other method": (put("method", value="OptimalMerge"), "has no parameters"),
     "unknown parameter": (put("parameters", "magic", value=1), r"no parameters \['magic'\]"),
-    "parameter object": (put("parameters", "lam", value={"F": 1}), "keys this version does not know"),
+    "parameter object": (put("parameters", "lam", value={"F": 1}), "has an unknown field"),
     "parameter nested list": (put("parameters", "lam", value=[[1]]), "a number"),
     "parameters list": (put("parameters", value=[]), "must be an object"),
     "dial": (put("dial", "name", value="theta"), "no repair strength 'theta'"),
     "dial text": (put("dial", "value", value="0.5"), "must be a number"),
     "dial null": (put("dial", "value", value=None), "must be a number"),
-    "apply": (put("apply", "kind", value="exec"), "apply.kind must be one of"),
+    "apply": (put("apply", "kind", value="exec"), "apply.kind has an invalid value 'exec'"),
     "apply list": (put("apply", value=[]), "apply must be an object"),
-    "apply unhashable": (put("apply", "kind", value=[]), "apply.kind must be one of"),
-    "apply alpha": (put("apply", value=BATCH | {"alpha": 1.5}), "apply.alpha must be at most 1"),
-    "apply alpha 0": (put("apply", value=BATCH | {"alpha": 0.0}), "above 0"),
-    "apply region": (put("apply", value=BATCH | {"region": "all"}), "apply.region"),
+    "apply unhashable": (put("apply", "kind", value=[]), "apply.kind must be text"),
+    "apply more": (put("apply", value={"kind": "maps", "alpha": 1.0}), "apply has an unknown field alpha"),
     "apply to a batch": (put("apply", value=BATCH), "made anew from each batch"),
     "reference": (put("reference", value="X"), "one of the groups"),
-    "reference list": (put("reference", value=["F"]), "name of a group"),
-    "maps empty": (put("maps", value=[]), "maps must have at least 1 entry"),
+    "reference list": (put("reference", value=["F"]), "reference must be text, a number"),
+    "maps empty": (put("maps", value=[]), "maps must be a list of length >= 1"),
     "maps object": (put("maps", value={"F": {}}), "must be a list"),
     "map kind": (
         put("maps", 0, "map", "kind", value="pickle"),
-        r"maps\[0\].map.kind must be one of 'piecewise', 'sigmoid'",
+        r"maps\[0\].map.kind has an invalid value 'pickle'",
     ),
     "map list": (put("maps", 0, "map", value=[]), r"maps\[0\].map must be an object"),
-    "group null": (put("maps", 0, "group", value=None), "name of a group"),
-    "group list": (put("maps", 0, "group", value=["F"]), "name of a group"),
+    "group null": (put("maps", 0, "group", value=None), "group must be text, a number"),
+    "group list": (put("maps", 0, "group", value=["F"]), "group must be text, a number"),
     "group twice": (put("maps", 1, "group", value="F"), "'F' twice"),
     "other group": (put("maps", 0, "group", value="X"), "one entry for each group"),
     "knots text": (put(*KNOTS, value="abc"), "must be a list"),
@@ -102,13 +100,16 @@ FORGED = {
     "knot list": (put(*KNOTS, 0, value=[0.5]), "must be a number"),
     "knot of 2000 digits": (put(*KNOTS, 0, value=10**2000), "64 bits"),
     "value of 2000 digits": (put(*VALUES, 0, value=-(10**2000)), "64 bits"),
-    "edge": (put("maps", 0, "map", "above", value="explode"), "above must be one of"),
+    "edge": (put("maps", 0, "map", "above", value="explode"), "above has an invalid value 'explode'"),
     "floor": (put("maps", 0, "map", "floor", value="low"), "floor must be a number"),
     "thresholds": (put("thresholds", value=[]), "one entry for each group"),
     "thresholds object": (put("thresholds", value={"F": 1}), "must be a list"),
     "threshold": (put("thresholds", 0, "value", value=None), "must be a number"),
     "columns": (put("columns", value="sex"), "columns"),
-    "columns without a group": (put("columns", value={"score": "risk", "group": []}), "at least 1 entry"),
+    "columns without a group": (
+        put("columns", value={"score": "risk", "group": []}),
+        "columns.group must be a list of length >= 1",
+    ),
     "columns by number": (put("columns", value={"score": 1, "group": ["sex"]}), "must be text"),
     "rows": (put("fitted_on", "rows", value=-1), "fitted_on.rows"),
     "labelled": (put("fitted_on", "labelled", value=1), "true or false"),
@@ -120,15 +121,15 @@ FORGED = {
     "private text": (put("private", value={"largest_error": "0", "step": 0}), "private.largest_error"),
     "scores": (put("fitted_on", "groups", 0, "counts", "scores", value=1.5), "whole number"),
     "range": (put("fitted_on", "score_range", value=[1.0, 0.0]), "lowest and the highest"),
-    "range length": (put("fitted_on", "score_range", value=[1.0]), "at least 2 entries"),
+    "range length": (put("fitted_on", "score_range", value=[1.0]), "score_range must be a list of length >= 2"),
     "hash": (put("fitted_on", "fingerprint", value="ABC"), "hexadecimal"),
     "time": (put("fitted_on", "time", value="yesterday"), "a time such as"),
     "time elsewhere": (put("fitted_on", "time", value="2025-01-01T00:00:00+01:00"), "a time such as"),
-    "time number": (put("fitted_on", "time", value=5), "a time such as .* or null"),
+    "time number": (put("fitted_on", "time", value=5), "time must be text or null"),
     "version of the library": (put("fitted_on", "library_version", value=1), "must be text"),
     "version that steers a terminal": (put("fitted_on", "library_version", value="1\x1b[2J"), "must be printable"),
-    "long text": (put("fitted_on", "library_version", value="x" * 20_000), "at most 10000"),
-    "long list": (put("parameters", "lam", value=[0] * 100_001), "entries"),
+    "long text": (put("fitted_on", "library_version", value="x" * 20_000), "text of length <= 10000"),
+    "long list": (put("parameters", "lam", value=[0] * 100_001), "a list of length <= 100000"),
 }
 
 
@@ -203,7 +204,7 @@ def test_non_finite_numbers(valid, token):
               ("fitted_on", "rows"), ("thresholds", 0, "value"), ("reference",)]  # fmt: skip
     for path in places:
         text = edited(json.dumps(content), put(*path, value="PLACEHOLDER")).decode()
-        refused(text.replace('"PLACEHOLDER"', token).encode(), "finite")
+        refused(text.replace('"PLACEHOLDER"', token).encode(), "finite|rows must be a number >= 0")
 
 
 def test_not_a_model_file(valid):
@@ -218,8 +219,8 @@ def test_not_a_model_file(valid):
     for other in (b"null", b"1", b'"text"', b"[]", b"{}", b'{"format": null}'):
         refused(other, "no model of fairpot")
     refused(b"\x80\x04\x95\x00", "not UTF-8")
-    refused(b"1" * 5000, "not JSON")
-    refused(b'{"format":"fairpot-model","schema_version":1}', "lacks the keys")
+    refused(b"1" * 5000, "more than 64 bits")
+    refused(b'{"format":"fairpot-model","schema_version":1}', "lacks the required field")
 
 
 @pytest.mark.parametrize("opening", [b"[", b'{"a":', b'{"format":"fairpot-model","maps":['])
@@ -229,7 +230,7 @@ def test_absurd_nesting(opening):
 
 def test_absurd_numbers_of_things(valid):
     many = [{"group": i, "map": {}} for i in range(10_001)]
-    refused(edited(valid, put("maps", value=many)), "entries")
+    refused(edited(valid, put("maps", value=many)), "a list of length <= 10000")
     deep = json.loads("[" * 500 + "]" * 500)
     for path in (("parameters", "lam"), ("maps",), ("dial",), ("apply",), ("method",), ("reference",), KNOTS):
         refused(edited(valid, put(*path, value=deep)))

@@ -146,13 +146,13 @@ def test_timestamp(tmp_path):
 def test_table_hash():
     data = cases.make_data()
     table = data.fit(FairPOT(0.4)).table_
-    digest = modelfile.table_sha256(table)
-    assert digest == modelfile.table_sha256(data.shuffled().fit(FairPOT(0.9)).table_)
+    digest = modelfile.origin.table_sha256(table)
+    assert digest == modelfile.origin.table_sha256(data.shuffled().fit(FairPOT(0.9)).table_)
     moved = deepcopy(table)
     moved.counts[0].positive[0] += 1
-    assert digest != modelfile.table_sha256(moved)
+    assert digest != modelfile.origin.table_sha256(moved)
     renamed = ScoreTable(("G", *table.groups[1:]), table.counts)
-    assert digest != modelfile.table_sha256(renamed)
+    assert digest != modelfile.origin.table_sha256(renamed)
 
 
 def test_types_of_parameters(tmp_path):

@@ -77,7 +77,7 @@ def test_what_no_fit_gives(tmp_path, model, edit, reason):
 @pytest.mark.parametrize(
     ("edit", "reason"),
     [
-        (of_factor_zero, r"map\.factor must be above 0"),
+        (of_factor_zero, r"map\.factor must be a number > 0"),
         (of_both, r"map\.added must be 0 where there is a factor"),
         (with_a_minus, "multiplies odds of scores from .* which are not probabilities"),
     ],

@@ -568,7 +568,7 @@ def test_scores_on_another_scale(method):
 @methods
 def test_small_cells_and_reversed_scores_are_told(method):
     rows = draw(n=20)
-    with pytest.warns(SmallGroupWarning, match=r"group 'a' has only \d+ rows with the outcome \(under 30\)"):
+    with pytest.warns(SmallGroupWarning, match=r"a has only \d+ rows with the outcome"):
         fitted(given(method), rows)
     scores, y, group = draw(n=400)
     with pytest.warns(ReversedScoreWarning, match=r"below 0.5(.|\n)*Hint: if a low score means high risk"):
@@ -669,7 +669,7 @@ def test_low_scores_that_mean_high_risk(method, tmp_path):
     with pytest.raises(ValueError, match="same direction"):
         fairpot.effect(model, fairpot.score_table(y, 1 - scores, sensitive_features=group))
     found = fairpot.effect(model, table)
-    assert found.before["gap"] == fairpot.effect(plain, plain.table_).before["gap"]
+    assert found.before.gap == fairpot.effect(plain, plain.table_).before.gap
 
 
 @methods

@@ -3,6 +3,7 @@
 import pickle
 from typing import Any
 
+import narwhals as nw
 import numpy as np
 import pandas as pd
 import polars as pl
@@ -14,7 +15,7 @@ from numpy.testing import assert_allclose, assert_array_equal
 from scipy.sparse import csr_array, issparse
 from sklearn import config_context
 from sklearn.base import clone
-from sklearn.compose import make_column_transformer
+from sklearn.compose import make_column_selector, make_column_transformer
 from sklearn.exceptions import NotFittedError, UnsetMetadataPassedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.linear_model import LinearRegression, LogisticRegression, RidgeClassifier
@@ -32,7 +33,7 @@ from sklearn.model_selection import (
 )
 from sklearn.neighbors import KNeighborsClassifier
 from sklearn.pipeline import make_pipeline
-from sklearn.preprocessing import FunctionTransformer, StandardScaler
+from sklearn.preprocessing import FunctionTransformer, OneHotEncoder, StandardScaler
 from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
@@ -40,7 +41,6 @@ from sklearn.utils.fixes import parse_version
 from fairpot import FairPOT, UnseenGroupError, audit
 from fairpot.datasets import fetch_compas, make_synthetic
 from fairpot.metrics import auc, auc_scorer, partial_auc_scorer, xauc_gap, xauc_gap_scorer
-from fairpot.models import make_model
 from fairpot.repair import FairScoreClassifier
 from fairpot.repair.folds import deal_clusters, deal_folds
 from fairpot.repair.registry import methods
@@ -283,7 +283,9 @@ def test_probabilities_are_clipped_only_where_a_postprocessor_goes_beyond():
 @pytest.mark.parametrize("library", ["pandas", "polars", "pyarrow"])
 def test_column_of_the_frame_gives_the_groups(library):
     data = frame(library)
-    model = make_model("logistic_regression")
+    model = make_pipeline(
+        FunctionTransformer(lambda rows: nw.from_native(rows).select("a", "b", "c").to_numpy()), LogisticRegression()
+    )
     by_column = FairScoreClassifier(model, sensitive_features="sex").fit(data, Y)
     by_keyword = FairScoreClassifier(model).fit(data, Y, sensitive_features=GROUP)
     assert_array_equal(by_column.predict_proba(data), by_keyword.predict_proba(data, sensitive_features=GROUP))
@@ -448,8 +450,11 @@ def test_grid_search_on_compas_as_a_user_writes_it(data_home):
     X_train, X_new, y_train, y_new, g_train, g_new = train_test_split(
         compas.data, compas.target, compas.group, test_size=0.3, random_state=0
     )
-    clf = FairScoreClassifier(make_model("logistic_regression"), FairPOT(), cv=2, random_state=0)
-    grid = {"postprocessor__lam": [0.0, 0.3, 0.6], "estimator__model__C": [1.0]}
+    texts = make_column_selector(dtype_exclude="number")
+    levels = make_column_transformer((OneHotEncoder(handle_unknown="ignore"), texts), remainder=StandardScaler())
+    model = make_pipeline(levels, LogisticRegression(max_iter=1000))
+    clf = FairScoreClassifier(model, FairPOT(), cv=2, random_state=0)
+    grid = {"postprocessor__lam": [0.0, 0.3, 0.6], "estimator__logisticregression__C": [1.0]}
     with config_context(enable_metadata_routing=True):
         search = GridSearchCV(clf, grid, scoring={"auc": auc_scorer, "gap": xauc_gap_scorer}, refit="gap", cv=2)
         search.fit(X_train, y_train, sensitive_features=g_train)

@@ -76,7 +76,7 @@ def test_it_would_have_been_the_best_choice():
     with pytest.raises(InfeasibleRuleError, match="no slope can be certified"):
         PostLogit(grid=[0.0, 4.0], beta=0.7, max_gap=0.3, confidence=0.9).fit(scores, y, sensitive_features=group)
     result = fairpot.compare(y, scores, sensitive_features=group, methods=[with_flat_values("post-logit")], cv=3)
-    assert 0.0 not in result.value[1:]
+    assert 0.0 not in result.points.value[1:]
     with pytest.warns(FairpotWarning, match="slope = 0 makes all scores of a group equal"):
         given = PostLogit(slope=0.0).fit(scores, y, sensitive_features=group)
     assert distinct(given, rows) == [1]

@@ -137,7 +137,7 @@ def test_comparison_effect_and_report(rows, tmp_path):
     model = kind(max_gap=0.1).fit(s, y, sensitive_features=g)
     after = model.transform(s, sensitive_features=g)
     changed = fairpot.effect(model, s, y, sensitive_features=g)
-    assert changed.after["gap"] == pytest.approx(xauc_gap(y, after, sensitive_features=g))
+    assert changed.after.gap == pytest.approx(xauc_gap(y, after, sensitive_features=g))
     found = fairpot.compare(y, s, sensitive_features=g, methods=["mean-shift", "FairPOT"], cv=2)
     assert set(found.methods) == {"MeanShift", "FairPOT"}
     page = fairpot.FairnessReport.from_predictions(y, s, sensitive_features=g, method=model)

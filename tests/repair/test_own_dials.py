@@ -266,7 +266,7 @@ def test_every_door(tmp_path):
     assert len(model.explain(scores[:5], sensitive_features=group[:5])) == 5
     table = score_table(y, scores, sensitive_features=group)
     assert FairPOT().fit(table).strengths_ == model.strengths_
-    assert fairpot.effect(model, table).after["gap"] == pytest.approx(xauc_gap(y, after, sensitive_features=group))
+    assert fairpot.effect(model, table).after.gap == pytest.approx(xauc_gap(y, after, sensitive_features=group))
     with pytest.raises(AttributeError, match=r"the groups have a lam each: \{'.*'\: .*\}\.\nHint: strengths_ has them"):
         _ = model.lam_
     given = FairPOT(0.3).fit(table)

@@ -221,7 +221,8 @@ def test_it_goes_through_files_and_copies(tmp_path):
     private = made.fair_maps_.private_content()
     loaded = type(loaded).from_content(private)
     new = loaded.transform(scores, sensitive_features=group)
-    assert np.abs(new - p).max() <= private.private["largest_error"] < 0.1
+    assert np.abs(new - p).max() <= private.private["largest_error"] < 0.2  # at the jump where the moved part begins
+    assert np.quantile(np.abs(new - p), 0.99) < 0.02
     assert not set(private.then["knots"]) & set(made.maps_["a"].then.knots[1:-1].tolist())
 
 

@@ -11,8 +11,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.utils.estimator_checks import check_estimator
 
 from fairpot import FairPOT
-from fairpot.repair.estimator import takes_reference
-from fairpot.repair.registry import methods
+from fairpot.repair.registry import methods, takes_reference
 
 
 class OneColumn:

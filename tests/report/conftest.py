@@ -27,4 +27,4 @@ def report(fitted):
 @pytest.fixture(scope="session")
 def places(report):
     """Ten settings of the dial, spread over it."""
-    return np.linspace(0, len(report.measured.dial) - 1, 10).round().astype(int).tolist()
+    return np.linspace(0, len(report.content.dial.settings) - 1, 10).round().astype(int).tolist()

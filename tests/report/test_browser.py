@@ -65,19 +65,19 @@ def open_all(page):
 
 
 def test_the_keyboard_turns_the_dial(page, report):
-    settings, chosen = report.summary["dial"]["settings"], report.summary["dial"]["chosen"]
-    assert f"AUC {settings[chosen]['auc']:.3f}" in shown(page)
+    settings, chosen = report.content.dial.settings, report.content.dial.chosen
+    assert f"AUC {settings[chosen].all.auc:.3f}" in shown(page)
     dial = page.locator("#dial")
     dial.focus()
     for key, place in (("ArrowRight", chosen + 1), ("ArrowLeft", chosen), ("Home", 0), ("End", len(settings) - 1)):
         page.keyboard.press(key)
-        assert f"AUC {settings[place]['auc']:.3f}" in shown(page)
-        assert f"{settings[place]['moved']:,} scores changed" in shown(page)
+        assert f"AUC {settings[place].all.auc:.3f}" in shown(page)
+        assert f"{settings[place].moved:,} scores changed" in shown(page)
         assert dial.get_attribute("aria-valuetext") == page.locator("[data-k=setting]").inner_text()
 
 
 def test_the_mouse_turns_the_dial(page, report):
-    settings = report.summary["dial"]["settings"]
+    settings = report.content.dial.settings
     page.locator("#dial").scroll_into_view_if_needed()
     box = page.locator("#dial").bounding_box()
     page.mouse.move(box["x"] + 2, box["y"] + box["height"] / 2)
@@ -86,21 +86,27 @@ def test_the_mouse_turns_the_dial(page, report):
     page.mouse.up()
     place = int(page.locator("#dial").input_value())
     assert 0.25 < place / len(settings) < 0.45
-    assert f"Gap {100 * settings[place]['signed_gap']:.1f} points" in shown(page)
+    assert f"Gap {100 * settings[place].all.pair('M', 'F').signed_gap:.1f} points" in shown(page)
 
 
 def test_twenty_settings_say_what_python_says(page, report, rows, fitted):
     """Everything on the page that follows the dial, against rows transformed at that setting."""
     scores, y, group = rows
-    values = report.summary["dial"]["values"]
-    line = report.measured.thresholds.tolist().index(0.5)
+    values = [each.value for each in report.content.dial.settings]
+    line = [each.threshold for each in report.content.lines].index(0.5)
     for place in np.linspace(0, len(values) - 1, 20).round().astype(int).tolist():
         page.locator("#dial").fill(str(place))
         new = scores if values[place] is None else fitted.at(values[place]).transform(scores, sensitive_features=group)
         texts = page.evaluate(READ)
         both = [xauc(y, new, sensitive_features=group, positive=g, negative=h) for g, h in ("FM", "MF")]
         expected = [auc(y, new), 100 * (both[1] - both[0]), 100 * both[0], 100 * both[1]]
-        found = [float(cell.replace("−", "-").strip("%")) for cell in texts["numbers"][:4]]
+        found = [float(cell.replace("−", "-").split()[0].strip("%")) for cell in texts["numbers"][:4]]
+        setting = report.content.dial.settings[place].all
+        pair = setting.pair("M", "F")
+        for cell, each in zip(texts["numbers"], (setting.auc, pair.signed_gap, pair.xauc_second, pair.xauc_first)):
+            low, high = (float(end) for end in re.findall(r"[-+]?[\d.]+", cell.replace("−", "-"))[1:])
+            scale = 1 if each is setting.auc else 100
+            assert (low, high) == pytest.approx((scale * each.low, scale * each.high), abs=0.0501)
         assert found == pytest.approx(expected, abs=0.0501)
         assert found[0] == pytest.approx(expected[0], abs=5.1e-4)
         assert texts["moved"] == f"{int((new != scores)[group == 'F'].sum()):,}"
@@ -117,13 +123,13 @@ def test_twenty_settings_say_what_python_says(page, report, rows, fitted):
             was, now = (int((each[group == name] >= 0.5).sum()) for each in (scores, new))
             assert lane == f"{was:,} → {now:,} of {(group == name).sum():,}"
     assert page.locator("[data-question]").inner_text() == "Who has a score of 0.5 or more?"
-    assert report.summary["who"]["shown"] == line
+    assert report.content.shown == line
 
 
 READ = """() => {
   const texts = (selector) => Array.from(document.querySelectorAll(selector), (one) => one.textContent.trim());
   return {
-    numbers: texts("#numbers tbody tr td:last-child"),
+    numbers: texts("[aria-labelledby=all-caption] tbody tr td:last-child"),
     moved: texts("[aria-labelledby=moves-caption] tbody tr td:nth-of-type(2)")[0],
     above: Array.from(document.querySelectorAll("table.who tbody tr"), (row) =>
       Array.from(row.querySelectorAll("td"), (cell) => cell.textContent.trim())),
@@ -136,8 +142,8 @@ READ = """() => {
 def test_the_queue_is_that_of_ranks_counted_by_hand(page, report, rows, fitted):
     """Each mark stands where its rows stand among all rows, and is bold if they cross the line, at any setting."""
     scores, y, group = rows
-    values = report.summary["dial"]["values"]
-    for place in (0, len(values) // 3, report.summary["dial"]["chosen"], len(values) - 1):
+    values = [each.value for each in report.content.dial.settings]
+    for place in (0, len(values) // 3, report.content.dial.chosen, len(values) - 1):
         page.locator("#dial").fill(str(place))
         new = scores if values[place] is None else fitted.at(values[place]).transform(scores, sensitive_features=group)
         drawn = page.evaluate(QUEUE)
@@ -207,6 +213,46 @@ def test_the_queue_is_downloaded_as_a_picture(page):
     assert len(picture) > 20_000  # not a blank sheet
 
 
+def test_the_picture_keeps_what_it_is_of(browser, fitted, tmp_path):
+    """Title, source, date, badge, finding and setting are painted into it; the canvas tells what is written."""
+    made = FairnessReport.from_estimator(fitted, title="A title", source="rows.csv", created="2026-01-31")
+    context = browser.new_context(offline=True, accept_downloads=True)
+    context.add_init_script(
+        """window.painted = [];
+        const pen = CanvasRenderingContext2D.prototype, own = pen.fillText;
+        pen.fillText = function (text, ...rest) { window.painted.push(text); own.call(this, text, ...rest); };"""
+    )
+    page = context.new_page()
+    page.goto(made.save(tmp_path / "report.html").as_uri())
+    page.locator("#dial").fill("3")
+    with page.expect_download():
+        page.get_by_role("button", name="Download as PNG").click()
+    painted = " ".join(page.evaluate("window.painted"))
+    setting = page.locator("[data-k=setting]").inner_text()
+    for said in (
+        "A title",
+        "rows.csv",
+        "2026-01-31",
+        "Not yet checked on new rows",
+        setting,
+        "The score ranks M higher",
+    ):
+        assert said in painted
+    context.close()
+
+
+def test_the_dial_marks_from_where_on_nobody_crosses(page, report):
+    """The mark stands where the text says, and follows the line that is chosen."""
+    page.get_by_label("the top of the list").check()
+    told = page.locator("[data-steady]").first.inner_text()
+    place = re.search(r"From λ = (\S+) on nobody else enters or leaves the top 10%", told)[1]
+    values = [f"{each.value or 0:.3g}" for each in report.content.dial.settings]
+    drawn = page.locator("[data-steady-mark]").get_attribute("d")
+    assert float(drawn[1:].split()[0]) == pytest.approx(8 + 984 * values.index(place) / (len(values) - 1))
+    page.get_by_label("from a score up").check()
+    assert page.locator("[data-steady-mark]").get_attribute("d") != drawn
+
+
 def test_a_click_on_the_curve_sets_the_dial(page, report):
     plot = page.locator(".plot[data-turn]")
     plot.scroll_into_view_if_needed()
@@ -249,8 +295,8 @@ def test_lines_and_marks_move(page, report):
     line = page.locator("[data-path=positive-0]")
     first, mark = line.get_attribute("d"), page.locator("[data-mark=tradeoff]").get_attribute("cx")
     page.get_by_role("button", name="Smallest gap").click()
-    settings = report.summary["dial"]["settings"]
-    best = min(range(len(settings)), key=lambda i: abs(settings[i]["signed_gap"]))
+    settings = report.content.dial.settings
+    best = min(range(len(settings)), key=lambda i: settings[i].all.gap)
     assert int(page.locator("#dial").input_value()) == best
     assert line.get_attribute("d") != first
     assert page.locator("[data-mark=tradeoff]").get_attribute("cx") != mark
@@ -262,7 +308,7 @@ def test_what_the_script_draws_is_what_was_drawn(page, report):
     """The script's lines at the reported setting are those that stand in the file."""
     figures = report.figures
     page.locator("#dial").fill("0")
-    page.locator("#dial").fill(str(report.summary["dial"]["chosen"]))
+    page.locator("#dial").fill(str(report.content.dial.chosen))
     for name in ("positive-0", "map-0", "roc-0", "roc-1", "calibration-0"):
         drawn = page.locator(f"[data-path={name}]").get_attribute("d")
         made = figures["scores" if name.startswith("positive") else name.split("-")[0]]
@@ -270,7 +316,7 @@ def test_what_the_script_draws_is_what_was_drawn(page, report):
 
 
 def test_thresholds_and_top_shares(page, report):
-    found = report.measured
+    found = report._measured
     label = page.locator("#who-label")
     page.get_by_label("the top of the list").check()
     assert label.inner_text() == "the top 10%"
@@ -353,10 +399,10 @@ def test_eight_groups_with_long_names_leave_room_for_price_and_dial(visit, tmp_p
 
 
 def test_descriptions_follow_the_dial_and_have_no_markup(page, report):
-    for place in (0, len(report.summary["dial"]["settings"]) - 1):
+    for place in (0, len(report.content.dial.settings) - 1):
         page.locator("#dial").fill(str(place))
         alt = page.locator("#tradeoff-alt").inner_text()
-        assert f"AUC {report.summary['dial']['settings'][place]['auc']:.3f}." in alt
+        assert f"AUC {report.content.dial.settings[place].all.auc:.3f}." in alt
     labels = page.evaluate("Array.from(document.querySelectorAll('[aria-label]'), (one) => one.ariaLabel)")
     assert not [label for label in labels if "<" in label]
 
@@ -366,7 +412,7 @@ def test_without_script_it_shows_the_reported_setting(browser, file, report):
     page = context.new_page()
     page.goto(file.as_uri())
     assert not page.locator("#dial").is_visible()
-    assert f"AUC {report.summary['after']['auc']:.3f}" in shown(page)
+    assert f"AUC {report.content.chosen.all.auc:.3f}" in shown(page)
     context.close()
 
 
@@ -398,5 +444,5 @@ def test_other_reports_open_cleanly(visit, tmp_path, kind, pytestconfig):
     if method is not None:
         page.locator("#dial").focus()
         page.keyboard.press("Home")
-        assert f"AUC {report.summary['before']['auc']:.3f}" in shown(page)
+        assert f"AUC {report.audit.auc:.3f}" in shown(page)
     assert page.locator("script").count() == 2

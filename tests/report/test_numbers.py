@@ -1,6 +1,8 @@
 """What the report says against the Python API, at ten settings of the dial."""
 
+import importlib
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -8,14 +10,15 @@ import pytest
 from sklearn.metrics import roc_curve
 
 from display_cases import make_rows
-from fairpot import FairPOT, ScoreTable, audit, effect
+from fairpot import FairPOT, ScoreTable, audit, effect, score_table
 from fairpot.inference import confidence_interval
 from fairpot.methods import WassersteinRepair
 from fairpot.metrics import auc, partial_auc, partial_xauc_gap, xauc, xauc_gap
 from fairpot.repair.registry import methods
-from fairpot.report import FairnessReport, words
+from fairpot.report import FairnessReport
 from fairpot.report import measure as measuring
 from fairpot.tradeoff import auc_limit
+from fairpot.words import page as words
 
 
 def scores_at(fitted, rows, value):
@@ -30,24 +33,27 @@ def test_ranks_are_those_of_the_curve_and_of_the_rows(report, fitted, rows, plac
     _, y, group = rows
     curve = fitted.tradeoff(ties="half")
     for place in places:
-        found = report.summary["dial"]["settings"][place]
-        new = scores_at(fitted, rows, found["value"])
-        assert found["auc"] == curve.at(found["value"] or 0.0).auc
-        assert found["auc"] == pytest.approx(auc(y, new, ties="half"), abs=1e-12)
-        assert found["gap"] == pytest.approx(xauc_gap(y, new, sensitive_features=group, ties="half"), abs=1e-12)
-        for name, g, h in (("xauc_higher", "M", "F"), ("xauc_lower", "F", "M")):
+        found = report.content.dial.settings[place]
+        new = scores_at(fitted, rows, found.value)
+        assert found.all.auc == curve.at(found.value or 0.0).auc
+        assert found.all.auc == pytest.approx(auc(y, new, ties="half"), abs=1e-12)
+        assert found.all.gap == pytest.approx(xauc_gap(y, new, sensitive_features=group, ties="half"), abs=1e-12)
+        pair = found.all.pair("M", "F")
+        for value, g, h in ((pair.xauc_first, "M", "F"), (pair.xauc_second, "F", "M")):
             expected = xauc(y, new, sensitive_features=group, positive=g, negative=h, ties="half")
-            assert found[name] == pytest.approx(expected, abs=1e-12)
-        assert found["signed_gap"] == pytest.approx(found["xauc_higher"] - found["xauc_lower"], abs=1e-12)
+            assert value == pytest.approx(expected, abs=1e-12)
+        assert pair.signed_gap == pytest.approx(pair.xauc_first - pair.xauc_second, abs=1e-12)
+        assert found.all.auc.low < found.all.auc < found.all.auc.high
+        assert pair.xauc_first.low < pair.xauc_first < pair.xauc_first.high
 
 
 def test_people_are_those_of_the_rows(report, fitted, rows, places):
     scores, y, group = rows
     for place in places:
-        found, setting = report.summary["dial"]["settings"][place], report.measured.settings[place]
-        new = scores_at(fitted, rows, found["value"])
-        assert found["moved"] == (new != scores).sum()
-        for t, up, down in zip(report.measured.thresholds, setting.up, setting.down):
+        found, drawn = report.content.dial.settings[place], report._measured.pictures[place]
+        new = scores_at(fitted, rows, found.value)
+        assert found.moved == (new != scores).sum()
+        for t, up, down in zip(report._measured.lines.thresholds, drawn.up, drawn.down):
             for g, name in enumerate(("F", "M")):
                 for k, outcome in enumerate((1, 0)):
                     own = (group == name) & (y == outcome)
@@ -56,20 +62,63 @@ def test_people_are_those_of_the_rows(report, fitted, rows, places):
 
 
 def test_the_reported_setting_is_the_fitted_one(report, fitted):
-    dial = report.summary["dial"]
-    assert dial["values"][dial["chosen"]] == fitted.lam_
-    assert report.summary["after"] == dial["settings"][dial["chosen"]]
-    assert dial["values"][0] is None
-    assert dial["settings"][0]["moved"] == 0
-    assert report.summary["pair"] == {"higher": "M", "lower": "F"}
-    assert report.summary["method"]["moved"] == ["F"]
+    dial = report.content.dial
+    assert dial.settings[dial.chosen].value == fitted.lam_
+    assert report.content.chosen is dial.settings[dial.chosen]
+    assert dial.settings[0].value is None
+    assert dial.settings[0].moved == 0
+    assert report.audit.finding.pair == ("M", "F")
+    assert report.content.method.moved == ("F",)
+
+
+def test_one_number_has_one_interval(report, rows, fitted):
+    """Headline, forest, tables, Markdown, notebook and JSON show the estimates of audit and effect."""
+    scores, y, group = rows
+    known = effect(fitted, scores, y, sensitive_features=group, threshold=0.5)
+    plain = json.loads(json.dumps(known.to_dict()))
+    written = json.loads(report.to_json())
+    for name in ("finding", "finding_after", "before", "after", "changes", "moves", "actions", "trust", "calibration"):
+        assert written[name] == plain[name]
+    assert [n["kind"] for n in written["notes"]][1:] == [
+        n["kind"] for n in (*plain["notes"], *plain["before"]["notes"])
+    ]
+    for place, audited in ((0, report.audit), (report.content.dial.chosen, report.effect.after)):
+        setting = report.content.dial.settings[place]
+        assert setting.all.gap is audited.ranking.headline
+        assert setting.all.gaps is audited.ranking.gaps
+    gap = known.before.gap
+    ends = [f"{100 * each:.1f}" for each in (gap, gap.low, gap.high)]
+    html, shown = report.to_html(), report._repr_html_()
+    for text in (html, report.to_markdown(), shown):
+        assert "overall gap {} points (95% interval {} to {})".format(*ends) in text
+    assert "<b>{}</b> ({} to {})".format(*ends) in html
+    assert "+{} (+{} to +{})".format(*ends) in shown
+
+
+def test_an_audit_is_measured_once_and_a_repair_is_one_effect(monkeypatch, rows, fitted):
+    calls = []
+
+    def traced(path, name):
+        module = importlib.import_module(path)
+        own = getattr(module, name)
+        monkeypatch.setattr(module, name, lambda *a, **k: (calls.append(name), own(*a, **k))[1])
+
+    traced("fairpot.results.audit", "rank")
+    traced("fairpot.report.report", "effect")
+    traced("fairpot.results.effect", "change_by_maps")
+    scores, y, group = rows
+    for method, expected in ((None, ["rank"]), (fitted, ["effect", "rank", "rank", "change_by_maps"])):
+        calls.clear()
+        made = FairnessReport.from_predictions(y, scores, sensitive_features=group, method=method)
+        made.to_html(), made.to_json(), made.to_markdown(), made._repr_html_()
+        assert calls == expected
 
 
 def test_the_cross_group_curve_has_true_steps_and_ends_in_the_corner(report, rows):
     """Every corner that is drawn is a corner of scikit-learn's curve; few rows have them all."""
     scores, y, group = rows
     new = report.method.transform(scores, sensitive_features=group)
-    for (x, rate), (first, second) in zip(report.measured.settings[report.measured.dial.chosen].roc, ("MF", "FM")):
+    for (x, rate), (first, second) in zip(report._measured.pictures[report.content.dial.chosen].roc, ("MF", "FM")):
         own = ((group == first) & (y == 1)) | ((group == second) & (y == 0))
         exact = set(zip(*(np.round(each, 12) for each in roc_curve(y[own], new[own], drop_intermediate=False)[:2])))
         drawn = list(zip(np.round(x, 12), np.round(rate, 12)))
@@ -77,10 +126,10 @@ def test_the_cross_group_curve_has_true_steps_and_ends_in_the_corner(report, row
         assert drawn[-1] == (1, 1)
         assert set(drawn) <= exact
     few = FairnessReport.from_predictions(y[:60], scores[:60], sensitive_features=group[:60])
-    x, rate = few.measured.settings[0].roc[0]
+    x, rate = few._measured.pictures[0].roc[0]
     own = ((group == "M") & (y == 1) | (group == "F") & (y == 0))[:60]
     exact = roc_curve(y[:60][own], scores[:60][own])[:2]
-    if few.summary["pair"]["higher"] == "F":
+    if few.audit.finding.ranked_higher == "F":
         own = ((group == "F") & (y == 1) | (group == "M") & (y == 0))[:60]
         exact = roc_curve(y[:60][own], scores[:60][own])[:2]
     assert np.trapezoid(rate, x) == pytest.approx(np.trapezoid(exact[1], exact[0]), abs=1e-12)
@@ -89,27 +138,25 @@ def test_the_cross_group_curve_has_true_steps_and_ends_in_the_corner(report, row
 def test_a_dial_without_an_exact_curve(rows):
     scores, y, group = rows
     repair = WassersteinRepair(t=0.63).fit(scores, y, sensitive_features=group)
-    summary = FairnessReport.from_estimator(repair).summary
+    content = FairnessReport.from_estimator(repair).content
     curve = repair.tradeoff(ties="half")
-    for found in summary["dial"]["settings"][1::12]:
-        assert found["auc"] == pytest.approx(curve.at(found["value"]).auc, abs=1e-12)
-    assert summary["after"]["value"] == 0.63
-    assert summary["before"]["auc"] == pytest.approx(auc(y, scores, ties="half"), abs=1e-12)
+    for found in content.dial.settings[1::12]:
+        assert found.all.auc == pytest.approx(curve.at(found.value).auc, abs=1e-12)
+    assert content.chosen.value == 0.63
+    assert content.before.auc == pytest.approx(auc(y, scores, ties="half"), abs=1e-12)
 
 
 def test_more_groups():
     scores, y, group = make_rows(1500, ("a", "b", "c", "d", "e"))
     fp = FairPOT(0.4, ties="half").fit(scores, y, sensitive_features=group)
-    summary = FairnessReport.from_estimator(fp).summary
+    content = FairnessReport.from_estimator(fp).content
     new = fp.transform(scores, sensitive_features=group)
-    after = summary["after"]
-    assert after["gap"] == pytest.approx(xauc_gap(y, new, sensitive_features=group, ties="half"), abs=1e-12)
-    assert len(after["pairs"]) == 10
-    for pair in after["pairs"]:
-        options = {"positive": pair["first"], "negative": pair["second"], "ties": "half"}
-        assert pair["xauc_first"] == pytest.approx(xauc(y, new, sensitive_features=group, **options), abs=1e-12)
-    widths = [abs(p["signed_gap"]) for p in summary["before"]["pairs"]]
-    assert widths == sorted(widths, reverse=True)
+    after = content.chosen.all
+    assert after.gap == pytest.approx(xauc_gap(y, new, sensitive_features=group, ties="half"), abs=1e-12)
+    assert len(after.gaps) == 10
+    for pair in after.gaps:
+        options = {"positive": pair.first, "negative": pair.second, "ties": "half"}
+        assert pair.xauc_first == pytest.approx(xauc(y, new, sensitive_features=group, **options), abs=1e-12)
 
 
 @pytest.mark.parametrize("repair", ["all", "top"])
@@ -118,62 +165,80 @@ def test_a_repair_of_the_top(rows, repair):
     scores, y, group = rows
     fp = FairPOT(0.6, top=0.3, repair=repair, ties="half").fit(scores, y, sensitive_features=group)
     report = FairnessReport.from_estimator(fp)
-    summary = report.summary
+    content = report.content
     curve = fp.tradeoff(ties="half", lams=[0.6])
-    assert summary["after"]["top"]["gap"] == pytest.approx(curve.at(0.6).gap, abs=1e-12)
-    assert summary["after"]["auc"] == pytest.approx(curve.at(0.6).auc, abs=1e-12)
-    settings, values = summary["dial"]["settings"], summary["dial"]["values"]
+    assert content.chosen.top.gap == pytest.approx(curve.at(0.6).gap, abs=1e-12)
+    assert content.chosen.all.auc == pytest.approx(curve.at(0.6).auc, abs=1e-12)
+    settings = content.dial.settings
     for place in (1, len(settings) // 2, len(settings) - 1):
-        new = fp.at(values[place]).transform(scores, sensitive_features=group)
+        new = fp.at(settings[place].value).transform(scores, sensitive_features=group)
         known = {"alpha": 0.3, "ties": "half"}
         gap = partial_xauc_gap(y, new, sensitive_features=group, **known)
-        assert settings[place]["top"]["gap"] == pytest.approx(gap, abs=1e-12)
-        assert settings[place]["top"]["auc"] == pytest.approx(partial_auc(y, new, **known), abs=1e-12)
-        assert settings[place]["auc"] == pytest.approx(auc(y, new, ties="half"), abs=1e-12)
+        assert settings[place].top.gap == pytest.approx(gap, abs=1e-12)
+        assert settings[place].top.auc == pytest.approx(partial_auc(y, new, **known), abs=1e-12)
+        assert settings[place].all.auc == pytest.approx(auc(y, new, ties="half"), abs=1e-12)
     shown = report.figures["tradeoff"].moving["tradeoff"]
-    order = np.argsort([each["auc"] for each in settings], kind="stable")
+    order = np.argsort([each.all.auc for each in settings], kind="stable")
     assert (np.diff(np.array(shown["cy"])[order]) <= 1e-9).all()  # AUC of all rows, upwards
     top = {"alpha": 0.3, "sensitive_features": group, "ties": "half"}
-    assert summary["before"]["top"]["auc"] == pytest.approx(partial_auc(y, scores, **top), abs=1e-12)
+    assert settings[0].top.auc == pytest.approx(partial_auc(y, scores, **top), abs=1e-12)
     new = fp.transform(scores, sensitive_features=group)
-    assert summary["after"]["auc"] == pytest.approx(auc(y, new, ties="half"), abs=1e-12)
-    assert summary["after"]["moved"] == (new != scores).sum()
+    assert content.chosen.all.auc == pytest.approx(auc(y, new, ties="half"), abs=1e-12)
+    assert content.chosen.moved == (new != scores).sum()
 
 
 def test_an_audit_alone(rows):
     scores, y, group = rows
-    summary = FairnessReport.from_predictions(y, scores, sensitive_features=group).summary
-    assert summary["method"] is None
-    assert summary["after"] is None
-    assert len(summary["dial"]["settings"]) == 1
-    assert summary["before"]["auc"] == pytest.approx(auc(y, scores, ties="half"), abs=1e-12)
+    content = FairnessReport.from_predictions(y, scores, sensitive_features=group).content
+    assert content.method is None
+    assert content.after is None
+    assert len(content.dial.settings) == 1
+    assert content.before.auc == pytest.approx(auc(y, scores, ties="half"), abs=1e-12)
 
 
-def test_very_many_scores_are_counted_in_bins(monkeypatch, rows, report):
+@pytest.mark.parametrize("region", ["pooled", "group"])
+def test_an_audit_of_the_top_is_about_it(rows, region):
+    scores, y, group = rows
+    made = FairnessReport.from_predictions(y, scores, sensitive_features=group, alpha=0.3, region=region)
+    known = audit(y, scores, sensitive_features=group, alpha=0.3, region=region)
+    assert made.audit.to_dict() == known.to_dict()
+    assert made.audit.finding.region == region
+    other = FairnessReport.from_predictions(y, scores, sensitive_features=group, alpha=0.3, region="group")
+    assert (made.audit.finding.gap == other.audit.finding.gap) == (region == "group")
+    assert "How large is the gap in the top 30%" in made.to_html()
+
+
+def test_very_many_scores_are_counted_in_bins_where_the_page_says_so(monkeypatch, rows):
     scores, y, group = rows
     fine = scores + np.random.default_rng(0).random(len(scores)) * 1e-4
     fp = FairPOT(0.5, ties="half").fit(fine, y, sensitive_features=group)
-    exact = FairnessReport.from_estimator(fp).summary
+    exact = FairnessReport.from_estimator(fp)
+    assert exact.to_html() == FairnessReport.from_estimator(fp).to_html()
+    assert "about right" not in exact.to_html()
     monkeypatch.setattr(measuring, "MOST_ENTRIES", 500)
     monkeypatch.setattr(measuring, "COARSE_BINS", 400)
-    coarse = FairnessReport.from_estimator(fp).summary
-    assert any(w["kind"] == "coarse" for w in coarse["warnings"])
-    assert coarse["data"]["rows"] == len(fine)
-    for name in ("auc", "gap", "moved"):  # from the exact curve, and counted on the whole table
-        assert coarse["after"][name] == exact["after"][name]
+    coarse = FairnessReport.from_estimator(fp)
+    assert "coarse" in [note.kind for note in coarse.notes]
+    assert "counts are about right" in coarse.to_html()
+    assert coarse.content.before.ranking.rows == len(fine)
+    assert coarse.content.lines == exact.content.lines  # at the reported setting everybody is counted
+    assert coarse.content.chosen == exact.content.chosen
+    for line in coarse.content.lines:
+        if line.top is not None:
+            assert sum(each.above for each in line.crossings) == sum(each.now for each in line.crossings)
     slack = 2 * len(fine) / 400 + 2  # two bins, and a row at each edge
-    for one, other in zip(coarse["who"]["choices"], exact["who"]["choices"]):
-        np.testing.assert_allclose(one["enter"], other["enter"], atol=slack)
+    for one, other in zip(coarse._measured.pictures, exact._measured.pictures):
+        np.testing.assert_allclose(one.up, other.up, atol=slack)
+    for one, other in zip(coarse.content.dial.settings, exact.content.dial.settings):
+        assert (one.all.auc, one.all.gap, one.moved) == (other.all.auc, other.all.gap, other.moved)
 
 
-def test_json_is_the_summary(report):
-    text = report.to_json()
-    assert json.loads(text) == report.summary == report.to_dict()
+def test_json_is_what_was_measured(report):
+    assert json.loads(report.to_json()) == report.to_dict()
 
 
-def test_the_summary_has_no_rows_of_people(report):
+def test_json_has_no_rows_of_people():
     """Nothing in it is as long as the data, or as the list of distinct scores."""
-    entries = sum(len(c.score) for c in report.table.counts)
 
     def longest(value):
         if isinstance(value, dict):
@@ -183,8 +248,8 @@ def test_the_summary_has_no_rows_of_people(report):
         return 0
 
     big = FairnessReport.from_table(_many(20_000))
-    assert longest(big.summary) < 600
-    assert entries > 100
+    assert longest(big.to_dict()) < 600
+    assert sum(len(c.score) for c in big.table.counts) > 10_000
 
 
 def _many(n):
@@ -199,12 +264,12 @@ def test_every_method_has_a_report(name):
     method = methods()[name]().fit(scores, y, sensitive_features=group)
     report = FairnessReport.from_estimator(method)
     new = method.transform(scores, sensitive_features=group)
-    after = report.summary["after"]
-    assert after["auc"] == pytest.approx(auc(y, new, ties="half"), abs=1e-12)
-    assert after["gap"] == pytest.approx(xauc_gap(y, new, sensitive_features=group, ties="half"), abs=1e-12)
-    assert after["moved"] == (new != scores).sum()
-    assert len(report.summary["dial"]["settings"]) > 5
-    values = report.summary["dial"]["values"]
+    after = report.content.chosen
+    assert after.all.auc == pytest.approx(auc(y, new, ties="half"), abs=1e-12)
+    assert after.all.gap == pytest.approx(xauc_gap(y, new, sensitive_features=group, ties="half"), abs=1e-12)
+    assert after.moved == (new != scores).sum()
+    values = [each.value for each in report.content.dial.settings]
+    assert len(values) > 5
     assert values[1:] == sorted(values[1:])
     assert "tradeoff" in report.figures
 
@@ -216,23 +281,22 @@ def test_groups_with_their_own_strengths_have_a_slider():
     y = (rng.random(900) < rate).astype(int)
     scores = rng.normal(y + np.log(rate / (1 - rate))).round(3)  # a repair costs AUC
     fp = FairPOT(max_gap=0.1, reference="c").fit(scores, y, sensitive_features=group)
-    report = FairnessReport.from_estimator(fp)
-    summary = report.summary
-    settings, values = summary["dial"]["settings"], summary["dial"]["values"]
-    assert len(settings) > 10
-    assert values[summary["dial"]["chosen"]] == fp.strength_
-    for place in (*range(1, len(settings), 4), summary["dial"]["chosen"]):
-        own = fp.at(values[place])
-        each = {one["group"]: one["value"] for one in summary["dial"]["strengths"][place]}
+    content = FairnessReport.from_estimator(fp).content
+    dial = content.dial
+    assert len(dial.settings) > 10
+    assert content.chosen.value == fp.strength_
+    for place in (*range(1, len(dial.settings), 4), dial.chosen):
+        found = dial.settings[place]
+        own = fp.at(found.value)
+        each = {one.group: one.value for one in found.strengths}
         assert each == pytest.approx(own.strengths_)
-        assert words.dial_setting(summary, place) == f"λ: a {each['a']:.2g}, b {each['b']:.2g}"
+        assert words.setting_name(dial, content.method, place) == f"λ: a {each['a']:.2g}, b {each['b']:.2g}"
         new = own.transform(scores, sensitive_features=group)
-        assert settings[place]["moved"] == (new != scores).sum()
-        assert settings[place]["auc"] == pytest.approx(auc(y, new, ties="half"), abs=1e-12)
-    assert summary["after"] == settings[summary["dial"]["chosen"]]
-    alike = FairnessReport.from_estimator(FairPOT(0.4, reference="c").fit(scores, y, sensitive_features=group)).summary
-    assert alike["dial"]["strengths"] is None
-    assert words.dial_setting(alike, alike["dial"]["chosen"]) == "λ = 0.4: the top 40% of a + b"
+        assert found.moved == (new != scores).sum()
+        assert found.all.auc == pytest.approx(auc(y, new, ties="half"), abs=1e-12)
+    alike = FairnessReport.from_estimator(FairPOT(0.4, reference="c").fit(scores, y, sensitive_features=group)).content
+    assert alike.chosen.strengths is None
+    assert words.setting_name(alike.dial, alike.method, alike.dial.chosen) == "λ = 0.4: the top 40% of a + b"
 
 
 @pytest.mark.parametrize("names", [(0, 1), (False, True)])
@@ -243,9 +307,12 @@ def test_groups_that_are_numbers_are_named_with_their_column(names):
     fp = FairPOT(0.5).fit(scores, y, sensitive_features=black)
     report = FairnessReport.from_estimator(fp, scores, y, sensitive_features=black)
     first, second = (f"black={name}" for name in names)
-    assert f"The score ranks {second} higher than {first}." in report.to_html()
+    assert f"The score ranks {second} higher than {first}: overall gap" in report.to_html()
     assert f"| {first} |" in report.to_markdown()
-    assert [each["group"] for each in report.to_dict()["data"]["groups"]] == [str(name) for name in names]
+    written = json.loads(report.to_json())
+    assert [each["group"] for each in written["before"]["groups"]] == list(names)
+    assert [each["group"] for each in written["dial"]["settings"][1]["groups"]] == list(names)
+    assert written["finding"]["ranked_higher"] is names[1]
     assert f">{names[1]}<" not in report.to_html()
 
 
@@ -263,55 +330,66 @@ def test_groups_left_out_of_the_repair(rows):
     group[:20] = "few"
     with pytest.warns(UserWarning, match="few"):
         fp = FairPOT(0.5).fit(scores, y, sensitive_features=group, min_group=50)
-    summary = FairnessReport.from_estimator(fp).summary
-    assert [g["group"] for g in summary["data"]["groups"]] == ["F", "M"]
-    assert {"kind": "left_out", "group": "few", "rows": 20} in summary["warnings"]
-    assert summary["after"]["auc"] == fp.tradeoff(ties="half").at(0.5).auc
+    report = FairnessReport.from_estimator(fp)
+    assert [g.group for g in report.audit.ranking.groups] == ["F", "M"]
+    assert ("few", 20) in [(note.group, note.value) for note in report.notes if note.kind == "left out"]
+    assert report.content.chosen.all.auc == fp.tradeoff(ties="half").at(0.5).auc
 
 
 def test_intervals_are_those_of_inference(report):
-    table = report.table
-    found = report.summary["before"]["intervals"]
-    assert found["auc"] == limits(confidence_interval("auc", table))
-    assert found["gap"] == found["pair_gap"] == limits(confidence_interval("xauc_gap", table))
-    assert found["xauc_lower"] == limits(confidence_interval("xauc", table, positive="F", negative="M"))
-    after = table.rescored(report.method.maps_)
-    assert report.summary["after"]["intervals"]["auc"] == limits(confidence_interval("auc", after))
+    table, before, after = report.table, report.content.before, report.content.after
+    assert limits(before.auc) == limits(confidence_interval("auc", table))
+    assert limits(before.gap) == limits(confidence_interval("xauc_gap", table))
+    pair = before.ranking.pair("F", "M")
+    assert limits(pair.xauc_first) == limits(confidence_interval("xauc", table, positive="F", negative="M"))
+    assert limits(after.auc) == limits(confidence_interval("auc", table.rescored(report.method.maps_)))
 
 
 def test_calibration_by_group_is_that_of_the_effect(rows):
     scores, y, group = rows
     model = FairPOT(max_gap=0.05, keep="probabilities").fit(scores, y, sensitive_features=group)
     made = FairnessReport.from_estimator(model, scores, y, sensitive_features=group)
-    expected = effect(model, scores, y, sensitive_features=group).to_dict()["calibration"]
-    assert made.summary["calibration"] == json.loads(json.dumps(expected))
-    assert {each["group"] for each in expected} == {"F", "M", None}
+    expected = effect(model, scores, y, sensitive_features=group).calibration
+    assert made.to_dict()["calibration"] == effect(model, scores, y, sensitive_features=group).to_dict()["calibration"]
+    assert {each.group for each in expected} == {"F", "M", None}
     for each in expected:
-        bias = each["recalibrated"]["error_in_the_large"]
-        chosen = group == each["group"] if each["group"] is not None else np.full(len(y), True)
+        bias = each.recalibrated.error_in_the_large
+        chosen = group == each.group if each.group is not None else np.full(len(y), True)
         after = model.transform(scores, sensitive_features=group)[chosen]
-        assert bias["estimate"] == pytest.approx((after - y[chosen]).mean(), abs=1e-12)
-        assert bias["low"] < bias["estimate"] < bias["high"]
+        assert bias == pytest.approx((after - y[chosen]).mean(), abs=1e-12)
+        assert bias.low < bias < bias.high
         for text in (made.to_html(), made.to_markdown()):
-            assert f"{each['repaired']['error_by_chance']:.3f}" in text
-    assert FairnessReport.from_predictions(y, scores, sensitive_features=group).summary["calibration"] is None
+            assert f"{each.repaired.error_by_chance:.3f}" in text
+    assert FairnessReport.from_predictions(y, scores, sensitive_features=group).content.calibration is None
+
+
+def test_lost_calibration_is_judged_once(rows):
+    scores, y, group = rows
+    fp = FairPOT(1.0).fit(scores, y, sensitive_features=group)
+    made = FairnessReport.from_estimator(fp)
+    known = effect(fp, scores, y, sensitive_features=group).notes
+    lost = [note for note in made.notes if note.kind == "calibration lost"]
+    assert lost == [note for note in known if note.kind == "calibration lost"]
+    was, now = ([g.expected_calibration_error for g in made.content.dial.settings[k].groups] for k in (0, -1))
+    worse = [n >= 2 * w and n - w >= 0.01 for w, n in zip(was, now)]
+    assert [note.group for note in lost] == [g for g, each in zip("FM", worse) if each]
 
 
 def test_the_band_holds_the_curve(report):
-    gaps = np.array([s["signed_gap"] for s in report.summary["dial"]["settings"]])
-    low, high = (np.array(report.summary["band"][end]) for end in ("low", "high"))
-    assert (low < gaps).all()
-    assert (gaps < high).all()
+    pairs = [s.all.pair("M", "F").signed_gap for s in report.content.dial.settings]
+    assert all(gap.low < gap < gap.high for gap in pairs)
     one = confidence_interval("xauc_gap", report.table)
-    assert [low[0], high[0]] == pytest.approx([one.low, one.high], abs=2e-3)
+    assert (pairs[0].low, pairs[0].high) == (one.low, one.high)
+    assert (pairs[1].low, pairs[1].high) == pytest.approx((one.low, one.high), abs=5e-3)  # and it does not jump
+    assert 'class="band"' in report.to_html()
 
 
 def test_the_limit_and_what_is_within_reach(report, rows):
     scores, y, group = rows
     limit = auc_limit(y, scores, sensitive_features=group, reference="M")
-    found = report.summary["limit"]
-    assert found["auc"] == pytest.approx(limit.auc_at(found["signed_gap"]).tolist(), abs=1e-12)
-    assert found["reachable"] == pytest.approx(limit.reachable_at(found["signed_gap"]).tolist(), abs=1e-12)
+    found = report.content.limit
+    assert found.auc == pytest.approx(limit.auc_at(np.array(found.gap)).tolist(), abs=1e-12)
+    assert found.reachable == pytest.approx(limit.reachable_at(np.array(found.gap)).tolist(), abs=1e-12)
     page = report.to_html()
     assert page.count('class="limit"') == 2
     assert "can be expected to reach" in page
@@ -322,7 +400,7 @@ def test_a_limit_of_few_rows_says_what_is_not_known(rows):
     kept = (group == "M") | (y == 0) | (np.cumsum((group == "F") & (y == 1)) <= 4)
     fp = FairPOT(0.5).fit(scores[kept], y[kept], sensitive_features=group[kept])
     report = FairnessReport.from_estimator(fp)
-    assert report.summary["limit"]["reachable"] is None
+    assert report.content.limit.reachable is None
     page = report.to_html()
     assert page.count('class="limit"') == 1
     assert "How much less is not known: what chance adds to the limit needs 5 rows with the outcome" in page
@@ -342,18 +420,66 @@ def test_pairs_have_intervals_at_every_setting(top, decimals):
     given = {"top": 0.3, "repair": "top", "top_of": "group" if "region" in top else "all"} if top else {}
     fp = FairPOT(0.5, **given).fit(scores, y, sensitive_features=group)
     report = FairnessReport.from_estimator(fp)
-    values, settings = report.summary["dial"]["values"], report.summary["dial"]["settings"]
+    settings = report.content.dial.settings
     page = report.to_html().replace("\\u2212", "−")
-    for place in (0, len(values) // 3, report.summary["dial"]["chosen"], len(values) - 1):
-        new = scores if place == 0 else fp.at(values[place]).transform(scores, sensitive_features=group)
-        found = audit(y, new, sensitive_features=group, **top).summary
-        gaps = found["partial"]["gaps"] if top else found["gaps"]
-        known = {(p["first"], p["second"]): [p["signed_gap"], p["signed_low"], p["signed_high"]] for p in gaps}
-        pairs = settings[place]["top"]["pairs"] if top else settings[place]["pairs"]
-        assert len(pairs) == 3
-        for pair in pairs:
-            names = pair["first"], pair["second"]
-            same = known[names] if names in known else [-each for each in np.array(known[names[::-1]])[[0, 2, 1]]]
-            assert [pair["signed_gap"], *pair["limits"]] == pytest.approx(same, abs=1e-9)
-            shown = " to ".join(f"{100 * each:.1f}".replace("-", "−") for each in pair["limits"])
-            assert f"({shown})" in page
+    for place in (0, len(settings) // 3, report.content.dial.chosen, len(settings) - 1):
+        found = settings[place]
+        new = scores if place == 0 else fp.at(found.value).transform(scores, sensitive_features=group)
+        known = audit(y, new, sensitive_features=group, **top).told
+        assert numbers(found.told.auc) == pytest.approx(numbers(known.auc), abs=1e-5)
+        assert numbers(found.told.gap) == pytest.approx(numbers(known.headline), abs=1e-9)
+        assert found.told.gap.groups == known.headline.groups
+        assert len(found.told.gaps) == 3
+        for pair in found.told.gaps:
+            same = known.pair(pair.first, pair.second)
+            for name in ("signed_gap", "xauc_first", "xauc_second"):
+                assert numbers(getattr(pair, name)) == pytest.approx(numbers(getattr(same, name)), abs=1e-9)
+            first = report.content.before.told.pair(pair.first, pair.second)
+            shown = pair.signed_gap if first.signed_gap >= 0 else pair.signed_gap.reversed()
+            written = " to ".join(
+                f"{round(100 * each, 1) + 0.0:.1f}".replace("-", "−") for each in (shown.low, shown.high)
+            )
+            assert f"({written})" in page
+
+
+def numbers(found):
+    return [float(found), found.low, found.high]
+
+
+@pytest.mark.parametrize("method", [None, FairPOT(0.5)], ids=["audit", "repair"])
+def test_low_scores_that_mean_high_risk_are_shown_as_they_are(rows, method):
+    """Credit scores: no page, JSON or Markdown shows them with a minus; flagged is who has the threshold or less."""
+    scores, y, group = rows
+    credit = 850 - 500 * scores
+    table = score_table(y, credit, sensitive_features=group, lower_is_riskier=True)
+    fitted = method and method.fit(table)
+    made = FairnessReport(table, fitted, threshold=600)
+    line = made.content.line
+    assert line.threshold == 600
+    for each in line.crossings:
+        own = (group == each.group) & (y == each.positive)
+        assert each.above == (credit[own] <= 600).sum()
+    html = made.to_html()
+    assert "Who has a score of 600 or less?" in html
+    assert "score 600 and below" in html
+    assert "from a score down" in html
+    assert made._measured.edges[0] <= credit.min() + 1e-9 <= credit.max() - 1e-9 <= made._measured.edges[-1]
+    assert made._measured.grid[[0, -1]].tolist() == pytest.approx([credit.min(), credit.max()])
+    assert all(each.threshold is None or each.threshold > 0 for each in made.content.lines)
+    assert all(each.scores[0] > 0 for each in made.content.bands)
+    assert made.to_dict()["before"]["score_range"] == [credit.min(), credit.max()]
+    assert not re.search(
+        r"[-−][3-8]\d\d\b", re.sub(r"<(script|style).*?</\1>|\bd=\"[^\"]*\"", "", html, flags=re.DOTALL)
+    )
+    if fitted is not None:
+        new = fitted.transform(credit, sensitive_features=group)
+        i = int(np.argmin(np.abs(made._measured.grid - 600)))
+        moved = made._measured.drawn.index(made.table.groups.index(made.content.method.moved[0]))
+        at = np.full(2, made._measured.grid[i])
+        shown = made._measured.pictures[made.content.dial.chosen].mapped[moved, i]
+        assert shown == pytest.approx(fitted.transform(at, sensitive_features=[made.content.method.moved[0]] * 2)[0])
+        assert made.content.chosen.moved == (new != credit).sum()
+    shares = made._measured.pictures[0].histogram[0, 0]
+    own = credit[(group == made.table.groups[made._measured.drawn[0]]) & (y == 1)]
+    middles = (made._measured.edges[1:] + made._measured.edges[:-1]) / 2
+    assert float(shares @ middles) == pytest.approx(own.mean(), abs=np.diff(made._measured.edges).max())

@@ -8,8 +8,6 @@ from scipy.stats import rankdata
 
 from display_cases import make_rows
 from fairpot import score_table
-from fairpot.auditing.measures import moves
-from fairpot.auditing.queue import SMALLEST_BAND, Mapped
 from fairpot.report.people import (
     above,
     band_shifts,
@@ -18,6 +16,7 @@ from fairpot.report.people import (
     mean_places,
     top_scores,
 )
+from fairpot.results.people import SMALLEST_BAND, Mapped, marks, moves
 
 MAPS = {"F": lambda s: np.where(s > 0.4, s + 0.1, s * 0.9), "M": lambda s: s}
 
@@ -40,11 +39,11 @@ def test_moves(cases):
     scores, _, group, after, table = cases
     for name, found in zip(("F", "M"), moves(table, MAPS)):
         shift = (after - scores)[group == name]
-        assert found["rows"] == (group == name).sum()
-        assert found["moved"] == (shift != 0).sum()
-        assert (found["up"], found["down"]) == ((shift > 0).sum(), (shift < 0).sum())
-        assert found["mean_shift"] == pytest.approx(shift[shift != 0].mean() if (shift != 0).any() else 0.0)
-        assert found["largest_shift"] == pytest.approx(np.abs(shift).max())
+        assert found.rows == (group == name).sum()
+        assert found.moved == (shift != 0).sum()
+        assert (found.up, found.down) == ((shift > 0).sum(), (shift < 0).sum())
+        assert found.mean_shift == pytest.approx(shift[shift != 0].mean() if (shift != 0).any() else 0.0)
+        assert found.largest_shift == pytest.approx(np.abs(shift).max())
 
 
 def test_thresholds(cases):
@@ -117,3 +116,13 @@ def test_weights_count_as_rows():
     own = (group == "F") & (y == 1)
     expected = [weight[own & (scores < t) & (MAPS["F"](scores) >= t)].sum() for t in at]
     assert up[:, 0, 0] == pytest.approx(expected)
+
+
+@pytest.mark.parametrize("few", [0, 1, 4, 9, 10])
+def test_few_cases_have_one_mark_and_nobody_has_none(few):
+    y = np.r_[np.ones(few, dtype=int), np.zeros(40 - few, dtype=int)]
+    found = marks(score_table(y, np.arange(40.0)).counts[0], 30)
+    assert int(found.positive.sum()) == min(few, 1)
+    assert int((~found.positive).sum()) == round((40 - few) / 10)
+    if few:
+        assert found.entry[found.positive][0] in range(few)  # it is one of them

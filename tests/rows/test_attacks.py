@@ -1,8 +1,8 @@
 """Files from strangers: no crash, no lost row, no other file read or written, nothing of the rows in an error."""
 
-import base64
 import csv
 import gzip
+import hashlib
 import json
 import os
 import re
@@ -23,7 +23,7 @@ import fairpot
 from cli.conftest import make_runner
 from fairpot._leftovers import remove_leftovers
 from fairpot.cli._app import app
-from fairpot.exceptions import InputFileError, ModelFileError, OutputFileError
+from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.modelfile.text import checksum
 from fairpot.rows import RowSource, apply, count_rows
 from fairpot.rows.output import complete_file
@@ -558,7 +558,6 @@ class TestWhatIsNoFile:
         for words in (
             ["show", device],
             ["audit", "rows.csv", "--settings", device],
-            ["verify", "map.json", "--key", device],
         ):
             assert "not a regular file" in run(*words)
         assert "is a device" in run("apply", "map.json", "rows.csv", "-o", device)
@@ -771,62 +770,16 @@ def test_results_are_written_whole_or_not_at_all(tmp_path, monkeypatch, save):
 
 def test_only_the_map_that_is_meant(scored):
     """From Python as at the command line; a condition without a map to hold against is an error, not ignored."""
-    run("sign", "--new-key", "k", expect=0)
-    run("sign", "--new-key", "other", expect=0)
-    run("sign", "map.json", "--key", "k", expect=0)
-    for wrong, said in (
-        ({"key": "other"}, "another key"),
-        ({"key": ""}, "no such file"),
-        ({"expect_sha256": "0" * 64}, "expected is 00"),
-        ({"expect_sha256": ""}, "64 hexadecimal"),
-    ):
+    for wrong, said in (("0" * 64, "expected is 00"), ("", "64 hexadecimal")):
         with pytest.raises(ValueError, match=said):
-            fairpot.apply("map.json", "rows.csv", "y.csv", **wrong)
+            fairpot.apply("map.json", "rows.csv", "y.csv", expect_sha256=wrong)
         with pytest.raises(TypeError, match="says which map file"):
-            fairpot.apply(fairpot.load("map.json"), "rows.csv", "y.csv", **wrong)
-        [(name, value)] = wrong.items()
-        assert "it needs --map" in run("report", "rows.csv", f"--{name.replace('_', '-')}", value, "-o", "r.html")
-    with pytest.raises(ModelFileError, match="expected is 00"):
-        fairpot.modelfile.verify("map.json", "k", expect_sha256="0" * 64)
+            fairpot.apply(fairpot.load("map.json"), "rows.csv", "y.csv", expect_sha256=wrong)
+        assert said in run("apply", "map.json", "rows.csv", "-o", "y.csv", "--expect-sha256", wrong)
+        assert "it needs --map" in run("report", "rows.csv", "--expect-sha256", wrong, "-o", "r.html")
     assert not os.path.exists("y.csv")
-    assert fairpot.apply("map.json", "rows.csv", "y.csv", key="k").rows == 40
-
-
-PUBLIC = bytes.fromhex("302a300506032b6570032100") + bytes(range(32))
-
-
-@pytest.mark.parametrize(
-    ("data", "said"),
-    [
-        (PUBLIC, "in DER form"),
-        (base64.b64encode(PUBLIC), "written as text"),
-        (base64.urlsafe_b64encode(PUBLIC).rstrip(b"=") + b"\n", "written as text"),
-        (PUBLIC.hex().encode(), "written as text"),
-        (b"eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxIn0.SflKxwRJSMeKKF2QT4fwpMeJf36POk6yJV_adQssw5c", "a token"),
-        (b"score,group,label,weight,patient,hospital\n", "such as data"),
-        (b"FAIRPOT-SECRET-1:" + b"ab" * 32, "a damaged secret"),
-        (b"fairpot-secret-2:" + b"ab" * 32, "a damaged secret"),
-        (b"<RSAKeyValue><Modulus>abcdefghijklm</Modulus></RSAKeyValue>", "XML"),
-        (b"\x7fELF" + bytes(100), "a program"),
-        (bytes(40), "could be guessed"),
-    ],
-)
-def test_old_secrets_are_no_public_keys(tmp_path, monkeypatch, data, said):
-    """What others may know, in any form, does not become a secret by ``--from-secret`` either."""
-    monkeypatch.chdir(tmp_path)
-    Path("old").write_bytes(data)
-    assert said in run("sign", "--new-key", "new", "--from-secret", "old")
-    assert not os.path.exists("new")
-    Path("old").write_bytes(bytes(range(32)))
-    run("sign", "--new-key", "new", "--from-secret", "old", expect=0)
-
-
-@pytest.mark.parametrize("change", [lambda text: b"", lambda text: text[:-20], lambda text: b"\xef\xbb\xbf" + text])
-def test_signatures_that_are_none(scored, change):
-    run("sign", "--new-key", "k", expect=0)
-    run("sign", "map.json", "--key", "k", expect=0)
-    Path("map.json.sig").write_bytes(change(Path("map.json.sig").read_bytes()))
-    assert "no signature of fairpot.\nHint: get the file" in run("verify", "map.json", "--key", "k")
+    digest = hashlib.sha256(Path("map.json").read_bytes()).hexdigest()
+    assert fairpot.apply("map.json", "rows.csv", "y.csv", expect_sha256=digest).rows == 40
 
 
 @pytest.mark.parametrize(

@@ -9,7 +9,6 @@ import oracles
 from fairpot import FairPOT
 from fairpot.display import TradeoffDisplay
 from fairpot.methods import OptimalMerge, WassersteinRepair
-from fairpot.report import FairnessReport
 
 NAMES = ("adult", "child", "senior")
 
@@ -109,9 +108,3 @@ def test_a_curve_of_the_top_says_so_of_its_gap_and_has_the_auc_of_all_rows(repai
         moved = fair.transform(rows[0], sensitive_features=rows[2])
         assert curve.at(0.5).auc == pytest.approx(oracles.auc(rows[1], moved, half=True), abs=1e-12)
     assert "top" not in repr(FairPOT(0.5).fit(scores, y, sensitive_features=group).tradeoff())
-
-
-def test_the_report_of_many_groups_names_the_pairs():
-    scores, y, group = draw(3)
-    curve = FairnessReport.from_estimator(FairPOT(0.5).fit(scores, y, sensitive_features=group)).summary["curve"]
-    assert len(curve["first"]) == len(curve["auc"])

@@ -6,7 +6,7 @@ import pytest
 from fairpot import FairPOT
 from fairpot.datasets import make_synthetic
 from fairpot.metrics import auc, partial_xauc_gap, top_recall, xauc_gap
-from fairpot.training import make_variant
+from fairpot.training import PartialAUCBooster
 
 pytest.importorskip("xgboost")
 ALPHA = 0.3
@@ -17,9 +17,7 @@ def scored():
     """Scores of new rows by boosted trees with the partial-AUC objective."""
     drawn = make_synthetic(n=3000, random_state=1)
     train = np.arange(3000) < 1500
-    model = make_variant("booster", alpha=ALPHA, random_state=0, max_rounds=40).fit(
-        drawn.data[train], drawn.target[train]
-    )
+    model = PartialAUCBooster(ALPHA, random_state=0, max_rounds=40).fit(drawn.data[train], drawn.target[train])
     return model.predict_proba(drawn.data[~train])[:, 1], drawn.target[~train], np.asarray(drawn.group)[~train]
 
 

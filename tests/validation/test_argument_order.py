@@ -10,7 +10,6 @@ import pytest
 
 import fairpot
 from fairpot import FairPOT, audit, compare, effect
-from fairpot.datasets import check
 from fairpot.inference import change_of_scores, confidence_interval, verdict
 from fairpot.metrics import METRICS, auc, by_group, top_by_group, xauc_matrix
 from fairpot.metrics.registry import arguments
@@ -45,8 +44,7 @@ def without_a_model():
     yield "verdict", lambda y, s: verdict(y, s, bound=0.1, **GROUPS)
     for display in DISPLAYS:
         if hasattr(display, "from_predictions"):
-            maps = {"maps": FITTED.maps_} if display.__name__ == "RankChangeDisplay" else {}
-            yield display.__name__, lambda y, s, d=display, m=maps: d.from_predictions(y, s, **GROUPS, **m)
+            yield display.__name__, lambda y, s, d=display: d.from_predictions(y, s, **GROUPS)
     yield "FairnessReport", lambda y, s: FairnessReport.from_predictions(y, s, **GROUPS)
 
 
@@ -110,7 +108,7 @@ def test_two_score_columns():
 
 def test_tables_stay_where_they_were():
     table = fairpot.score_table(Y, SCORE, **GROUPS)
-    assert effect(FITTED, table).after == effect(FITTED, SCORE, Y, **GROUPS).after
+    assert effect(FITTED, table).after.to_dict() == effect(FITTED, SCORE, Y, **GROUPS).after.to_dict()
     with pytest.raises(TypeError, match="y cannot be given besides"):
         effect(FITTED, table, Y)
     with pytest.raises(TypeError, match="y is missing"):
@@ -158,7 +156,7 @@ def test_hard_predictions_are_scores():
     predicted = np.roll(Y, 1)
     assert auc(Y, predicted) == auc(Y, predicted.astype(float))
     assert 0 <= audit(Y, predicted, **GROUPS).auc <= 1
-    assert effect(FITTED, predicted, Y, **GROUPS).before["auc"] == auc(Y, predicted)
+    assert effect(FITTED, predicted, Y, **GROUPS).before.auc == auc(Y, predicted)
 
 
 @pytest.mark.parametrize("outcomes", [Y, Y == 1])
@@ -166,10 +164,6 @@ def test_names_of_columns_the_other_way_round(outcomes):
     frame = pd.DataFrame({"risk": SCORE, "case": outcomes, "sex": SEX})
     with pytest.raises(ValueError, match=r"column 'risk' has 200(.|\n)*Hint: name(.*)score='risk' and label='case'"):
         fairpot.score_table(frame, score="case", label="risk", group="sex")
-    first = check(frame, score="case", label="risk", group="sex").problems[0]
-    assert "look swapped" in first
-    assert "score='risk' and label='case'" in first
-    assert check(frame, score="risk", label="case", group="sex").ok
 
 
 def public():

@@ -124,7 +124,7 @@ def _list(seeds: int, only: tuple[str, ...], out: Output) -> None:
         if sets:
             rows.append([kind, what, ", ".join(sets), str(sum(run.kind == kind for run in runs))])
     out.document({"parts": [dict(zip(("name", "what", "data", "runs"), row)) for row in rows]})
-    out.table(["part", "what", "data", "runs"], rows, texts=3)
+    out.table("Parts of the paper", ["part", "what", "data", "runs"], rows, texts=3)
 
 
 def _rewrite(page: str | None, out: Output) -> None:
@@ -150,12 +150,10 @@ def _tell(outcome: Outcome, place: Path, written: list[Path], page: str | None, 
     out.line(document["verdict"], "bold")
     out.line(f"{outcome.trained} models trained, {outcome.made} runs made, {outcome.kept} kept from before")
     for name, why in outcome.missing.items():
-        out.warning(f"{DATA_SETS[name].title} is left out: {why}")
+        out.note(f"{DATA_SETS[name].title} is left out: {why}")
     for record in outcome.failed:
         run = record["run"]
-        out.warning(
-            f"{run['kind']} {run['data']} seed {run['seed']} {run['model']} failed: {record['error']['message']}"
-        )
+        out.note(f"{run['kind']} {run['data']} seed {run['seed']} {run['model']} failed: {record['error']['message']}")
     out.line(f"Written: {shown(place / 'pages' / 'index.md')}, and {len(written) - 1} pages, tables and figures")
     if page is not None:
         out.line(f"Published: {shown(page)}")

@@ -15,8 +15,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import Bunch
 
 from fairpot._arguments import argument
-from fairpot.datasets import bank, compas, fetch_bank, fetch_compas, make_clinical, make_synthetic
+from fairpot.datasets import bank, compas, fetch_bank, fetch_compas, make_synthetic
 from fairpot.datasets.fetch import DataFile, locate
+from fairpot_paper.clinical import make_clinical
 
 Folder = str | PathLike[str] | None
 TEST_SHARE = 0.2

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
-from fairpot.models import MODEL_NAMES
 from fairpot_paper import published as paper
 from fairpot_paper.data_sets import DATA_SETS
+from fairpot_paper.models import MODEL_NAMES
 from fairpot_paper.plan import ALPHAS
 from fairpot_paper.tables import Array, classifier_aucs, mean_of, pauc_values
 from fairpot_paper.verdicts import (

@@ -7,8 +7,8 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from fairpot._arguments import argument
-from fairpot.models import MODEL_NAMES
 from fairpot_paper.data_sets import DATA_SETS
+from fairpot_paper.models import MODEL_NAMES
 
 SEEDS = 20
 QUICK_SEEDS = 2

@@ -9,13 +9,13 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from fairpot.models import make_model
 from fairpot.repair.folds import deal_folds, score_fold, score_rows
 from fairpot.rows.output import atomic_file
 from fairpot.table import ScoreTable
-from fairpot.training import make_variant
 from fairpot_paper.data_sets import Folder, Split, make_split
+from fairpot_paper.models import make_model
 from fairpot_paper.plan import Training
+from fairpot_paper.variants import make_variant
 
 FOLDS = 5
 _FEWER_EPOCHS = 3

@@ -11,10 +11,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.models import MODEL_NAMES
 from fairpot.tradeoff import pareto_mask
 from fairpot_paper import published as paper
 from fairpot_paper.data_sets import DATA_SETS
+from fairpot_paper.models import MODEL_NAMES
 from fairpot_paper.plan import ALPHAS, FINER, VARIANTS
 from fairpot_paper.runs import DIALS, REGIONS, TIES
 

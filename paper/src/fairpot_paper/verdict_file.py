@@ -14,10 +14,10 @@ from typing import Any
 
 import numpy as np
 
-from fairpot.models import MODEL_NAMES
 from fairpot_paper import published as paper
 from fairpot_paper.claims import SHORT, make_claims
 from fairpot_paper.data_sets import DATA_SETS, DRAW
+from fairpot_paper.models import MODEL_NAMES
 from fairpot_paper.plan import QUICK_SEEDS, SEEDS, make_plan
 from fairpot_paper.records import is_quick
 from fairpot_paper.tables import Key, Record, classifier_aucs, collect, mean_of

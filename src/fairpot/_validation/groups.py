@@ -58,13 +58,7 @@ def check_groups(
 
 
 def group_columns(sensitive_features: Any) -> tuple[str, ...]:
-    """Name the columns with the group, where they have names.
-
-    Examples
-    --------
-    >>> group_columns({"black": [0, 1]}), group_columns([0, 1])
-    (('black',), ())
-    """
+    """Name the columns with the group, where they have names."""
     if isinstance(sensitive_features, dict):
         return tuple(map(str, sensitive_features))
     wrapped = as_native_columns(sensitive_features)

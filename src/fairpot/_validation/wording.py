@@ -16,7 +16,7 @@ from fairpot.exceptions import MissingGroupError
 LARGEST = 1e300  # larger magnitudes overflow when scores are subtracted or averaged
 _MOST_LISTED = 5  # with more values than this, a column is no label or group and what it holds is nobody's business
 _LONGEST = 40  # characters of a value
-_MOST_COLUMNS = 12  # that are named
+_MOST_COLUMNS = 20  # that are named
 _SAID: list[bool] = []  # of the whole process: rows are read in threads of other libraries too
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
 
@@ -61,22 +61,27 @@ def without_quotes(text: str) -> str:
     return text if values_are_shown() else _QUOTED.sub("'...'", text)
 
 
-def all_columns(columns: Sequence[str]) -> str:
-    """List the columns of a file in brackets, or say how many there are and how to see them."""
-    if not names_are_shown():
+def all_columns(columns: Sequence[str], known: bool = True) -> str:
+    """List the columns of a file in brackets; where it is perhaps another file, its first row may be somebody's.
+
+    ``known`` says that other columns were found under their names.
+    """
+    if not names_are_shown() and (not known or any(map(_is_figure, columns))):
         return f"({counted(len(columns), 'column')}; --debug names them)"
     more = f" and {len(columns) - _MOST_COLUMNS} more" if len(columns) > _MOST_COLUMNS else ""
     return f"(columns: {', '.join(map(quoted, columns[:_MOST_COLUMNS]))}{more})"
 
 
-def counted(number: float, noun: str, form: str = "") -> str:
-    """Say how many of something there are.
+def _is_figure(name: str) -> bool:
+    try:
+        float(name)
+    except ValueError:
+        return False
+    return True
 
-    Examples
-    --------
-    >>> counted(1, "row"), counted(2, "missing row"), counted(1234, "row with the outcome", ",")
-    ('1 row', '2 missing rows', '1,234 rows with the outcome')
-    """
+
+def counted(number: float, noun: str, form: str = "") -> str:
+    """Say how many of something there are."""
     what, tie, more = noun.partition(" with")
     return f"{number:{form}} {what}{'' if number == 1 else 's'}{tie}{more}"
 
@@ -90,10 +95,16 @@ def empty(name: str) -> str:
     return f"{name} is empty: there are no rows to work on."
 
 
+def _drop_missing() -> str:
+    """Say how rows with missing values are left out, where there is an option for it."""
+    option = argument("drop_missing", True)
+    return f"leave those rows out with {option}" if option.startswith("--") else "drop those rows"
+
+
 def missing_numbers(name: str, rows: int, noun: str = "score") -> str:
     """Say that scores or weights are missing."""
     said = f"{name} has {counted(rows, 'missing (NaN) row')}; every row needs a {noun}."
-    return f"{said}\nHint: drop those rows or fill them first."
+    return f"{said}\nHint: {_drop_missing()} or fill them first."
 
 
 def infinite_scores(name: str, rows: int) -> str:
@@ -136,7 +147,7 @@ def wrong_kind(name: str, what: str, hint: str) -> str:
 def missing_groups(name: str, rows: int, noun: str = "group") -> str:
     """Say that groups or clusters are missing."""
     own = "a group of their own such as 'unknown'" if noun == "group" else f"each a {noun} of its own"
-    return f"{name} has {counted(rows, 'row')} without a {noun}.\nHint: drop those rows, or give them {own}."
+    return f"{name} has {counted(rows, 'row')} without a {noun}.\nHint: {_drop_missing()}, or give them {own}."
 
 
 def long_names(name: str, groups: int, most: int) -> str:
@@ -335,13 +346,7 @@ def in_order(values: set[Any]) -> list[Any]:
 
 
 def other_length(name: str, rows: int, than: int, of: str = "there are {than} scores") -> str:
-    """Say that a column is not of the same rows as another.
-
-    Examples
-    --------
-    >>> other_length("y_true", 3, 2).splitlines()[0]
-    'y_true has 3 rows, but there are 2 scores.'
-    """
+    """Say that a column is not of the same rows as another."""
     return (
         f"{name} has {rows} rows, but {of.format(than=than)}.\n"
         "Hint: pass columns of the same rows; take all of them from one frame, after rows were dropped."
@@ -349,24 +354,12 @@ def other_length(name: str, rows: int, than: int, of: str = "there are {than} sc
 
 
 def shown_rows(value: float) -> str:
-    """Write a number of rows, which weights may have made a fraction: to the row, or to three digits of a few.
-
-    Examples
-    --------
-    >>> shown_rows(5220), shown_rows(5220.380695), shown_rows(2.5)
-    ('5,220', '5,220', '2.5')
-    """
+    """Write a number of rows, which weights may have made a fraction: to the row, or to three digits of a few."""
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
 
 
 def rows_by(value: float, weights: str | None, what: str = "rows") -> str:
-    """Say how many rows there are; where weights say how much a row counts, that they were weighed.
-
-    Examples
-    --------
-    >>> rows_by(5220, None), rows_by(5220.380695, "importance")
-    ('5,220 rows', '5,220 rows by weight')
-    """
+    """Say how many rows there are; where weights say how much a row counts, that they were weighed."""
     weighed = weights == "importance" or value != int(value)
     return f"{shown_rows(value)} {what}{' by weight' if weighed else ''}"
 
@@ -375,13 +368,7 @@ _WEIGHTS = {"frequency": "each as so many rows", "importance": "not as so many r
 
 
 def weights_taken(weights: str | None, rows: float) -> str:
-    """Say what weights were taken for, and why; nothing where there were none. Whole weights make ``rows`` an int.
-
-    Examples
-    --------
-    >>> weights_taken("importance", 5220.380695)
-    'Weights count as importance, not as so many rows (they are not whole numbers).'
-    """
+    """Say what weights were taken for, and why; nothing where there were none. Whole weights make ``rows`` an int."""
     if weights is None:
         return ""
     whole = isinstance(rows, int)

@@ -14,7 +14,7 @@ import click
 
 from fairpot._version import __version__
 from fairpot.cli._errors import Failure, one_line, run
-from fairpot.cli._settings import NAME, TOLD, find_settings, for_command, passed_by, read_settings
+from fairpot.cli._settings import NAME, TOLD, Settings, find_settings, for_command, passed_by, read_settings
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -31,8 +31,6 @@ COMMANDS = {
     "compare": "Compare all methods on one file.",
     "plan": "How many rows it takes to detect or certify a gap.",
     "export": "Write a map as SQL, ONNX, Python or JavaScript.",
-    "sign": "Sign a map with a key.",
-    "verify": "Check a map's signature.",
     "datasets": "Data to try every command on.",
     "demo": "Run the whole job on generated people.",
 }
@@ -61,7 +59,7 @@ class App(click.Group):
 
     def _invoke(self, arguments: list[str]) -> None:
         found = find_settings(arguments)
-        defaults: dict[str, Any] = {}
+        defaults: Settings = {}
         if found is not None and arguments:
             defaults = {arguments[0]: self._defaults(arguments[0], read_settings(found))}
         beside = None if found is not None or _is_quiet(arguments) else passed_by(arguments)
@@ -77,7 +75,7 @@ class App(click.Group):
                     click.echo(one_line(f"settings: {found}"), err=True)
                 raise
 
-    def _defaults(self, name: str, settings: dict[str, Any]) -> dict[str, Any]:
+    def _defaults(self, name: str, settings: Settings) -> Settings:
         """Put settings into the form that a command's options take: a list where one may be given several times."""
         command = self.get_command(click.Context(self), name)
         parameters = [] if command is None else command.params

@@ -68,7 +68,7 @@ def as_option(name: str, value: Any = NOTHING) -> str:
     option = _OPTIONS.get(name, "--" + name.replace("_", "-"))
     if (name, value) == ("repair", "top"):
         return "--repair-top"
-    if value is NOTHING or option in _FLAGS:
+    if value is NOTHING or value is True or option in _FLAGS:
         return option
     if value is ...:
         return f"{option} {_ASKED.get(option, 'VALUE')}"

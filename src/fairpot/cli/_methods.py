@@ -11,6 +11,7 @@ from typing import Any
 import click
 import click.shell_completion
 
+from fairpot.cli._documents import RuleSaid, UncertifiedDocument
 from fairpot.cli._errors import NotCertified
 from fairpot.cli._options import (
     FACTOR,
@@ -25,9 +26,10 @@ from fairpot.cli._options import (
     with_options,
 )
 from fairpot.cli._printing import Output
+from fairpot.cli._rows import RowOptions
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.repair.estimator import RULES, Repair
-from fairpot.repair.registry import find_method, method_name, names
+from fairpot.repair.registry import find_method, method_name, names, takes_reference
 from fairpot.repair.registry import method as method_called
 from fairpot.tradeoff.rules import Rule
 
@@ -41,7 +43,9 @@ _HOW_FAR = [
         help="Repair strength, 0 to 1 (fairpot); weight of the gap (xorder).",
     ),
     click.option("--max-gap", type=SHARE, metavar="GAP", help="Target gap: take the highest AUC within it."),
-    click.option("--max-auc-loss", type=SHARE, metavar="LOSS", help="Take the smallest gap for at most this AUC."),
+    click.option(
+        "--max-auc-loss", type=SHARE, metavar="LOSS", help="Find the smallest gap that costs at most this much AUC."
+    ),
     click.option(
         "--confidence",
         type=LEVEL,
@@ -107,12 +111,11 @@ class Wish:
         """Say what the rule asks for, and in which part of the list."""
         return Rule(**(self.rules or {})).in_words(where, self.confidence)
 
-    def document(self) -> dict[str, Any] | None:
+    def said(self) -> RuleSaid | None:
         """Return the rule for JSON."""
         if not self.is_rule:
             return None
-        sure = {} if self.confidence is None else {"confidence": self.confidence}
-        return {**(self.rules or {}), **sure} or {"smallest_gap": True}
+        return RuleSaid(**(self.rules or {}), confidence=self.confidence, smallest_gap=not self.rules)
 
 
 class MethodName(click.ParamType):  # type: ignore[type-arg]
@@ -139,6 +142,10 @@ class MethodName(click.ParamType):  # type: ignore[type-arg]
 def one_wish(method: str, given: Mapping[str, Any]) -> Wish:
     """Insist on one way to say how far to go, and on one that the method has; bounds on gap and AUC go together."""
     there = {name: value for name, value in given.items() if value is not None and value is not False}
+    if any(name in there and was_given(name) for name in (*DIALS, "strength", "smallest_gap")):
+        there = {name: value for name, value in there.items() if was_given(name)}  # settings give way
+    if "max_gap" not in there and not was_given("confidence"):
+        there.pop("confidence", None)
     confidence = there.pop("confidence", None)
     if confidence is not None and "max_gap" not in there:
         raise click.UsageError("--confidence certifies a gap: it needs --max-gap.")
@@ -165,7 +172,7 @@ def settings_for(method: str, given: Mapping[str, Any]) -> dict[str, Any]:
     """Keep the settings that the method has; one that was asked for and that it does not have is an error."""
     made = method_called(method)
     known = set(inspect.signature(made).parameters)
-    if "reference" not in inspect.signature(made.learn).parameters:  # it moves all groups
+    if not takes_reference(made):  # it moves all groups
         known.discard("reference")
     for name in given:
         if name not in known and was_given(name):
@@ -184,7 +191,7 @@ def make_method(method: str, wish: Wish, settings: Mapping[str, Any]) -> Repair:
 
 
 @contextmanager
-def certifying(out: Output, wish: Wish, document: Mapping[str, Any]) -> Iterator[None]:
+def certifying(out: Output, wish: Wish, method: str, rows: RowOptions) -> Iterator[None]:
     """Answer with an exit code and a document of its own where a gap is to be certified and none can be."""
     try:
         yield
@@ -194,5 +201,5 @@ def certifying(out: Output, wish: Wish, document: Mapping[str, Any]) -> Iterator
         missing = getattr(error, "shortfall", None)
         figures = None if missing is None else missing.to_dict()
         what = str(error).partition("\nHint:")[0]
-        out.document({**document, "rule": wish.document(), "certificate": None, "shortfall": figures, "message": what})
+        out.document(UncertifiedDocument(rows.said(), method, wish.said(), None, figures, what))
         raise NotCertified(str(error)) from error

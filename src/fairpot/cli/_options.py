@@ -12,13 +12,37 @@ from typing import Any, TypeVar
 import click
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Options = dict[str, Any]  # of a command, or of what it calls, by name
 
 
 # The sections of --help, in their order; a command's own options are what to do.
 SECTIONS = ("What to do", "Data: what a row is", "Data: how files are read", "Output")
 _OUTPUTS = {"output", "force", "html", "column", "replace", "changes", "keep", "output_format", "types"}
 _OUTPUTS |= {"neutralise_formulas", "private", "everything", "as_json", "quiet", "debug"}
-_OUTPUTS |= {"settings", "no_settings"}
+_OUTPUTS |= {"settings", "no_settings", "help_all", "key", "expect_sha256"}
+# What --help leaves to --help-all, with how files are read.
+_RARE = {"t", "theta", "slope", "shift", "strength", "net_benefit_at", "smallest_gap", "monotone", "private", "ties"}
+_RARE |= {
+    "top_of",
+    "repair_top",
+    "only",
+    "weights",
+    "debug",
+    "quiet",
+    "settings",
+    "no_settings",
+    "key",
+    "expect_sha256",
+}
+_RARE |= {"card", "title", "identity", "seed", "neutralise_formulas", "other_scale", "types"}
+_EVERYTHING = "every option is shown"
+
+
+def _show_everything(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        ctx.meta[_EVERYTHING] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
 
 
 class Placed(click.Option):
@@ -40,7 +64,16 @@ _CALLED = {
 
 
 class Sectioned(click.Command):
-    """A command whose --help has its own options first, then what a row is, how files are read, and outputs."""
+    """A command whose --help has what most people need, and whose --help-all has every option, in sections."""
+
+    def __init__(self, *names: Any, **more: Any) -> None:
+        super().__init__(*names, **more)
+        text = "Show every option: also how files are read, and rare ones."
+        self.params.append(
+            click.Option(
+                ["--help-all"], is_flag=True, is_eager=True, expose_value=False, help=text, callback=_show_everything
+            )
+        )
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the options; one that goes by another name here is told so."""
@@ -60,7 +93,9 @@ class Sectioned(click.Command):
             record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None:
                 own = SECTIONS[3] if parameter.name in _OUTPUTS or "--help" in parameter.opts else SECTIONS[0]
-                found[getattr(parameter, "section", own)].append(record)
+                section = getattr(parameter, "section", own)
+                if _EVERYTHING in ctx.meta or (section != SECTIONS[2] and parameter.name not in _RARE):
+                    found[section].append(record)
         for section, records in found.items():
             if records:
                 with formatter.section(section):
@@ -68,7 +103,7 @@ class Sectioned(click.Command):
 
 
 class Number(click.ParamType):  # type: ignore[type-arg]
-    """A finite number in a range."""
+    """A finite number in a range; of a range up to 1, 10% is 0.1."""
 
     name = "number"
 
@@ -78,7 +113,7 @@ class Number(click.ParamType):  # type: ignore[type-arg]
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
         """Read a number, or say what it should have been."""
         try:
-            found = math.nan if isinstance(value, bool) else float(value)  # a settings file may say true
+            found = math.nan if isinstance(value, bool) else self._read(value)  # a settings file may say true
         except (TypeError, ValueError):
             self.fail(f"{value!r} is not a number.", param, ctx)
         inside = self.low < found if self.above else self.low <= found
@@ -86,6 +121,12 @@ class Number(click.ParamType):  # type: ignore[type-arg]
         if not (math.isfinite(found) and inside):
             self.fail(f"{value} is not {self.rule}.", param, ctx)
         return found
+
+    def _read(self, value: Any) -> float:
+        text = str(value).strip()
+        if text.endswith("%") and self.high <= 1:
+            return float(text[:-1]) / 100
+        return float(value)
 
     @property
     def rule(self) -> str:
@@ -145,6 +186,17 @@ def with_options(command: Callable[..., Any], options: Sequence[Callable[..., An
     return command
 
 
+def typed(values: Options) -> Options:
+    """Keep the values of parameters that the command line gave; what settings say is a default, which gives way."""
+    return {name: value if was_given(name) else None for name, value in values.items()}
+
+
+def needs(name: str, what: str) -> None:
+    """Refuse an option that was typed and would change nothing; ``what`` says what it needs."""
+    if was_given(name):
+        raise click.UsageError(f"--{name.replace('_', '-')} {what}")
+
+
 def was_given(name: str) -> bool:
     """Tell whether the command line itself, not a default or a settings file, gave a parameter."""
     source = click.get_current_context().get_parameter_source(name)
@@ -180,7 +232,7 @@ def output_options(command: Command) -> Callable[..., Any]:
         [
             click.option("--json", "as_json", is_flag=True, help="Print JSON, with every number in full."),
             click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors and the settings in force."),
-            click.option("--debug", is_flag=True, help="Show where an error came from, and what rows hold."),
+            click.option("--debug", is_flag=True, help="Show the traceback and the offending values."),
         ],
     )
 
@@ -197,22 +249,18 @@ def map_options(*names: str, text: str | None = None) -> Callable[[Command], Cal
 
     def decorate(command: Command) -> Callable[..., Any]:
         @functools.wraps(command)
-        def inner(*, model_file: str | None, key: str | None, expect_sha256: str | None, **values: Any) -> Any:
-            if model_file is None and (key is not None or expect_sha256 is not None):
-                flag = "--key" if key is not None else "--expect-sha256"
-                raise click.UsageError(f"{flag} says which map alone will do: it needs {names[0]}.")
-            found = None if model_file is None else MapFile(model_file, key, expect_sha256)
+        def inner(*, model_file: str | None, expect_sha256: str | None, **values: Any) -> Any:
+            if model_file is None and expect_sha256 is not None:
+                raise click.UsageError(f"--expect-sha256 says which map alone will do: it needs {names[0]}.")
+            found = None if model_file is None else MapFile(model_file, expect_sha256)
             return command(map_file=found, **values)
 
-        return with_options(inner, [named, *_ONLY_THIS_MAP])
+        return with_options(inner, [named, only_this_map])
 
     return decorate
 
 
-_ONLY_THIS_MAP = [
-    click.option("--key", metavar="FILE", help="Refuse a map whose signature MAP.sig is not good under this key."),
-    click.option("--expect-sha256", metavar="HEX", help="Refuse any map but the one with this SHA-256."),
-]
+only_this_map = click.option("--expect-sha256", metavar="HEX", help="Refuse any map but the one with this SHA-256.")
 
 
 @dataclass(frozen=True)
@@ -220,20 +268,19 @@ class MapFile:
     """A map that was named, and how it is told from others."""
 
     path: str
-    key: str | None = None
     expect_sha256: str | None = None
 
     def load(self) -> Any:
         """Load the map."""
         from fairpot.repair.fair_maps import load
 
-        return load(self.path, expect_sha256=self.expect_sha256, key=self.key)
+        return load(self.path, expect_sha256=self.expect_sha256)
 
     def stored(self) -> Any:
         """Load what applying the map needs, which is quicker."""
         from fairpot.repair.stored import stored_maps
 
-        return stored_maps(self.path, expect_sha256=self.expect_sha256, key=self.key)
+        return stored_maps(self.path, expect_sha256=self.expect_sha256)
 
 
 def group_options(command: Command) -> Callable[..., Any]:
@@ -248,9 +295,7 @@ def group_options(command: Command) -> Callable[..., Any]:
                 metavar="ROWS",
                 help="Leave groups with fewer rows out of the comparison; their scores do not change.",
             ),
-            click.option(
-                "--groups", "only", metavar="A,B", help="Compare these groups only; scores of others do not change."
-            ),
+            click.option("--groups", "only", metavar="A,B", help="Compare only these groups; no other scores change."),
         ],
     )
 
@@ -268,7 +313,7 @@ def interval_options(command: Command) -> Callable[..., Any]:
                 metavar="LEVEL",
                 help="Confidence level.",
             ),
-            click.option("--bound", type=LIMIT, metavar="GAP", help="Say whether the gap is at most GAP."),
+            click.option("--bound", type=SHARE, metavar="GAP", help="Say whether the gap is at most GAP."),
             click.option(
                 "--require",
                 type=click.Choice(["within"]),
@@ -280,7 +325,7 @@ def interval_options(command: Command) -> Callable[..., Any]:
 
 def all_option(command: Command) -> Callable[..., Any]:
     """Add --all, which the command takes as ``everything``."""
-    return click.option("--all", "everything", is_flag=True, help="Print every table and every warning.")(command)
+    return click.option("--all", "everything", is_flag=True, help="Print every table and every note.")(command)
 
 
 def one_or_several(given: tuple[float, ...]) -> float | list[float] | None:

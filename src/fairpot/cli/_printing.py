@@ -1,8 +1,10 @@
-"""What commands print: rich tables on a terminal, plain columns in a pipe, JSON for programs, small pictures."""
+"""What commands print: lines and tables that fit the terminal, JSON for programs, small pictures."""
 
 from __future__ import annotations
 
 import json
+import os
+import shutil
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -11,16 +13,13 @@ from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 import click
 import numpy as np
 from numpy.typing import NDArray
-from rich import box
-from rich.console import Console
-from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-from rich.table import Table
-from rich.text import Text
 
 from fairpot._validation import wording
 from fairpot._version import __version__
 from fairpot.cli._settings import in_force
-from fairpot.inference.limits import gap_name
+from fairpot.results.kinds import to_dict
+from fairpot.words import FRACTIONS, gap_name
+from fairpot.words.tables import command_lines, table_lines, wrapped
 
 if TYPE_CHECKING:
     from fairpot.tradeoff.curve import TradeoffCurve
@@ -85,9 +84,16 @@ class Report(Protocol):
         """Take the share of the work that is done, from 0 to 1."""
 
 
-_FEW = 3  # warnings that are shown unless all are asked for
+_FEW = 3  # notes that are shown unless all are asked for
 # The form of the JSON documents; it changes when a key goes or changes its meaning.
-DOCUMENT = 1
+DOCUMENT = 2
+_STYLES: dict[str, dict[str, Any]] = {
+    "bold": {"bold": True},
+    "dim": {"dim": True},
+    "good": {"fg": "green"},
+    "bad": {"fg": "red", "bold": True},
+    "note": {"fg": "yellow"},
+}
 
 
 class Output:
@@ -105,20 +111,20 @@ class Output:
         self.as_json = as_json
         self.quiet = quiet
         self.silent = as_json or quiet
-        self.console = Console(file=sys.stdout, markup=False, emoji=False, highlight=False)
+        self.on_terminal = _is_terminal(sys.stdout) and not self.silent
 
     @property
-    def on_terminal(self) -> bool:
-        """Whether people look at a terminal: room for colours and pictures."""
-        return self.console.is_terminal and not self.silent
+    def width(self) -> int | None:
+        """How wide lines may be; in a pipe they are as long as they are."""
+        return max(shutil.get_terminal_size().columns, 20) if self.on_terminal else None
 
     @property
     def plot_width(self) -> int:
         """How wide a picture may be."""
-        return max(20, min(60, self.console.width - 14))
+        return max(20, min(60, (self.width or 80) - 14))
 
-    def document(self, content: dict[str, Any]) -> None:
-        """Write the JSON document, if that is asked for."""
+    def document(self, content: Any) -> None:
+        """Write a record, or what another distribution's command has, as the JSON document, if that is asked for."""
         if self.as_json:
             context = click.get_current_context(silent=True)
             head: dict[str, Any] = {
@@ -127,60 +133,63 @@ class Output:
                 "command": context.info_name if context else None,
             }
             head["settings"] = in_force(context)
-            click.echo(json.dumps(plain({"fairpot": head, **content}), allow_nan=False, indent=2))
+            known = content if isinstance(content, dict) else to_dict(content)
+            click.echo(json.dumps(plain({"fairpot": head, **known}), allow_nan=False, indent=2))
 
     def line(self, text: str = "", style: str | None = None) -> None:
-        """Write a line of text."""
+        """Write a line of text, broken between words where a terminal is too narrow for it."""
         if self.silent:
             return
-        if self.on_terminal:
-            self.console.print(Text(text, style or ""))
-        else:
-            click.echo(text)
+        for part in wrapped(text, self.width):
+            styled = click.style(part, **_STYLES[style]) if style and self.on_terminal and not _plain() else part
+            click.echo(styled, color=self.on_terminal)
+
+    def lines(self, texts: Sequence[str]) -> None:
+        """Write sentences, the first of them in bold: it is the answer."""
+        for place, text in enumerate(texts):
+            self.line(shown(text), "bold" if place == 0 else None)
+
+    def command(self, command: Sequence[str]) -> None:
+        """Write the command that comes next, ready to be pasted."""
+        [first, *others] = command_lines(list(map(shown, command)), None if self.width is None else self.width - 6)
+        for line in [] if self.silent else [f"Next: {first}", *others]:
+            click.echo(line)
 
     def heading(self, text: str) -> None:
         """Write what the following lines are about, after an empty line."""
         self.line()
         self.line(text, "bold")
 
-    def table(self, columns: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> None:
-        """Write a table whose first columns are text and whose others are numbers."""
-        if self.silent:
-            return
-        if not self.on_terminal:
-            for line in plain_table(columns, rows, texts):
+    def table(self, title: str, columns: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> None:
+        """Write a table under its title; its first columns are text and its others numbers."""
+        if not self.silent:
+            self.heading(title)
+            for line in table_lines(columns, rows, texts=texts, width=self.width):
                 click.echo(line)
-            return
-        for part in fitting(columns, rows, texts, self.console.width):
-            made = Table(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-            for place in part:
-                text = place < texts
-                made.add_column(
-                    Text(columns[place]), justify="left" if text else "right", no_wrap=not text, overflow="fold"
-                )
-            for row in rows:
-                made.add_row(*(Text(row[place]) for place in part))
-            self.console.print(made)
 
-    def warnings(self, texts: Sequence[str], *, everything: bool = True) -> None:
-        """Write warnings; those after the third are counted, unless all are asked for."""
+    def notes(self, texts: Sequence[str], *, everything: bool = True) -> None:
+        """Write notes; those after the third are counted, unless all are asked for."""
         shown_here = texts if everything or len(texts) <= _FEW + 1 else texts[:_FEW]
         for text in shown_here:
-            self.warning(text)
+            self.note(text)
         if len(shown_here) < len(texts):
-            self.line(f"and {len(texts) - len(shown_here)} more warnings: --all shows them", "yellow")
+            self.line(f"and {len(texts) - len(shown_here)} more notes: --all shows them", "note")
 
-    def warning(self, text: str) -> None:
-        """Write a warning that belongs to the answer, on one line."""
-        self.line(f"warning: {shown(' '.join(text.split()))}", "yellow")
+    def note(self, text: str) -> None:
+        """Write a note that belongs to the answer, on one line."""
+        self.line(f"note: {shown(' '.join(text.split()))}", "note")
 
     @contextmanager
     def progress(self, what: str, *, known: bool = True) -> Iterator[Report | None]:
         """Give a callable that takes the share done, from 0 to 1, and what is being done; None where nobody looks."""
-        console = Console(file=sys.stderr, markup=False, emoji=False)
-        if self.silent or not console.is_terminal:
+        if self.silent or not _is_terminal(sys.stderr):
             yield None
             return
+        # Loaded where a bar is drawn alone.
+        from rich.console import Console
+        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
+
+        console = Console(file=sys.stderr, markup=False, emoji=False)
         columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
         with Progress(*columns, console=console, transient=True) as bar:
             task = bar.add_task(shown(what), total=1.0 if known else None)
@@ -191,37 +200,15 @@ class Output:
             yield report
 
 
-def fitting(columns: Sequence[str], rows: Sequence[Sequence[str]], texts: int, width: int) -> list[list[int]]:
-    """Share out columns over as many tables as it takes: numbers are never cut, texts are repeated in each.
-
-    Examples
-    --------
-    >>> fitting(["group", "a", "b"], [["F", "0.1234", "0.5678"]], 1, 18)
-    [[0, 1], [0, 2]]
-    """
-    widths = [max(len(row[i]) for row in [columns, *rows]) + 2 for i in range(len(columns))]
-    named = list(range(texts))
-    room = max(width - min(sum(widths[:texts]), width // 2), 1)
-    parts: list[list[int]] = [[]]
-    used = 0
-    for place in range(texts, len(columns)):
-        if parts[-1] and used + widths[place] > room:
-            parts.append([])
-            used = 0
-        parts[-1].append(place)
-        used += widths[place]
-    return [[*named, *part] for part in parts]
+def _is_terminal(stream: Any) -> bool:
+    """Whether people look at a stream: it is a terminal, or somebody says that it is."""
+    if os.environ.get("FORCE_COLOR"):
+        return True
+    return stream is not None and not stream.closed and stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]], texts: int = 1) -> list[str]:
-    """Align columns with spaces; no line ends in one."""
-    cells = [list(columns), *map(list, rows)]
-    widths = [max(len(row[i]) for row in cells) for i in range(len(columns))]
-    lines = []
-    for row in cells:
-        padded = [c.ljust(w) if i < texts else c.rjust(w) for i, (c, w) in enumerate(zip(row, widths))]
-        lines.append("  ".join(padded).rstrip())
-    return lines
+def _plain() -> bool:
+    return bool(os.environ.get("NO_COLOR"))
 
 
 def shown(value: Any) -> str:
@@ -229,14 +216,7 @@ def shown(value: Any) -> str:
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
 
 
-def number(value: float | None, digits: int = 3) -> str:
-    """Show a number; what cannot be measured is a dash."""
-    return "-" if value is None else f"{value:.{digits}f}"
-
-
-def signed(value: float | None, digits: int = 3) -> str:
-    """Show a number with its sign."""
-    return "-" if value is None else f"{round(value, digits) + 0.0:+.{digits}f}"
+figure = FRACTIONS.figure
 
 
 def count(value: float | None) -> str:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from pathlib import Path
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, get_type_hints
 
 import click
 
@@ -93,6 +93,15 @@ def _said(
 _column = functools.partial(_said, metavar="COLUMN")
 _file = functools.partial(_said, section="files", reads="scores")
 _scan = functools.partial(_said, section="scan", reads="scores", source=None)
+
+
+@dataclass(frozen=True)
+class RowsSaid:
+    """What was said of rows, as documents have it."""
+
+    columns: Mapping[str, Any]
+    inputs: tuple[str, ...]
+    files: Mapping[str, Any]
 
 
 @dataclass(frozen=True)
@@ -210,7 +219,7 @@ class RowOptions:
             how = {name: value for name, value in how.items() if name in self.reader.options}
             counted = count_rows(source, drop_missing=self.drop_missing, progress=progress, **how)
         if counted.dropped is not None and counted.dropped["rows"]:
-            out.warning(wording.dropped_rows(counted.dropped, counted.rows))
+            out.note(wording.dropped_rows(counted.dropped, counted.rows))
         groups = len(counted.table.groups)
         if groups > _MOST_GROUPS:
             raise Failure(
@@ -252,14 +261,12 @@ class RowOptions:
         wanted = ("scores",) if of_map else _READS
         return [word for option, value in self._given() if option.reads in wanted for word in option.words(value)]
 
-    def document(self, reads: Reads = "outcomes") -> dict[str, Any]:
+    def said(self, reads: Reads = "outcomes") -> RowsSaid:
         """Return what was said of the rows, for JSON."""
         said: dict[str, dict[str, Any]] = {"columns": {}, "files": {}, "scan": {}}
         for option in _meant_for(reads):
             said[option.section][option.key] = _plain(getattr(self, option.name))
-        if reads == "names":
-            return {"columns": said["columns"]}
-        return {"columns": said["columns"], "inputs": list(self.inputs), "files": said["files"]}
+        return RowsSaid(said["columns"], self.inputs, said["files"])
 
     def _given(self) -> list[tuple[RowOption, Any]]:
         return [(option, value) for option in ROW_OPTIONS if (value := getattr(self, option.name))]
@@ -319,6 +326,12 @@ ROW_OPTIONS = _declared()
 def _meant_for(reads: Reads) -> list[RowOption]:
     """List what means something to a command: the one rule for all of them."""
     return [option for option in ROW_OPTIONS if _READS.index(option.reads) <= _READS.index(reads)]
+
+
+def types_of(reads: Reads, section: Section) -> dict[str, Any]:
+    """Give the keys of a section that a command's document has, with their types."""
+    types = get_type_hints(RowOptions)
+    return {each.key: types[each.name] for each in _meant_for(reads) if each.section == section}
 
 
 def row_options(reads: Reads = "outcomes") -> Callable[[Command], Callable[..., Any]]:

@@ -19,6 +19,7 @@ TOLD = "settings are told"
 _MOST_NAMED = 100  # files beside which settings are looked for
 _PLAIN = (str, int, float, bool)
 _LARGEST = 10**15
+Settings = dict[str, Any]  # values by the names of options
 # Options at the top of the file, beside those of rows, which declare their keys themselves.
 _OPTIONS = (
     "top",
@@ -70,7 +71,7 @@ def passed_by(arguments: Sequence[str]) -> Path | None:
     return None
 
 
-def read_settings(path: Path) -> dict[str, Any]:
+def read_settings(path: Path) -> Settings:
     """Read a settings file; return defaults by the names of parameters.
 
     A file holds ``[columns]`` with what a row is, ``[files]`` with how files are written, and options such as
@@ -89,7 +90,7 @@ def read_settings(path: Path) -> dict[str, Any]:
     except (ValueError, RecursionError) as error:  # numbers and dates that are none raise errors of their own
         raise Failure(f"{path} is no TOML file: {error}.\nHint: lines such as top = 0.1, and [columns].") from error
     keys = known_keys()
-    found: dict[str, Any] = {}
+    found: Settings = {}
     for section in ("columns", "files"):
         inside = content.pop(section, {})
         if not isinstance(inside, dict):
@@ -100,7 +101,7 @@ def read_settings(path: Path) -> dict[str, Any]:
     return found | _renamed(content, "", str(path), keys)
 
 
-def for_command(settings: dict[str, Any], parameters: Sequence[str]) -> dict[str, Any]:
+def for_command(settings: Settings, parameters: Sequence[str]) -> Settings:
     """Give settings by the names that a command has for them: the top of an audit is the paper's alpha."""
     found = dict(settings)
     for key, name in _AUDITED.items():
@@ -110,7 +111,7 @@ def for_command(settings: dict[str, Any], parameters: Sequence[str]) -> dict[str
     return found
 
 
-def in_force(context: click.Context | None) -> dict[str, Any] | None:
+def in_force(context: click.Context | None) -> Settings | None:
     """Return the settings file and what of it holds in this command; None without one."""
     if context is None or NAME not in context.meta:
         return None
@@ -149,7 +150,7 @@ def known_keys() -> dict[str, dict[str, str]]:
     return keys
 
 
-def _renamed(given: dict[str, Any], section: str, where: str, keys: dict[str, dict[str, str]]) -> dict[str, Any]:
+def _renamed(given: Settings, section: str, where: str, keys: dict[str, dict[str, str]]) -> Settings:
     known = keys[section]
     for key, value in given.items():
         if key not in known:

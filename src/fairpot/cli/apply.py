@@ -10,6 +10,7 @@ import click
 
 from fairpot._defaults import UNMAPPED
 from fairpot._validation import wording
+from fairpot.cli._documents import ApplyDocument
 from fairpot.cli._errors import Failure
 from fairpot.cli._options import SCORE, MapFile, Sectioned, map_options, output_options, was_given
 from fairpot.cli._printing import Output, count, percent, shown
@@ -92,35 +93,39 @@ def apply(
     model = map_file.stored()
     rows = rows.of_map(model)
     done = rows.apply(model, output, out, changes=changes, overwrite=force, **options)
-    out.document({**rows.document("scores"), "map": map_file.path, "output": output, "changes": changes, **done})
-    out.line(f"Written: {shown(output)}, {count(done['rows'])} rows with the column {done['column']!r}")
+    written = ApplyDocument(rows.said("scores"), map_file.path, output, changes, **done)
+    out.document(written)
+    out.line(f"Written: {shown(output)}, {count(written.rows)} rows with the column {written.column!r}")
     if model.lower_is_riskier_:
         out.line("The map takes a low score for high risk, as in `fit`")
-    _print_unmapped(done, options)
-    if done["moved"] is not None:  # a cluster does not compare scores
-        _print_done(out, done, changes)
+    _print_unmapped(written, options["unknown_group"], options["missing_group"])
+    if written.moved is not None:  # a cluster does not compare scores
+        _print_done(out, written, written.moved)
 
 
-def _print_unmapped(done: dict[str, Any], options: dict[str, Any]) -> None:
+def _print_unmapped(done: ApplyDocument, unknown: str, missing: str) -> None:
     """Say what became of rows that no map belongs to."""
     became = {"null": "no adjusted score", "keep": "score kept as it is"}
-    for part, which in (("unknown", "with a group that the map does not know"), ("missing", "without a group")):
-        if done[part]:
-            told = f"{wording.counted(done[part], 'row')} {which}: {became[options[f'{part}_group']]}."
-            warnings.warn(told, UserWarning, stacklevel=1)
+    kinds = (
+        (done.unknown, "with a group that the map does not know", unknown),
+        (done.missing, "without a group", missing),
+    )
+    for number, which, way in kinds:
+        if number:
+            warnings.warn(f"{wording.counted(number, 'row')} {which}: {became[way]}.", UserWarning, stacklevel=1)
 
 
-def _print_done(out: Output, done: dict[str, Any], changes: str | None) -> None:
-    out.line(f"{count(done['moved'])} scores changed ({percent(done['moved'], done['rows'])})")
-    for note in done["notes"]:
-        out.warning(note)
-    if done["dropped"]:
-        left = f"{wording.counted(done['dropped'], 'row')} without a score or a group: left out."
+def _print_done(out: Output, done: ApplyDocument, moved: int) -> None:
+    out.line(f"{count(moved)} scores changed ({percent(moved, done.rows)})")
+    for note in done.notes:
+        out.note(note)
+    if done.dropped:
+        left = f"{wording.counted(done.dropped, 'row')} without a score or a group: left out."
         warnings.warn(left, UserWarning, stacklevel=1)
-    if changes is not None:
-        out.line(f"Written: {shown(changes)}, what changed for whom")
-        if not done["ranks_exact"]:
-            out.warning("too many distinct scores: ranks are close, not exact.")
+    if done.changes is not None:
+        out.line(f"Written: {shown(done.changes)}, what changed for whom")
+        if not done.ranks_exact:
+            out.note("too many distinct scores: ranks are close, not exact.")
 
 
 def _refuse_map(target: str, path: str) -> None:

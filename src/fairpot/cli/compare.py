@@ -2,29 +2,39 @@
 
 from __future__ import annotations
 
-import shlex
 import warnings
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import click
 
 from fairpot._defaults import Ties
-from fairpot.auditing import audit
-from fairpot.auditing.finding import Finding
-from fairpot.cli._lines import name_of, print_quantisation, quantisation_document
+from fairpot.cli._documents import Inline, Quantised
+from fairpot.cli._lines import print_quantisation
 from fairpot.cli._methods import MethodName
-from fairpot.cli._options import SHARE, TOP, Sectioned, group_options, output_options
+from fairpot.cli._options import SHARE, TOP, Sectioned, group_options, needs, output_options
 from fairpot.cli._printing import Output, Report, shown
-from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
-from fairpot.comparison import Chosen, Comparison
+from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options, with_groups_of
+from fairpot.comparison import Comparison
 from fairpot.comparison import compare as compare_methods
-from fairpot.comparison.result import TABLE_SAYS
 from fairpot.exceptions import FairpotWarning, InfeasibleRuleError
-from fairpot.repair.registry import method, method_name, names
-from fairpot.tradeoff import Limit, LimitBracket
+from fairpot.repair.registry import method, method_name, names, takes_reference
+from fairpot.results import Finding, audit
 from fairpot.tradeoff.rules import top_share
+from fairpot.words import name_of
+from fairpot.words.comparison import COMPARED
+
+
+@dataclass(frozen=True)
+class CompareDocument:
+    """Repair methods at the same target gaps."""
+
+    said: Annotated[RowsSaid, Inline]
+    weights: str | None
+    comparison: Annotated[Comparison, Inline]
+    quantisation: Quantised | None
 
 
 @click.command(cls=Sectioned, short_help="Compare all methods on one file.")
@@ -77,6 +87,11 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
     knows their outcomes. `within reach` is what a repair fixed beforehand can be expected to have.
     With more than two groups the best possible lies between `at least` and `at most`.
     """
+    if held_out:
+        needs("folds", "splits rows into folds, and --validate judges on rows of their own.")
+        needs("seed", "draws the folds, and --validate judges on rows of their own.")
+    if options["methods"] and not any(takes_reference(method(name)) for name in options["methods"]):
+        needs("reference", "is for methods that keep a group's scores, and none of these does.")
     counted = rows.counted(out)
     table = counted.table
     other = None
@@ -98,10 +113,9 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
             top=options["top"],
             progress=False if bar is None else _phases(bar, options["methods"] or names()),
         )
-    document = {"evaluated_on": result.rows, **_document(result)}
-    out.document({**rows.document(), **document, "quantisation": quantisation_document(counted.quantisation)})
-    finding = _finding(result, options["ties"]).named(lambda group: name_of(group, rows.groups))
-    _print(out, result, document, finding, rows)
+    weights = None if result.table is None else result.table.weights
+    out.document(CompareDocument(rows.said(), weights, result, Quantised.of(counted.quantisation)))
+    _print(out, result, _finding(result, options["ties"]), rows)
     print_quantisation(out, counted.quantisation)
 
 
@@ -117,6 +131,7 @@ def _phases(bar: Report, names: Sequence[str]) -> Callable[[int, int], object]:
 
 def _finding(result: Comparison, ties: Ties) -> Finding:
     """Say what the original scores do, in the top where that is what gaps are of."""
+    assert result.table is not None  # it was made from rows
     top = None if result.top is None else top_share(result.top, result.table)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairpotWarning)
@@ -130,82 +145,30 @@ def _methods(chosen: Sequence[str], keep: Any) -> list[Any] | None:
     return [method(name)(keep=keep) for name in chosen or names()]
 
 
-def _document(result: Comparison) -> dict[str, Any]:
-    limit = result.limit
-    return {
-        "weights": result.table.weights,
-        "reference": result.reference,
-        "top": result.top,
-        "methods": [_method(result, name) for name in ("unrepaired", *result.methods)],
-        "limit": None if limit is None else [_possible(limit, bound) for bound in result.max_gaps],
-        "limit_notes": result.limit_notes,
-        "verdicts": [result.verdict(bound) for bound in result.max_gaps],
-        "recommended": [_recommended(result, bound) for bound in result.max_gaps],
-        "versus": [{"max_gap": bound, "rivals": _rivals(result, bound)} for bound in result.max_gaps],
-        "left_out": [{"method": name, "reason": reason} for name, reason in result.skipped.items()],
-    }
-
-
-def _possible(limit: Limit | LimitBracket, bound: float) -> dict[str, Any]:
-    """Give what could be had at most, what of it is within reach, or why that is not known."""
-    if isinstance(limit, LimitBracket):
-        ends = limit.best(bound)
-        return {"max_gap": bound, "auc": ends.high, "low": ends.low, "reachable": None, "reason": limit.reason}
-    point = limit.best(bound)
-    reachable = None if limit.optimism is None else point.reachable
-    return {"max_gap": bound, "auc": point.auc, "reachable": reachable, "reason": limit.reason}
-
-
-def _recommended(result: Comparison, bound: float) -> dict[str, Any]:
-    with suppress(InfeasibleRuleError):
-        return {"max_gap": bound, "method": result.recommended(bound).method, "highest": result.best(bound).method}
-    return {"max_gap": bound, "method": None, "highest": None}
-
-
-def _rivals(result: Comparison, bound: float) -> list[dict[str, Any]]:
-    """How far the method of highest AUC is ahead of each of the others."""
-    try:
-        return [rival._asdict() for rival in result.versus(bound)]
-    except InfeasibleRuleError:
-        return []
-
-
-def _method(result: Comparison, name: str) -> dict[str, Any]:
-    return {"method": name, "chosen": [_chosen(result.at(bound, name)) for bound in result.max_gaps]}
-
-
-def _chosen(found: Chosen) -> dict[str, Any]:
-    """Give what a method does at a target; numbers that it has not are null."""
-    wanted = ("max_gap", "auc", "gap", "signed_gap", "kept", "folds", "changed", "reason")
-    numbers = {key: getattr(found, key) for key in wanted}
-    numbers = {key: None if value != value else value for key, value in numbers.items()}
-    return numbers | {"dial": found.dial or None, "strengths": list(found.strengths) if found.dial else []}
-
-
-def _print(out: Output, result: Comparison, document: dict[str, Any], finding: Finding, rows: RowOptions) -> None:
+def _print(out: Output, result: Comparison, finding: Finding, rows: RowOptions) -> None:
     """Say first what the gap is, which method to take and what is next; then the table."""
-    next_step = _next(result, finding, rows)
-    said = [*result.verdicts, next_step] if finding.clear else [next_step, *result.verdicts]
-    out.line(shown(finding.headline), "bold")
-    for text in said:
-        out.line(shown(text))
+    command = _next(result, finding, rows)
+    out.lines([finding.headline, *([] if finding.clear else [finding.next]), *result.verdicts])
+    if command is not None:
+        out.command(command)
+    elif finding.clear:
+        out.line("Next: allow a larger gap (--max-gap), or keep the original scores.")
     out.line()
     reference = shown(name_of(result.reference, rows.groups))
-    out.line(f"{document['evaluated_on']}; reference group: {reference}{result.gaps_where}")
+    out.line(f"{result.rows}; reference group: {reference}{result.gaps_where}")
     if result.weighed:
         out.line(result.weighed)
-    out.heading(f"{TABLE_SAYS}, on rows that were not fitted")
-    out.table(["method", *(f"gap <= {bound:g}" for bound in result.max_gaps)], result.lines)
-    for text in document["limit_notes"]:
+    title = f"{COMPARED}, on rows that were not fitted"
+    out.table(title, ["method", *(f"gap <= {bound:g}" for bound in result.max_gaps)], result.lines)
+    for text in result.limit_notes:
         out.line(text)
-    for each in document["left_out"]:
-        out.warning(f"{each['method']} is left out: {each['reason']}")
+    out.notes([f"{each.method} is left out: {each.reason}" for each in result.skipped])
 
 
-def _next(result: Comparison, finding: Finding, rows: RowOptions) -> str:
-    """Name the command that fits the recommended method, at the smallest target that takes a repair."""
+def _next(result: Comparison, finding: Finding, rows: RowOptions) -> list[str] | None:
+    """Give the command that fits the recommended method, at the smallest target that takes a repair."""
     if not finding.clear or "-" in rows.inputs:
-        return finding.next
+        return None
     for bound in sorted(result.max_gaps):
         with suppress(InfeasibleRuleError):
             taken = result.recommended(bound).method
@@ -213,8 +176,8 @@ def _next(result: Comparison, finding: Finding, rows: RowOptions) -> str:
                 among = [] if result.top is None else ["--top", _among(result.top)]
                 option = method_name(type(result.estimators[taken]))
                 again = ["--method", option, "--max-gap", f"{bound:g}", *among, "-o", "map.json"]
-                return f"Next: {shlex.join(['fairpot', 'fit', *rows.inputs, *rows.as_options(), *again])}"
-    return "Next: allow a larger gap (--max-gap), or keep the original scores."
+                return ["fairpot", "fit", *rows.inputs, *rows.as_options(), *again]
+    return None
 
 
 def _among(top: float | int) -> str:

@@ -9,20 +9,27 @@ from typing import Any
 import click
 import narwhals as nw
 import numpy as np
+from sklearn.compose import ColumnTransformer
+from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
+from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import Bunch
 
 from fairpot import datasets as library
 from fairpot._optional import import_optional
+from fairpot.cli._documents import DatasetSaid, DatasetsDocument, FetchedDocument, WrittenDocument
 from fairpot.cli._errors import Failure
 from fairpot.cli._options import output_options
 from fairpot.cli._printing import Output, count, shown
-from fairpot.models import MODEL_NAMES, make_model
 from fairpot.rows.formats import open_sink
 from fairpot.rows.formats.layout import Batches, format_of_output
 from fairpot.rows.output import complete_file
 
 _OWN = ("score", "label", "group")
+_MODEL = "logistic_regression"
+# Categories with fewer rows than this share one column of the model.
+_RARE = 20
 
 
 def _generated(make: Callable[..., Bunch], rows: int | None, seed: int, home: str | None) -> Bunch:
@@ -37,7 +44,6 @@ def _fetched(fetch: Callable[..., Bunch], rows: int | None, seed: int, home: str
 
 _SETS: dict[str, tuple[Callable[..., Bunch], Callable[..., Bunch], str, bool]] = {
     "synthetic": (_generated, library.make_synthetic, "two Gaussian groups a and b, drawn as in the paper", False),
-    "clinical": (_generated, library.make_clinical, "a simulated clinical cohort, by sex", False),
     "bank": (_fetched, library.fetch_bank, "Bank Marketing: 45,211 clients, by age", True),
     "compas": (_fetched, library.fetch_compas, "COMPAS: 7,214 people, by sex", True),
 }
@@ -51,28 +57,26 @@ def datasets(ctx: click.Context) -> None:
     \b
     Example:
       fairpot datasets list
-      fairpot datasets write synthetic scores.csv --model logistic_regression
+      fairpot datasets write synthetic scores.csv
       fairpot audit scores.csv
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
 
 
-@datasets.command("list", short_help="List the datasets and the models.")
+@datasets.command("list", short_help="List the datasets.")
 @output_options
 def list_(out: Output) -> None:
-    """List the datasets and the models that can score them.
+    """List the datasets.
 
     \b
     Example:
       fairpot datasets list --json
     """
-    found = [{"name": n, "what": what, "fetched": fetched} for n, (_, _, what, fetched) in _SETS.items()]
-    out.document({"datasets": found, "models": list(MODEL_NAMES)})
+    found = tuple(DatasetSaid(name, what, fetched) for name, (_, _, what, fetched) in _SETS.items())
+    out.document(DatasetsDocument(found))
     rows = [[name, _SOURCE[fetched], what] for name, (_, _, what, fetched) in _SETS.items()]
-    out.table(["name", "source", "what"], rows, texts=3)
-    out.line()
-    out.line("models: " + ", ".join(MODEL_NAMES))
+    out.table("Datasets", ["name", "source", "what"], rows, texts=3)
 
 
 _SOURCE = {True: "fetched", False: "generated"}
@@ -92,7 +96,7 @@ def fetch(name: str, home: str | None, out: Output) -> None:
     _, make, _, _ = _SETS[name]
     data = make(data_home=home)
     rows, features = len(data.target), len(data.feature_names)
-    out.document({"name": name, "rows": rows, "features": features, "source": data.source, "licence": data.licence})
+    out.document(FetchedDocument(name, rows, features, data.source, data.licence))
     out.line(f"{name}: {count(rows)} rows, {features} features, verified")
     out.line(f"source: {data.source}, licence: {data.licence}")
 
@@ -100,7 +104,6 @@ def fetch(name: str, home: str | None, out: Output) -> None:
 @datasets.command(short_help="Write one to a file, with a model's scores.")
 @click.argument("name", type=click.Choice(list(_SETS)))
 @click.argument("output", metavar="FILE")
-@click.option("--model", type=click.Choice(MODEL_NAMES), default="logistic_regression", show_default=True)
 @click.option("--rows", type=click.IntRange(20), metavar="N", help="How many rows, of generated data.")
 @click.option(
     "--seed",
@@ -113,47 +116,50 @@ def fetch(name: str, home: str | None, out: Output) -> None:
 @click.option("--home", metavar="FOLDER", help="Where fetched files are looked for and stored.")
 @click.option("--force", is_flag=True, help="Replace the file if it is there.")
 @output_options
-def write(
-    name: str, output: str, model: str, rows: int | None, seed: int, home: str | None, force: bool, out: Output
-) -> None:
+def write(name: str, output: str, rows: int | None, seed: int, home: str | None, force: bool, out: Output) -> None:
     """Write a dataset to a file with the columns score, label, group and its features.
 
-    Scores are out of fold: no row is scored by a model that was trained on it. The name says the format.
+    The scores are those of a logistic regression, out of fold: no row is scored by a model that was trained on it. The
+    name says the format.
 
     \b
     Examples:
-      fairpot datasets write synthetic scores.csv --model logistic_regression
-      fairpot datasets write clinical visits.parquet --rows 20000 --seed 1
+      fairpot datasets write synthetic scores.csv
+      fairpot datasets write synthetic scores.parquet --rows 20000 --seed 1
     """
     format_of_output(Path(output))
     with complete_file(output, overwrite=force) as place:
         how, make, _, _ = _SETS[name]
         with out.progress(f"scoring {name}", known=False):
-            table = scored_table(how(make, rows, seed, home), model, seed)
+            table = scored_table(how(make, rows, seed, home), seed)
         write_table(table, place, Path(output))
-    out.document(
-        {"name": name, "model": model, "output": output, "rows": table.num_rows, "columns": table.column_names}
-    )
-    out.line(f"Written: {shown(output)}, {count(table.num_rows)} rows scored by {model}")
-    out.line(f"Next: fairpot audit {shown(output)}")
+    out.document(WrittenDocument(name, _MODEL, output, table.num_rows, tuple(table.column_names)))
+    out.line(f"Written: {shown(output)}, {count(table.num_rows)} rows scored by {_MODEL}")
+    out.command(["fairpot", "audit", output])
 
 
-def scored_table(data: Bunch, model: str, seed: int) -> Any:
-    """Score a dataset out of fold; return an Arrow table."""
+def scored_table(data: Bunch, seed: int) -> Any:
+    """Score a dataset out of fold by a logistic regression; return an Arrow table."""
     pa = import_optional("pyarrow", "cli")
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
-    pipeline = make_model(model, random_state=seed)
-    scores = cross_val_predict(pipeline, data.data, data.target, cv=folds, method="predict_proba")[:, 1]
+    features = nw.from_native(data.data, eager_only=True).to_arrow()
+    values = np.array([column.to_pylist() for column in features.columns], dtype=object).T
+    model = _regression([pa.types.is_string(kind) or pa.types.is_large_string(kind) for kind in features.schema.types])
+    scores = cross_val_predict(model, values, data.target, cv=folds, method="predict_proba")[:, 1]
     own = {
         "score": pa.array(scores.astype(np.float64)),
         "label": pa.array(data.target),
         "group": pa.array(np.asarray(data.group).tolist()),
     }
-    features = nw.from_native(data.data, eager_only=True).to_arrow()
-    for column in features.column_names:
-        if column not in _OWN:
-            own[column] = features[column]
+    own |= {name: features[name] for name in features.column_names if name not in _OWN}
     return pa.table(own)
+
+
+def _regression(texts: list[bool]) -> Pipeline:
+    """Return a logistic regression on standardised numbers and one-hot encoded texts."""
+    levels = OneHotEncoder(min_frequency=_RARE, handle_unknown="infrequent_if_exist", sparse_output=False)
+    parts = [("levels", levels, np.flatnonzero(texts)), ("numbers", StandardScaler(), np.flatnonzero(~np.array(texts)))]
+    return make_pipeline(ColumnTransformer(parts), LogisticRegression(max_iter=1000))
 
 
 def write_table(table: Any, place: Path, target: Path) -> None:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import click
 
+from fairpot.cli._documents import DemoDocument
 from fairpot.cli._errors import Failure
 from fairpot.cli._options import Sectioned, output_options
 from fairpot.cli._printing import Output
@@ -14,7 +15,7 @@ from fairpot.cli.datasets import scored_table, write_table
 from fairpot.datasets import make_synthetic
 from fairpot.rows.output import complete_file
 
-_PEOPLE, _SEED, _MODEL = 6000, 7, "logistic_regression"
+_PEOPLE, _SEED = 6000, 7
 
 
 @click.command(cls=Sectioned, short_help="Run the whole job on generated people.")
@@ -46,7 +47,7 @@ def demo(folder: str, force: bool, out: Output) -> None:
     for command in commands:
         _run(command, out)
     shown = ["fairpot " + shlex.join(command) for command in commands]
-    out.document({"folder": folder, "files": list(map(str, names.values())), "commands": shown})
+    out.document(DemoDocument(folder, tuple(map(str, names.values())), tuple(shown)))
     out.heading(f"Done. The files are in {folder}; `fairpot audit --help` is where your own file begins.")
 
 
@@ -64,7 +65,7 @@ def _write_people(past: Path, new: Path, force: bool, out: Output) -> None:
     out.line(f"{_PEOPLE:,} generated people, scored by a logistic regression: half of them past, half new.")
     with complete_file(past, overwrite=force) as first, complete_file(new, overwrite=force) as second:
         with out.progress("scoring", known=False):
-            table = scored_table(make_synthetic(_PEOPLE, random_state=_SEED), _MODEL, _SEED)
+            table = scored_table(make_synthetic(_PEOPLE, random_state=_SEED), _SEED)
         half = table.num_rows // 2
         write_table(table.slice(0, half), first, past)
         write_table(table.slice(half), second, new)

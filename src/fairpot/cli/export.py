@@ -9,7 +9,8 @@ from typing import Any
 import click
 
 from fairpot._defaults import ADJUSTED, UNMAPPED
-from fairpot.cli._options import MapFile, Number, Sectioned, map_options, output_options
+from fairpot.cli._documents import ExportDocument
+from fairpot.cli._options import MapFile, Number, Options, Sectioned, map_options, output_options
 from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._rows import RowOptions, row_options
 from fairpot.export import SimplifiedMaps, simplify, to_javascript, to_onnx, to_python, to_sql
@@ -59,7 +60,8 @@ def export(
     error is printed and written down. BigQuery and Snowflake are written but have not been run; the output says so.
     """
     if (form == "sql") != (options["dialect"] is not None):
-        raise click.UsageError("--dialect goes with --to sql, and only with it.")
+        missing = "--to sql needs a --dialect, such as --dialect duckdb." if form == "sql" else None
+        raise click.UsageError(missing or "--dialect goes with --to sql, and only with it.")
     if form == "onnx" and output is None:
         raise click.UsageError("ONNX is no text: name a file with -o.")
     if options["table"] is not None and form != "sql":
@@ -71,14 +73,15 @@ def export(
     model = map_file.load()
     rows = rows.of_map(model)
     maps = _maps(model, options)
-    made = _WRITERS[form](maps, rows, {**options, "column": options["column"] or f"{rows.score}{ADJUSTED}"})
+    own = {"column": options["column"] or f"{rows.score}{ADJUSTED}", "map_sha256": model.sha256_}
+    made = _WRITERS[form](maps, rows, options | own)
     if output is not None:
         with complete_file(output, overwrite=force, inputs=[Path(map_file.path)]) as place:
             place.write_bytes(made if isinstance(made, bytes) else made.encode())
-    _print(out, model, maps, made, {**rows.document("names"), "to": form, "output": output})
+    _print(out, model, maps, made, rows, form, output)
 
 
-def _maps(model: Any, options: dict[str, Any]) -> Any:
+def _maps(model: Any, options: Options) -> Any:
     """Return the maps, simplified if that is asked for."""
     maps = model.maps_
     if model.lower_is_riskier_:  # they are of scores with a minus, and an export is of scores as they are
@@ -89,46 +92,42 @@ def _maps(model: Any, options: dict[str, Any]) -> Any:
     return simplify(maps, max_error=error, max_knots=knots)
 
 
-def _sql(maps: Any, rows: RowOptions, options: dict[str, Any]) -> str:
-    wanted = {name: options[name] for name in ("dialect", "table", "column")}
+def _sql(maps: Any, rows: RowOptions, options: Options) -> str:
+    wanted = {name: options[name] for name in ("dialect", "table", "column", "map_sha256")}
     return to_sql(maps, score=rows.score, group=rows.groups, **wanted, **_unmapped(options))
 
 
-def _onnx(maps: Any, rows: RowOptions, options: dict[str, Any]) -> bytes:
+def _onnx(maps: Any, rows: RowOptions, options: Options) -> bytes:
     group = rows.groups[0] if len(rows.groups) == 1 else "group"
-    ways = {name: options[name] for name in ("unknown_group", "missing_group")}
+    ways = {name: options[name] for name in ("unknown_group", "missing_group", "map_sha256")}
     model = to_onnx(maps, score=rows.score, group=group, output=options["column"], **ways)
     return bytes(model.SerializeToString())
 
 
-def _unmapped(options: dict[str, Any]) -> dict[str, Any]:
+def _unmapped(options: Options) -> Options:
     """Return what is to become of rows that no map belongs to."""
     return {"unknown_group": options["unknown_group"], "missing_group": options["missing_group"] or "error"}
 
 
-_WRITERS: dict[str, Callable[[Any, RowOptions, dict[str, Any]], str | bytes]] = {
+_WRITERS: dict[str, Callable[[Any, RowOptions, Options], str | bytes]] = {
     "sql": _sql,
     "onnx": _onnx,
-    "python": lambda maps, rows, options: to_python(maps, **_unmapped(options)),
+    "python": lambda maps, rows, options: to_python(maps, map_sha256=options["map_sha256"], **_unmapped(options)),
     "javascript": lambda maps, rows, options: to_javascript(
-        maps, module=options["module"] or "commonjs", **_unmapped(options)
+        maps, module=options["module"] or "commonjs", map_sha256=options["map_sha256"], **_unmapped(options)
     ),
 }
 
 
-def _print(out: Output, model: FairMaps, maps: Any, made: str | bytes, document: dict[str, Any]) -> None:
-    output = document["output"]
+def _print(
+    out: Output, model: FairMaps, maps: Any, made: str | bytes, rows: RowOptions, form: str, output: str | None
+) -> None:
     simple = maps if isinstance(maps, SimplifiedMaps) else None
     pieces = count_pieces(formulas_of(maps))
-    out.document(
-        {
-            **document,
-            "groups": list(model.groups_),
-            "pieces": pieces,
-            "largest_error": 0.0 if simple is None else simple.error,
-            "text": made if output is None else None,
-        }
-    )
+    text = made if output is None and isinstance(made, str) else None
+    error = 0.0 if simple is None else simple.error
+    columns = rows.said("names").columns
+    out.document(ExportDocument(columns, form, output, tuple(model.groups_), pieces, error, text))
     if output is None:
         if not out.as_json:
             click.echo(made)

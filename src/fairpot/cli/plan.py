@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict
 from typing import Any
 
 import click
 
 from fairpot._validation import wording
-from fairpot.cli._options import LEVEL, TOP_SHARE, Number, Sectioned, output_options, was_given
+from fairpot.cli._documents import PlanDocument, PlannedGroup
+from fairpot.cli._options import LEVEL, TOP_SHARE, Number, Options, Sectioned, output_options, was_given
 from fairpot.cli._printing import Output, count, shown
-from fairpot.cli._rows import RowOptions, row_options
+from fairpot.cli._rows import RowOptions, RowsSaid, row_options
 from fairpot.inference import SamplePlan, plan_sample_size
 
 _INNER = Number(0, 0.999999, above=True)
@@ -18,13 +18,21 @@ _INNER = Number(0, 0.999999, above=True)
 
 @click.command(cls=Sectioned, short_help="How many rows it takes to detect or certify a gap.")
 @row_options()
-@click.option("--gap", type=TOP_SHARE, required=True, metavar="GAP", help="Gap to detect, or bound to certify.")
+@click.option(
+    "--gap",
+    "--max-gap",
+    "gap",
+    type=TOP_SHARE,
+    required=True,
+    metavar="GAP",
+    help="Gap to detect, or bound to certify.",
+)
 @click.option(
     "--goal",
     type=click.Choice(["detect", "certify"]),
     default="detect",
     show_default=True,
-    help="Find a gap of that size, or sign that there is none beyond it.",
+    help="Find a gap of that size, or show that there is none beyond it.",
 )
 @click.option("--power", type=_INNER, default=0.8, show_default=True, help="How often that should succeed.")
 @click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Confidence level.")
@@ -83,8 +91,7 @@ def plan(rows: RowOptions, out: Output, **options: Any) -> None:
     given = _arguments(rows, out, options)
     found = plan_sample_size(options["gap"], **given)
     table = given.get("table")
-    known = {} if table is None else {**rows.document(), "weights": table.weights}
-    out.document({**known, **_document(found)})
+    out.document(_document(found, None if table is None else rows.said(), None if table is None else table.weights))
     _print_plan(out, found)
     if table is not None and table.weights is not None:
         out.line(wording.weights_taken(table.weights, table.rows))
@@ -93,7 +100,7 @@ def plan(rows: RowOptions, out: Output, **options: Any) -> None:
 _EXPECTED = ("share", "rate", "auc", "visits", "icc", "outcome_icc")
 
 
-def _arguments(rows: RowOptions, out: Output, options: dict[str, Any]) -> dict[str, Any]:
+def _arguments(rows: RowOptions, out: Output, options: Options) -> Options:
     """Take shares, rates, spread and clusters from the file if one is named, else from the options."""
     options = {name: value for name, value in options.items() if name != "gap"}
     expected = {name: options.pop(name) for name in _EXPECTED}
@@ -129,14 +136,11 @@ def _each(values: tuple[float, ...], name: str, groups: int) -> float | tuple[fl
     return values
 
 
-def _document(found: SamplePlan) -> dict[str, Any]:
-    plain = asdict(found)
-    by_group = [
-        {"group": g, "rows": n, "positives": found.positives[g], "negatives": found.negatives[g]}
-        for g, n in found.group_rows.items()
-    ]
-    named = ("goal", "gap", "true_gap", "power", "level", "rows", "clusters", "se")
-    return {name: plain[name] for name in named} | {"pair": list(found.pair), "groups": by_group}
+def _document(found: SamplePlan, said: RowsSaid | None, weights: str | None) -> PlanDocument:
+    by_group = (PlannedGroup(g, n, found.positives[g], found.negatives[g]) for g, n in found.group_rows.items())
+    columns, inputs, files = (None, (), None) if said is None else (said.columns, said.inputs, said.files)
+    numbers = (found.goal, found.gap, found.true_gap, found.power, found.level, found.rows, found.clusters, found.se)
+    return PlanDocument(columns, inputs, files, weights, *numbers, found.pair, tuple(by_group))
 
 
 def _print_plan(out: Output, found: SamplePlan) -> None:
@@ -149,8 +153,7 @@ def _print_plan(out: Output, found: SamplePlan) -> None:
     if len(found.group_rows) > 2:
         first, second = map(shown, found.pair)
         out.line(f"The gap between {first} and {second} takes the most rows; the other groups stand between them.")
-    out.line()
     rows = [
         [shown(g), count(n), count(found.positives[g]), count(found.negatives[g])] for g, n in found.group_rows.items()
     ]
-    out.table(["group", "rows", "with the outcome", "without it"], rows)
+    out.table("Rows of each group", ["group", "rows", "with the outcome", "without it"], rows)

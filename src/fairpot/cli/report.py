@@ -6,20 +6,16 @@ import datetime
 import shlex
 import tempfile
 import warnings
-from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
+from fairpot import words
 from fairpot._optional import import_optional
 from fairpot._validation import wording
-from fairpot.auditing import words as told
-from fairpot.auditing.finding import main_finding
-from fairpot.auditing.gains import Action, actions
+from fairpot.cli._documents import ReportDocument
 from fairpot.cli._errors import Failure
-from fairpot.cli._lines import by_column, name_of
 from fairpot.cli._methods import (
     CERTIFYING,
     WISHES,
@@ -32,19 +28,31 @@ from fairpot.cli._methods import (
     one_wish,
     settings_for,
 )
-from fairpot.cli._options import SCORE, MapFile, Sectioned, map_options, output_options, repair_options
+from fairpot.cli._options import (
+    SCORE,
+    MapFile,
+    Options,
+    Sectioned,
+    map_options,
+    needs,
+    output_options,
+    repair_options,
+    typed,
+)
 from fairpot.cli._printing import Output, shown
 from fairpot.cli._rows import RowOptions, named_group, row_options, with_groups_of
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.repair.certify import watching
-from fairpot.report import FairnessReport, words
-from fairpot.report.card import read_card
-from fairpot.report.report import FORMATS
 from fairpot.rows.applying import apply
 from fairpot.rows.output import complete_file
 from fairpot.rows.readers.protocol import CountedRows
 from fairpot.tradeoff.rules import top_share
-from fairpot.transport import moving
+
+if TYPE_CHECKING:
+    from fairpot.report import FairnessReport
+
+
+_FORMATS = (".html", ".json", ".md")
 
 
 @click.command(cls=Sectioned, short_help="Write a page that a committee can read.")
@@ -104,14 +112,22 @@ def report(
     _check_name(output)
     about = _card(card)
     wishes = {name: options.pop(name) for name in WISHES}
-    after = {"keep": options["keep"], "repair_top": repair_top, "reference": options["reference"]}
+    if map_file is not None or wishes["max_gap"] is None:
+        wishes |= typed({"confidence": wishes["confidence"]})  # of settings, it goes with a target gap alone
+    wishes = typed(wishes) if map_file is not None else wishes
+    after = typed({"method": method, "keep": options["keep"], "repair_top": repair_top})
+    after |= typed({"reference": options["reference"]})
     _check_choices(map_file, fit_on, wishes | after)
     if _asked(after) and not _asked(wishes):
         named = next(name for name, value in after.items() if value)
         raise click.UsageError(
             f"--{named.replace('_', '-')} goes with a repair: say how far it goes, with --max-gap, --lam, ..."
         )
-    _check_top(map_file, top, top_of)
+    if map_file is not None:
+        needs("top_of", "does not go with --map, a repair that is fitted already.")
+    if not top or map_file is not None:
+        needs("top_of", "says something of the top: it needs --top.")
+        top_of = "all"
     _check_id(rows, identity, repaired=map_file is not None or _asked(wishes))
     fitted = None if map_file is None else map_file.load()
     rows = rows if fitted is None else rows.of_map(fitted)
@@ -123,19 +139,21 @@ def report(
         if fitted is None and _asked(wishes):
             wish = one_wish(method, wishes)
             options |= {"top": top[0] if top else None, "top_of": top_of, "repair": "top" if repair_top else "all"}
-            with certifying(out, wish, {**rows.document(), "method": method}):
+            with certifying(out, wish, method, rows):
                 what = "fitting" if wish.confidence is None else CERTIFYING
                 with out.progress(what, known=wish.confidence is not None) as told, watching(told):
                     fitted = _fitted(method, wish, options, fitted_on)
         table = counted.table
         if fitted is not None:
             table = with_groups_of(table, fitted.groups_, "the file")
+        from fairpot.report import FairnessReport  # loads what a mistyped option does not need
+
         made = FairnessReport(
             table,
             fitted,
             title=title,
             outcome=outcome,
-            threshold=[rows.at(each) for each in threshold] or None,
+            threshold=list(threshold) or None,
             alpha=[top_share(each, table) for each in top],
             region="group" if top_of == "group" else "pooled",
             ties=options["ties"],
@@ -145,43 +163,52 @@ def report(
         )
         with out.progress("writing the report", known=False):
             _write(made, place, output)
-    _print(out, made, {**rows.document(), "output": output}, rows.groups)
+    out.document(ReportDocument(rows.said(), output, made.audit, made.effect, made.notes))
+    _print(out, made, output)
 
 
-def origin(rows: RowOptions, counted: CountedRows) -> dict[str, Any]:
+def origin(rows: RowOptions, counted: CountedRows) -> Options:
     """Say where a report comes from."""
     return {
         "source": _source(rows),
-        "columns": {part: _named(name) for part, name in rows.document()["columns"].items()},
+        "columns": {part: _named(name) for part, name in rows.said().columns.items()},
         "command": command_line(click.get_current_context()),
         "created": datetime.datetime.now(datetime.UTC).date().isoformat(),
-        "warnings": [*_quantised(counted), *([_TURNED] if rows.lower_is_riskier else [])],
+        "warnings": _said_of(rows, counted),
     }
 
 
-_TURNED = "A low score means high risk here: scores are shown with a minus sign, flagged is at or below the threshold."
+def _said_of(rows: RowOptions, counted: CountedRows) -> list[str]:
+    """Say what a reader should know of the rows: that scores were put into bins, or run the other way."""
+    bound = counted.quantisation
+    bins = [] if bound is None else [words.quantised(bound.auc, float(bound.xauc.max()), bound.score)]
+    return [*bins, *([words.Note("lower is riskier").text] if rows.lower_is_riskier else [])]
 
 
 def _write(made: FairnessReport, place: Path, output: str) -> None:
     """Write to a place that may be called anything, in the format that the output's name asks for."""
-    writers = dict(zip(FORMATS, (made.to_html, made.to_json, made.to_markdown)))
+    writers = dict(zip(_FORMATS, (made.to_html, made.to_json, made.to_markdown)))
     place.write_text(writers[Path(output).suffix.lower()](), encoding="utf-8", newline="\n")
 
 
 def _check_name(output: str) -> None:
-    if Path(output).suffix.lower() not in FORMATS:
-        raise click.UsageError(f"a report is written as {', '.join(FORMATS)}, and {output!r} ends in none of them.")
+    if Path(output).suffix.lower() not in _FORMATS:
+        raise click.UsageError(f"a report is written as {', '.join(_FORMATS)}, and {output!r} ends in none of them.")
 
 
 def _card(path: str | None) -> dict[str, list[str]] | None:
     """Read the card before the work begins."""
+    if path is None:
+        return None
+    from fairpot.report.card import read_card
+
     try:
         return read_card(path)
     except (OSError, ValueError) as fault:
         raise Failure(str(fault)) from None
 
 
-def _check_choices(map_file: MapFile | None, fit_on: tuple[str, ...], wishes: dict[str, Any]) -> None:
+def _check_choices(map_file: MapFile | None, fit_on: tuple[str, ...], wishes: Options) -> None:
     asked = [name for name, value in wishes.items() if value is not None and value is not False]
     if map_file is not None and (asked or fit_on):
         named = f"--{asked[0].replace('_', '-')}" if asked else "--fit-on"
@@ -190,20 +217,12 @@ def _check_choices(map_file: MapFile | None, fit_on: tuple[str, ...], wishes: di
         raise click.UsageError("--fit-on fits a repair: say how far it goes, with --max-gap, --lam, ...")
 
 
-def _check_top(map_file: MapFile | None, top: tuple[float | int, ...], top_of: str) -> None:
-    """Insist that whose top it is can be heeded."""
-    if top_of == "group" and map_file is not None:
-        raise click.UsageError("--map is a repair that is fitted already: --top-of does not go with it.")
-    if top_of == "group" and not top:
-        raise click.UsageError("--top-of group says something of the top: it needs --top.")
-
-
-def _asked(wishes: dict[str, Any]) -> bool:
+def _asked(wishes: Options) -> bool:
     """Whether it was said how far to go."""
     return any(value is not None and value is not False for value in wishes.values())
 
 
-def _fitted(method: str, wish: Wish, options: dict[str, Any], counted: CountedRows) -> Any:
+def _fitted(method: str, wish: Wish, options: Options, counted: CountedRows) -> Any:
     """Fit the repair."""
     options = options | {"reference": named_group(options["reference"], counted.table.groups)}
     estimator = make_method(method, wish, settings_for(method, options))
@@ -236,7 +255,7 @@ def _check_id(rows: RowOptions, column: str | None, repaired: bool) -> None:
         raise click.UsageError("--id reads the rows a second time, which standard input (-) cannot give.")
 
 
-def _largest_changes(rows: RowOptions, model: Any, column: str) -> list[dict[str, Any]]:
+def _largest_changes(rows: RowOptions, model: Any, column: str) -> list[Options]:
     """Name the people whose scores change most, the largest change first."""
     duckdb = import_optional("duckdb", "cli")
     with tempfile.TemporaryDirectory(prefix="fairpot-") as folder:
@@ -259,21 +278,12 @@ def _largest_changes(rows: RowOptions, model: Any, column: str) -> list[dict[str
     return [{"id": who, "group": group, "before": before, "after": after} for who, group, before, after in found]
 
 
-def _quantised(counted: CountedRows) -> list[str]:
-    bound = counted.quantisation
-    if bound is None:
-        return []
-    return [
-        f"The file has so many different scores that they were put into bins: AUC is off by {bound.auc:.2g} at most."
-    ]
-
-
 _GIVEN = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.DEFAULT_MAP)
 
 
 def command_line(context: click.Context) -> str:
     """Write down the command again, with what was given, here or in settings, and nothing else."""
-    words = ["fairpot", str(context.info_name)]
+    said = ["fairpot", str(context.info_name)]
     for parameter in context.command.params:
         name = str(parameter.name)
         if context.get_parameter_source(name) not in _GIVEN:
@@ -281,54 +291,18 @@ def command_line(context: click.Context) -> str:
         value = context.params[name]
         flag = max(parameter.opts, key=len) if isinstance(parameter, click.Option) else None
         for each in value if isinstance(value, tuple) else (value,):
-            words += ([] if flag is None else [flag]) + ([] if each is True else [str(each)])
-    return shlex.join(words)
+            said += ([] if flag is None else [flag]) + ([] if each is True else [str(each)])
+    return shlex.join(said)
 
 
-def _answer(made: FairnessReport, columns: Sequence[str]) -> list[str]:
+def _print(out: Output, made: FairnessReport, output: str) -> None:
     """Say what the page says in the words and the unit of the other commands, the finding first."""
-    found, summary = made.measured, made.summary
-    first, later = (
-        main_finding(found.audits[place].numbers).named(lambda group: name_of(group, columns))
-        for place in (0, found.dial.chosen)
-    )
-    if summary["after"] is None:
-        return first.sentences
-    groups = by_column(summary["after"]["groups"], columns)
-    said = [first.headline, first.meaning, told.gap_change(first, later), told.changed_scores(groups)]
-    if any(each["moved"] for each in groups):
-        said.append(told.selected(_action(made, columns)))
-    before, after = (summary[when]["auc"] for when in ("before", "after"))
-    said.append(told.price(before, after, None if found.changes is None else found.changes.auc))
-    trust = summary["trust"]
-    if trust is not None:
-        said.insert(1 if trust["answer"] == "contradicted" else len(said), trust["sentence"])
-    return said
-
-
-def _action(made: FairnessReport, columns: Sequence[str]) -> Action:
-    """Count who is acted on before and after: at the first threshold, in the first top, else in the top tenth."""
-    table, shares = made.table, made._alphas or (made.measured.finding.alpha,)
-    assert made.maps is not None
-    after = table.rescored(moving(made.maps.maps_on(table)))
-    found = actions(table, after, [float(each) for each in made._thresholds[:1]], shares[0])[0]
-    return replace(found, groups=by_column(found.groups, columns))
-
-
-def _print(out: Output, made: FairnessReport, document: dict[str, Any], columns: Sequence[str]) -> None:
-    summary = made.summary
-    numbers = {name: summary[name] for name in ("finding", "trust", "pair", "before", "after", "changes", "warnings")}
-    certificate = None if summary["method"] is None else summary["method"]["certificate"]
-    rows, weights = summary["data"]["rows"], summary["data"]["weights"]
-    out.document({**document, "rows": rows, "weights": weights, **numbers, "certificate": certificate})
-    headline, *others = _answer(made, columns)
-    out.line(shown(headline), "bold")
-    for sentence in others:
-        out.line(shown(sentence))
+    audit, effect = made.audit, made.effect
+    finding = audit.finding
+    out.lines(audit.answer if effect is None else [finding.headline, finding.meaning, *effect.sentences])
     out.line()
-    out.line(wording.rows_by(rows, weights))
-    if weights is not None:
-        out.line(wording.weights_taken(weights, rows))
-    for text in words.warnings(made._shown[1]):
-        out.warning(shown(text))
-    out.line(f"Written: {shown(document['output'])}")
+    out.line(wording.rows_by(audit.ranking.rows, audit.weights))
+    if audit.weights is not None:
+        out.line(wording.weights_taken(audit.weights, audit.ranking.rows))
+    out.notes([note.text for note in made.notes])
+    out.line(f"Written: {shown(output)}")

@@ -1,4 +1,4 @@
-"""``fairpot show``: what a map is, for whom, and what it was fitted on."""
+"""``fairpot show``: what a map is, for whom, and what it was fitted on; and which map an export is of."""
 
 from __future__ import annotations
 
@@ -6,11 +6,15 @@ from typing import Any
 
 import click
 import numpy as np
+from numpy.typing import NDArray
 
-from fairpot.auditing.words import listed, name_of
-from fairpot.cli._lines import certified_words, turned_range
-from fairpot.cli._options import MapFile, Sectioned, map_options, output_options
+from fairpot import words
+from fairpot.cli._documents import Breakpoints, Dial, ExportSaid, MapSaid, ShowDocument, ShownExport, Value
+from fairpot.cli._errors import ABOVE_LIMIT
+from fairpot.cli._options import MapFile, Sectioned, only_this_map, output_options
 from fairpot.cli._printing import Marks, Output, count, picture, shown
+from fairpot.export.lineage import Lineage, lineage_of
+from fairpot.modelfile.text import MAX_BYTES, bytes_of, check_digest, naming
 from fairpot.repair.fair_maps import FairMaps
 from fairpot.repair.finish import in_words
 from fairpot.transport import FollowedMap, ScoreMap, ShiftMap, parted
@@ -19,26 +23,49 @@ _MARKS = "o*+x#%@&"
 
 
 @click.command(cls=Sectioned, short_help="Show what a map does and where it comes from.")
-@map_options()
+@click.argument("file", metavar="FILE")
+@click.option("--map", "other", metavar="MAP", help="Say whether FILE is of this map; exit with 3 if it is not.")
+@only_this_map
 @output_options
-def show(map_file: MapFile, out: Output) -> None:
+def show(file: str, other: str | None, expect_sha256: str | None, out: Output) -> None:
     """Show a map: its method, the groups it is for, what it was fitted on, and how scores move.
 
     \b
     Example:
       fairpot show map.json
-      fairpot show map.json --json
+      fairpot show map.sql --map map.json
 
-    The file is checked first: one that is damaged, changed or of another version is refused, with the reason.
+    Of an export (SQL, ONNX, Python, JavaScript) it shows which fairpot wrote it, and the SHA-256 of its map file. A map
+    is checked first: one that is damaged, changed or of another version is refused, with the reason.
     """
-    model = map_file.load()
-    out.document(_document(model))
+    with naming(file):
+        made = lineage_of(bytes_of(file, MAX_BYTES))
+        if made is not None and expect_sha256 is not None:
+            check_digest(made.map_sha256, expect_sha256)
+    found: Lineage | FairMaps = MapFile(file, expect_sha256).load() if made is None else made
+    digest = found.map_sha256 if isinstance(found, Lineage) else found.sha256_
+    belongs = None if other is None else MapFile(other).load().sha256_ == digest
+    if isinstance(found, Lineage):
+        out.document(ShownExport(file, ExportSaid(*found), belongs))
+        out.line(f"An export, written by fairpot {found.fairpot} from the map file with SHA-256 {digest}")
+    else:
+        out.document(_document(found, digest, belongs))
+        _print_map(out, found, digest)
+    if belongs is not None:
+        said = f"is of {shown(other)}" if belongs else f"is not of {shown(other)}, which has another SHA-256"
+        out.line(f"{shown(file)} {said}", "green" if belongs else "red")
+    if belongs is False:
+        raise click.exceptions.Exit(ABOVE_LIMIT)
+
+
+def _print_map(out: Output, model: Any, digest: str) -> None:
     dial, value = model.dial_
     each = value.items() if isinstance(value, dict) else []
     chosen = f"{value:.3g}" if not each else ", ".join(f"{v:.3g} ({_name(model, g)})" for g, v in each)
     out.line(_what_it_does(model), "bold")
     out.line(f"{model.method_}, {dial} = {chosen}")
     _print_origin(out, model)
+    out.line(f"SHA-256 of the file: {digest}")
     given = {name: value for name, value in model.params_.items() if value is not None and value is not False}
     out.line("parameters: " + ", ".join(f"{name}={shown(repr(value))}" for name, value in given.items()))
     if model.columns_ is not None:
@@ -50,8 +77,8 @@ def show(map_file: MapFile, out: Output) -> None:
     if parted(model.maps_)[1] is not None:
         what = "no outcome" if model.lower_is_riskier_ else "the outcome"
         out.line(f"then one map, common to all groups, makes probabilities of {what}: no rank changes")
-    out.heading("Groups")
-    out.table(["group", "rows", "with outcome", "without", "map", "breakpoints", "moves"], _groups(model))
+    columns = ["group", "map", "moves", "rows", "with outcome", "without", "breakpoints"]
+    out.table("Groups of the fitted rows", columns, _groups(model), texts=3)
     _print_picture(out, model)
 
 
@@ -66,14 +93,12 @@ def _print_origin(out: Output, model: Any) -> None:
     )
     known = model.certified_
     if known is not None:
-        out.line(f"certified then: {certified_words(known, model.lower_is_riskier_)}")
-        out.line("whether it holds on other rows, `fairpot report ROWS --map MAP -o FILE` says")
+        out.line(shown(words.certificate({**known, "time": origin["time"]}, turned=model.lower_is_riskier_)))
+        out.line("`fairpot report ROWS --map MAP -o FILE` says whether it holds on other rows.")
     if model.simplified_ is not None:
         out.line(in_words(model.simplified_))
     if model.private_ is not None:
         out.line(f"private: counts rounded, maps simplified; scores within {model.private_['largest_error']:.3g}")
-    if origin["fingerprint"] is not None:
-        out.line(f"fingerprint of those rows under their owner's key: {origin['fingerprint'][:16]}...")
 
 
 def _groups(model: FairMaps) -> list[list[str]]:
@@ -86,41 +111,48 @@ def _group(model: FairMaps, group: Any, counts: dict[str, Any]) -> list[str]:
     found = found.first if isinstance(found, FollowedMap) else found
     kind = "does not change" if found.is_identity else "never overtakes" if found.is_monotone else "may overtake"
     sizes = [count(counts[name]) for name in ("rows", "positives", "negatives")]
-    return [_name(model, group), *sizes, kind, count(len(found.knots)), _largest_shift(model, found)]
+    return [_name(model, group), kind, _largest_shift(model, found), *sizes, count(len(found.knots))]
 
 
 def _name(model: FairMaps, group: Any) -> str:
-    return shown(name_of(group, [] if model.columns_ is None else model.columns_["group"]))
+    return shown(words.name_of(group, [] if model.columns_ is None else model.columns_["group"]))
 
 
 def _what_it_does(model: FairMaps) -> str:
-    """Say whose scores the map changes, and which way."""
-    ways: dict[str, list[str]] = {}
-    for group in model.groups_:
-        ways.setdefault(_way(model, model.maps_[group]), []).append(_name(model, group))
-    said = [f"{way} scores of {listed(ways[way])}" for way in ("raises", "lowers", "raises and lowers") if way in ways]
-    kept = [f"scores of {listed(ways[''])} do not change"] if "" in ways else []
-    return "; ".join(
-        ["This map " + " and ".join(said) if said else "This map changes no score", *(kept if said else [])]
-    )
+    """Say whose scores the map changes, which way, and from which score to which."""
+    ways = {group: _ways(model, model.maps_[group]) for group in model.groups_}
+    said = [f"{way} scores of {_name(model, group)}{where}" for group, each in ways.items() for way, where in each]
+    kept = [_name(model, group) for group, each in ways.items() if not each]
+    if not said:
+        return "This map changes no score."
+    shown_here = words.listed(said, 4)
+    return f"This map {shown_here}" + (f"; scores of {words.listed(kept)} do not change." if kept else ".")
 
 
-def _way(model: FairMaps, found: ScoreMap) -> str:
-    """Say which way scores move, on the scale of the user's file; empty if they do not."""
+def _ways(model: FairMaps, found: ScoreMap) -> list[tuple[str, str]]:
+    """Say which ways scores move and where, on the scale of the user's file; nothing if they do not."""
     found = found.first if isinstance(found, FollowedMap) else found
     if found.is_identity:
-        return ""
-    up, down = _shifts(model, found)
-    return " and ".join([*(["raises"] if up > 0 else []), *(["lowers"] if down > 0 else [])])
+        return []
+    at, shift = _shifts(model, found)
+    known = []
+    for way, part in (("raises", shift > 0), ("lowers", shift < 0)):
+        if part.any():
+            low, high = float(at[part].min()), float(at[part].max())
+            whole = low <= at.min() and high >= at.max()
+            known.append((way, "" if whole else f" between {low:.3g} and {high:.3g}"))
+    return known
 
 
-def _shifts(model: FairMaps, found: ScoreMap) -> tuple[float, float]:
-    """Give how far scores move up and down at most, on the scale of the user's file."""
-    low, high = model.fitted_on_["score_range"]
+def _shifts(model: FairMaps, found: ScoreMap) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+    """Give scores of the fitted range, and how far each moves; both as the user's file has them."""
+    low, high = model.fitted_on_["score_range"]  # of all groups; beyond its own scores a map has learnt nothing
+    high = min(high, float(found.knots[-1])) if len(found.knots) else high
     at = np.union1d(found.knots, np.linspace(low, high, 101))
     at = at[(at >= low) & (at <= high)]
-    shift = (found(at) - at) * (-1.0 if model.lower_is_riskier_ else 1.0)
-    return max(float(shift.max()), 0.0), max(float(-shift.min()), 0.0)
+    shift = found(at) - at
+    shift[np.abs(shift) < 1e-12 * max(abs(low), abs(high))] = 0.0  # round-off
+    return (0.0 - at, 0.0 - shift) if model.lower_is_riskier_ else (at, shift)
 
 
 def _largest_shift(model: FairMaps, found: ScoreMap) -> str:
@@ -128,7 +160,8 @@ def _largest_shift(model: FairMaps, found: ScoreMap) -> str:
         return "-"
     if isinstance(found, ShiftMap):
         return found.in_words()
-    up, down = _shifts(model, found)
+    _, shift = _shifts(model, found)
+    up, down = max(float(shift.max()), 0.0), max(float(-shift.min()), 0.0)
     said = [f"{way} by up to {by:.3g}" for way, by in (("up", up), ("down", down)) if by > 0]
     return ", ".join(said) or "-"
 
@@ -136,7 +169,7 @@ def _largest_shift(model: FairMaps, found: ScoreMap) -> str:
 def _own_range(model: Any) -> tuple[float, float]:
     """Give the range of the fitted scores as the user's file had them."""
     low, high = model.fitted_on_["score_range"]
-    return turned_range((low, high)) if model.lower_is_riskier_ else (low, high)
+    return (0.0 - high, 0.0 - low) if model.lower_is_riskier_ else (low, high)
 
 
 def _print_picture(out: Output, model: Any) -> None:
@@ -153,35 +186,27 @@ def _print_picture(out: Output, model: Any) -> None:
     out.line("   ".join(f"{mark} {_name(model, g)}" for g, mark in zip(moving, _MARKS)))
 
 
-def _document(model: FairMaps) -> dict[str, Any]:
-    dial, value = model.dial_
-    by_group = isinstance(value, dict)
+def _document(model: FairMaps, digest: str, belongs: bool | None) -> ShowDocument:
     own, then = parted(model.maps_)
-    return {
-        "method": model.method_,
-        "parameters": {name: repr(v) if isinstance(v, dict) else v for name, v in model.params_.items()},
-        "dial": {"name": dial, "value": [{"group": g, "value": v} for g, v in value.items()] if by_group else value},
-        "reference": model.reference_,
-        "thresholds": None
-        if model.thresholds_ is None
-        else [{"group": g, "value": v} for g, v in model.thresholds_.items()],
-        "apply": {"kind": "maps"},
-        "columns": model.columns_,
-        "fitted_on": model.fitted_on_,
-        "certificate": model.certified_,
-        "private": model.private_,
-        "simplified": model.simplified_,
-        "then": None if then is None else {"knots": then.knots.tolist(), "values": then.values.tolist()},
-        "maps": [_map_document(group, own[group]) for group in model.groups_],
-    }
+    return ShowDocument(
+        model.method_,
+        {name: repr(v) if isinstance(v, dict) else v for name, v in model.params_.items()},
+        Dial.of(*model.dial_),
+        model.reference_,
+        None if model.thresholds_ is None else Value.each(model.thresholds_),
+        model.columns_,
+        model.fitted_on_,
+        model.certified_,
+        model.private_,
+        model.simplified_,
+        None if then is None else Breakpoints(tuple(then.knots.tolist()), tuple(then.values.tolist())),
+        tuple(_map_document(group, own[group]) for group in model.groups_),
+        digest,
+        belongs,
+    )
 
 
-def _map_document(group: Any, found: ScoreMap) -> dict[str, Any]:
-    return {
-        "group": group,
-        "knots": len(found.knots),
-        "identity": found.is_identity,
-        "monotone": found.is_monotone,
-        "range": [float(found.knots[0]), float(found.knots[-1])] if len(found.knots) else None,
-        "values": [float(found.values.min()), float(found.values.max())] if len(found.knots) else None,
-    }
+def _map_document(group: Any, found: ScoreMap) -> MapSaid:
+    knots, values = found.knots, found.values
+    ends = ((float(knots[0]), float(knots[-1])), (float(values.min()), float(values.max()))) if len(knots) else None
+    return MapSaid(group, len(knots), found.is_identity, found.is_monotone, *(ends or (None, None)))

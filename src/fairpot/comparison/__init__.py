@@ -1,7 +1,9 @@
 """All methods on the same rows: :func:`compare`."""
 
-from fairpot.comparison.result import Comparison, Rival
+from fairpot.comparison.answer import Answer, Rival, Skipped
+from fairpot.comparison.possible import Possible
+from fairpot.comparison.result import Comparison
 from fairpot.comparison.run import compare
 from fairpot.comparison.trial import Chosen
 
-__all__ = ["Chosen", "Comparison", "Rival", "compare"]
+__all__ = ["Answer", "Chosen", "Comparison", "Possible", "Rival", "Skipped", "compare"]

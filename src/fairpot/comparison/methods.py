@@ -7,9 +7,10 @@ from typing import Any
 
 from sklearn.base import clone
 
-from fairpot.comparison.trial import UNREPAIRED, Setting
-from fairpot.repair.estimator import RULES, Repair, takes_reference
-from fairpot.repair.registry import find_method, methods
+from fairpot.comparison.trial import Setting
+from fairpot.repair.estimator import RULES, Repair
+from fairpot.repair.registry import find_method, methods, takes_reference
+from fairpot.words.comparison import UNREPAIRED
 
 
 def find_methods(asked: Any) -> dict[str, Any]:
@@ -59,18 +60,13 @@ def prepare(estimator: Any, setting: Setting) -> Any:
     """Copy an estimator, with the common setting where it has none of its own and without what a rule replaces."""
     known = estimator.get_params(deep=False)
     wanted: dict[str, Any] = {"ties": setting.ties} if "ties" in known else {}
-    if known.get("reference", "") is None and _takes_reference(estimator):
+    if known.get("reference", "") is None and takes_reference(type(estimator)):
         wanted["reference"] = setting.reference
     if has_rule(estimator):
         wanted |= {estimator.dial.name: None, **dict.fromkeys(RULES), "confidence": None, "top": setting.top}
     return clone(estimator).set_params(**wanted)
 
 
-def _takes_reference(estimator: Any) -> bool:
-    """Whether a reference means something to a method; of one from elsewhere, that has the parameter, it does."""
-    return not isinstance(estimator, Repair) or takes_reference(type(estimator))
-
-
 def obstacle(estimator: Any, setting: Setting) -> str | None:
     """Say why a method is left out of a comparison of all; None if it is not."""
-    return estimator.obstacle(setting.table) if isinstance(estimator, Repair) else None
+    return estimator._obstacle(setting.table) if isinstance(estimator, Repair) else None

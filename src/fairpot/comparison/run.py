@@ -13,9 +13,11 @@ from sklearn.base import clone
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import Meaning, Ties
 from fairpot._validation import check_seen, check_share, is_number, wording
+from fairpot.comparison.answer import Skipped
 from fairpot.comparison.methods import find_methods, obstacle, prepare
-from fairpot.comparison.result import Comparison, mean_limit
-from fairpot.comparison.trial import UNREPAIRED, Fixed, Part, Ruled, Setting, Trial
+from fairpot.comparison.possible import mean_limit
+from fairpot.comparison.result import Comparison
+from fairpot.comparison.trial import Fixed, Part, Ruled, Setting, Trial
 from fairpot.counting import as_table
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.metrics.rank import check_ties
@@ -26,6 +28,7 @@ from fairpot.splitting import all_but, split_table
 from fairpot.table import ScoreTable
 from fairpot.tradeoff import Limit, LimitBracket
 from fairpot.tradeoff.rules import top_share
+from fairpot.words.comparison import UNREPAIRED
 
 Report = Callable[[int, int], object]
 _WIDTH = 30
@@ -42,13 +45,7 @@ def make_report(progress: bool | Report | None) -> Report:
 
 
 def draw_bar(done: int, total: int) -> None:
-    """Draw the bar over itself; the last one ends the line.
-
-    Parameters
-    ----------
-    done, total : int
-        Steps done, of how many.
-    """
+    """Draw the bar over itself; the last one ends the line."""
     full = _WIDTH * done // total
     end = "\n" if done == total else ""
     sys.stderr.write(f"\rcomparing [{'#' * full}{'.' * (_WIDTH - full)}] {done}/{total}{end}")
@@ -81,86 +78,44 @@ def compare(
     """Compare repairs on the same rows, none of which a map was fitted on.
 
     Each method is fitted on all folds but one, its repair strength chosen there for every target gap, and evaluated on
-    the fold that is left; numbers are means over the folds. With ``held_out`` it is fitted on all rows and evaluated on
-    those. So you see what you get: the gap on new rows may be above the target, and how often it is stands beside it.
-
-    The scores should be of rows that the model was not trained on, or out-of-fold scores.
+    the fold that is left; numbers are means over the folds. So you see what you get: the gap on new rows may be above
+    the target, and how often it is stands beside it. The scores should be of rows that the model was not trained on.
 
     Parameters
     ----------
     y_true : column of shape (n,), or ScoreTable
-        Outcomes, 0/1. A table alone holds scores and groups as well; its rows are split into folds without being
-        unrolled.
-    y_score : column of shape (n,)
-        Scores of any model, on any scale; higher means more likely.
-    sensitive_features : column of shape (n,), or frame with several columns
-        Group of each row; several columns form intersections.
+        Outcomes, 0/1. A table holds scores and groups as well.
+    {y_score, sensitive_features}
     methods : list of names and repair methods, dict of name to either, or None, default None
-        None compares FairPOT, WassersteinRepair, PostLogit, XOrder, OptimalMerge, LogitShift and what other packages
-        provide, and leaves out those that cannot run on these rows (see ``skipped``); of what is named here, nothing is
-        left out. The repair strength of a repair method is chosen, its other parameters are kept. One with a ``top`` of
-        its own, and any other estimator with ``fit`` and ``transform``, is compared as it is.
+        None compares all of :mod:`fairpot.methods` and what other packages provide, but those that cannot run on these
+        rows (see ``skipped``). The strength of a repair method is chosen, its other parameters are kept; one with a
+        ``top`` of its own, and any other estimator with ``fit`` and ``transform``, is compared as it is.
     cv : int, default 5
         Number of folds, stratified by group and outcome.
     held_out : tuple (y_true, y_score, sensitive_features) or (..., sample_weight), or ScoreTable, default None
-        Rows to evaluate on, in place of folds; with clusters, a table.
-    sample_weight : column of shape (n,), default None
-        Weights; a whole weight counts exactly like that many rows.
-    clusters : column of shape (n,), default None
-        What rows have in common that are not independent; whole clusters are split into folds.
-    weights : {"frequency", "importance"} or None, default None
-        What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
-        the first and others for the second.
-    high_score_means : {"help", "harm"} or None, default None
-        What a high score does to the person who has it. Where it harms, the default reference is the group ranked
-        lowest.
-    reference : name of a group, default None
-        The group whose scores do not change, in all methods that have one. None takes the group ranked highest, or,
-        where a high score harms, the one ranked lowest; it is found once on all rows given to fit.
-    min_group : int, default 0
-        Groups with fewer rows are left out of the comparison, with a warning that names them.
-    groups : list of group names or None, default None
-        Compare these only.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win or as none.
-    pos_label : default None
-        The positive value where ``y_true`` is not 0/1.
+        Rows to evaluate on, in place of folds: methods are fitted on all others. With clusters, a table.
+    {sample_weight, clusters, weights, high_score_means, reference, min_group, groups, ties, pos_label}
     random_state : int, RandomState or None, default 0
         Splits the rows into folds; the same rows into the same folds, in whatever order they come, unless it is None.
     max_gaps : list of floats, default (0.02, 0.05, 0.10)
         The target gaps.
     top : float in (0, 1], int or None, default None
-        How many you can act on: a share, or so many of the rows given to fit, taken as the share that they are. The
-        gap is then that in this top of the list; the AUC is still that of all rows, and there is no ``limit``.
+        How many you can act on: a share, or so many of the rows given to fit. The gap is then that in this top of the
+        list; the AUC is still that of all rows, and there is no ``limit``.
     progress : bool, function or None, default None
         True draws a bar on stderr, None does so on a terminal; a function is called with (done, total).
 
-    Returns
-    -------
-    Comparison
-
-    Notes
-    -----
-    A strength is chosen on the fitted rows of each fold, by the search of ``fit(max_gap=...)``. Where nothing keeps the
-    target there, ``fit`` would refuse it, and the method has no numbers at that target. ``frame`` and ``plot`` show the
-    whole trade-off on the held-out rows; nothing is chosen from it.
-
-    ``verdict`` calls a method the best only if chance does not explain its lead over every other
-    (:meth:`Comparison.versus`); of methods that chance cannot tell apart it recommends the one that changes the fewest
-    scores.
-
     Examples
     --------
-    >>> from fairpot import compare
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(n=1000, random_state=5)
+    >>> import fairpot
+    >>> data = fairpot.datasets.make_synthetic(n=1000, random_state=5)
     >>> y, group = data.target, data.group
     >>> score = data.data.to_numpy() @ [0.4, 0.1, 0.4, 0.2, 0.5]
-    >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "OptimalMerge", "LogitShift"])
+    >>> result = fairpot.compare(y, score, sensitive_features=group, methods=["FairPOT", "OptimalMerge", "LogitShift"])
     >>> print(result.verdict(max_gap=0.05))
-    at gap <= 0.05 take OptimalMerge (theta 3.11 to 3.26): AUC 0.597, 0.047 below the original 0.644; gap 0.052 on rows
-    it was not fitted on, within the target in 1 of 5 folds; chance could explain its lead over FairPOT; about 0.607 is
-    within reach (best possible on these rows 0.681)
+    at gap <= 0.05 take FairPOT (lam 0.446 to 0.507): AUC 0.596 (0.048 below the original 0.644), gap 0.049 on rows it
+    was not fitted on, within the target in 0 of 5 folds; chance cannot tell its AUC from that of OptimalMerge, and it
+    changes the fewest scores
     """
     checked, report = check_ties(ties), make_report(progress)
     bounds = _check_bounds(max_gaps)
@@ -200,10 +155,10 @@ def _run(
     report: Report,
     *,
     everyone: bool,
-) -> tuple[tuple[Trial, ...], dict[str, str]]:
+) -> tuple[tuple[Trial, ...], tuple[Skipped, ...]]:
     """Try every method on every part; where all are compared, say why those that cannot run do not."""
-    trials = [Trial(UNREPAIRED, tuple(Fixed.of(None, part, setting) for part in parts), setting.ties)]
-    skipped: dict[str, str] = {}
+    trials = [Trial(UNREPAIRED, tuple(Fixed.of(None, part, setting) for part in parts), setting)]
+    skipped: list[Skipped] = []
     total = len(estimators) * len(parts)
     for place, (name, estimator) in enumerate(estimators.items()):
         reason, folds = obstacle(estimator, setting) if everyone else None, []
@@ -217,11 +172,13 @@ def _run(
                 raise
             reason = str(error).split("\n")[0]
         if reason is None:
-            trials.append(Trial(name, tuple(folds), setting.ties))
+            trials.append(Trial(name, tuple(folds), setting))
+            for bound in bounds:  # before the last step is told
+                trials[-1].at(bound)
         else:
-            skipped[name] = reason
+            skipped.append(Skipped(name, reason))
         report((place + 1) * len(parts), total)
-    return tuple(trials), skipped
+    return tuple(trials), tuple(skipped)
 
 
 def _fold(estimator: Any, part: Part, setting: Setting, bounds: tuple[float, ...]) -> Ruled | Fixed:

@@ -2,33 +2,36 @@
 
 from __future__ import annotations
 
+import itertools
 import warnings
 from collections.abc import Hashable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Annotated, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._defaults import Ties
+from fairpot._defaults import LEVEL, Ties
 from fairpot.exceptions import FairpotWarning, InfeasibleRuleError, UndefinedMetricWarning
+from fairpot.inference import Estimate
 from fairpot.inference.dial import Evidence, SameMaps
 from fairpot.inference.dial import Part as Rows
+from fairpot.inference.limits import seen_limits
 from fairpot.metrics.wins import WinMatrix
 from fairpot.repair.choose import curve
 from fairpot.repair.estimator import Fit, Repair, begin
 from fairpot.repair.finish import whole_maps
 from fairpot.repair.ground import Ground
+from fairpot.results.kinds import Share
+from fairpot.results.ranking import MOST_GROUPS
 from fairpot.splitting import weighted_rows
 from fairpot.table import Maps, ScoreTable
 from fairpot.tradeoff.building import keeps_order
 from fairpot.tradeoff.choice import ROUND_OFF
 from fairpot.tradeoff.rules import Rule
 from fairpot.transport import Floats, ScoreMap, moving
-
-UNREPAIRED = "unrepaired"
 
 
 class Part(NamedTuple):
@@ -249,14 +252,17 @@ class Chosen:
     method : str
     max_gap : float
         The target gap.
-    auc, gap, signed_gap : float
-        Means over the folds; ``gap`` is the size of the mean signed gap. Of several groups it is the largest of any
-        two, and ``signed_gap`` is NaN. All are NaN where the method has nothing to show for the target.
-    kept : float
+    auc : Estimate or None
+        Mean over the folds; None where the method has nothing to show for the target.
+    gap : Estimate or None
+        The size of the mean signed gap, of several groups the largest of any two, seen from the group ranked higher.
+    signed_gap : Estimate or None
+        Of two groups the same, seen from the reference.
+    kept : float or None
         The share of the folds whose held-out gap is within the target.
     folds : int
         Of how many.
-    changed : float
+    changed : float or None
         The share of the held-out scores that change.
     dial : str
         What the method calls its repair strength; empty without one.
@@ -264,32 +270,21 @@ class Chosen:
         The repair strength of each fold.
     reason : str or None
         In how many folds the fitted rows do not keep the target, and why; None where all do.
-
-    Examples
-    --------
-    >>> from fairpot import compare
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(600, random_state=0, as_frame=False)
-    >>> score, y, group = data.probability, data.target, data.group
-    >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT", "LogitShift"], cv=2)
-    >>> found = result.at(0.1, "FairPOT")
-    >>> round(found.gap, 3), found.times_kept, found.label
-    (0.073, '1 of 2', 'FairPOT (lam 0.141 to 0.185)')
     """
 
     method: str
-    max_gap: float
-    auc: float
-    gap: float
-    signed_gap: float
-    kept: float
+    max_gap: Share
+    auc: Estimate | None
+    gap: Estimate | None
+    signed_gap: Estimate | None
+    kept: Share | None
     folds: int
-    changed: float
+    changed: Share | None
     dial: str
     strengths: tuple[float, ...]
     reason: str | None = None
-    breakpoints: float = field(default=np.nan, repr=False)
-    evidence: Evidence | None = field(default=None, repr=False)
+    breakpoints: Annotated[float, "hidden"] = field(default=np.nan, repr=False)
+    evidence: Annotated[Evidence | None, "hidden"] = field(default=None, repr=False)
 
     @property
     def reached(self) -> bool:
@@ -307,7 +302,7 @@ class Chosen:
     @property
     def times_kept(self) -> str:
         """In how many folds the target was kept, such as "4 of 5"."""
-        return f"{round(self.kept * self.folds)} of {self.folds}"
+        return f"{round((self.kept or 0.0) * self.folds)} of {self.folds}"
 
 
 @dataclass(frozen=True, eq=False)
@@ -316,7 +311,8 @@ class Trial:
 
     method: str
     folds: tuple[Ruled | Fixed, ...]
-    ties: Ties
+    setting: Setting
+    known: dict[float, Chosen] = field(default_factory=dict)
 
     @property
     def dial(self) -> str:
@@ -324,7 +320,12 @@ class Trial:
         return self.folds[0].dial
 
     def at(self, max_gap: float) -> Chosen:
-        """Give the means over the folds for a target; or say in how many it is out of reach."""
+        """Give the means over the folds for a target; or say in how many it is out of reach. It is counted once."""
+        if max_gap not in self.known:
+            self.known[max_gap] = self._at(max_gap)
+        return self.known[max_gap]
+
+    def _at(self, max_gap: float) -> Chosen:
         found, missed, many = [], [], len(self.folds)
         for fold in self.folds:
             try:
@@ -336,28 +337,25 @@ class Trial:
         if missed:
             where = "on the fitted rows" if many == 1 else f"on the fitted rows of {len(missed)} of {many} folds"
             reason = f"out of reach {where}: {missed[0]}"
-        nothing = Chosen(self.method, max_gap, *(np.nan,) * 4, many, np.nan, self.dial, (), reason)
+        nothing = Chosen(self.method, max_gap, None, None, None, None, many, None, self.dial, (), reason)
         if len(found) < many:
             return nothing
         gaps = np.mean([one.judged.gaps for one in found], axis=0)
         if np.isnan(gaps).any():
             why = "a group has nobody with, or nobody without, the outcome at the top of the held-out rows"
             return replace(nothing, reason=f"its gap is undefined: {why}")
-        kept = np.mean([one.judged.gap <= max_gap + ROUND_OFF for one in found])
-        return Chosen(
-            self.method,
-            max_gap,
-            float(np.mean([one.judged.auc for one in found])),
-            float(np.abs(gaps).max()),
-            float(gaps[0]) if len(gaps) == 1 else np.nan,
-            float(kept),
-            many,
-            float(np.mean([one.changed for one in found])),
-            self.dial,
-            tuple(one.strength for one in found),
-            reason,
-            float(np.mean([one.breakpoints for one in found])),
-            self._evidence([_with_maps(fold, one.maps) for fold, one in zip(self.folds, found)]),
+        evidence = self._evidence([_with_maps(fold, one.maps) for fold, one in zip(self.folds, found)])
+        auc, gap, signed = _estimated(float(np.mean([one.judged.auc for one in found])), gaps, evidence, self.setting)
+        return replace(
+            nothing,
+            auc=auc,
+            gap=gap,
+            signed_gap=signed,
+            kept=float(np.mean([one.judged.gap <= max_gap + ROUND_OFF for one in found])),
+            changed=float(np.mean([one.changed for one in found])),
+            strengths=tuple(one.strength for one in found),
+            breakpoints=float(np.mean([one.breakpoints for one in found])),
+            evidence=evidence,
         )
 
     @property
@@ -367,7 +365,7 @@ class Trial:
 
     def _evidence(self, rows: list[Rows | None]) -> Evidence | None:
         parts = [each for each in rows if each is not None]
-        return Evidence(tuple(parts), self.ties) if len(parts) == len(rows) else None
+        return Evidence(tuple(parts), self.setting.ties) if len(parts) == len(rows) else None
 
     @cached_property
     def points(self) -> tuple[Floats, Points]:
@@ -381,3 +379,31 @@ class Trial:
 
 def _with_maps(fold: Ruled | Fixed, maps: Maps | None) -> Rows | None:
     return None if fold.rows is None or maps is None else Rows(fold.rows.table, SameMaps(maps))
+
+
+def _estimated(
+    auc: float, gaps: Floats, evidence: Evidence | None, setting: Setting
+) -> tuple[Estimate, Estimate, Estimate | None]:
+    """Put limits around AUC and gap of a choice; of two groups the signed gap is seen from the reference."""
+    groups, largest = setting.table.groups, int(np.argmax(np.abs(gaps)))
+    if len(gaps) == 1:
+        pair = setting.reference, next(g for g in groups if g != setting.reference)
+    else:
+        pair = list(itertools.combinations(groups, 2))[largest]
+    signed = float(gaps[largest])
+    size, names = abs(signed), pair if signed >= 0 else pair[::-1]
+    why = "the method knows rows alone" if evidence is None else None
+    why = f"more than {MOST_GROUPS} groups" if len(groups) > MOST_GROUPS else why
+    auc_ends, gap_ends, gap_why = (np.nan,) * 3, (np.nan,) * 3, why
+    if evidence is not None and why is None:
+        dial, tail = evidence.estimate(np.zeros(1)), (1 - LEVEL) / 2
+        why = gap_why = dial.reason
+        if why is None:
+            low, high = dial.auc.limits(tail)
+            auc_ends = float(dial.auc.se[0]), float(low[0]), float(high[0])
+            gap_why = "it is that of a top" if setting.top is not None else None
+        if gap_why is None:
+            gap_ends = (float(dial.gaps.se[largest]), *seen_limits(dial.gaps, tail))
+    gap = Estimate("gap", size, *gap_ends, LEVEL, "analytic", size, names, gap_why)
+    one = gap if signed >= 0 else gap.reversed()
+    return Estimate("auc", auc, *auc_ends, reason=why), gap, one if len(gaps) == 1 else None

@@ -1,12 +1,15 @@
 """The paper's synthetic data: two Gaussian groups, each with its own logistic model."""
 
+from typing import Any
+
 import numpy as np
-from scipy.special import expit
+from numpy.typing import NDArray
+from scipy.optimize import bisect
+from scipy.special import expit, logit
 from sklearn.utils import Bunch
 
 from fairpot._optional import make_frame
 from fairpot._validation import is_number
-from fairpot.datasets.clinical import calibrate_intercept
 from fairpot.datasets.fetch import check_flag, check_whole, make_rng
 
 _DESCR = """\
@@ -99,6 +102,17 @@ def make_synthetic(
         source="drawn by fairpot.datasets.make_synthetic, after the FairPOT paper's recipe",
         licence="same as fairpot (generated data)",
     )
+
+
+def calibrate_intercept(linear: NDArray[np.float64], rate: float) -> float:
+    """Return, by bisection, the intercept that makes the mean of ``sigmoid(linear + intercept)`` the rate."""
+
+    def excess(intercept: float) -> Any:
+        return expit(linear + intercept).mean() - rate
+
+    # Below the first end every probability is under the rate, above the second every one is over it.
+    ends = logit(rate) - linear.max() - 1.0, logit(rate) - linear.min() + 1.0
+    return float(bisect(excess, *ends, xtol=1e-12))
 
 
 def _check_pairs(means: tuple[float, float], stds: tuple[float, float], rates: tuple[float, float]) -> None:

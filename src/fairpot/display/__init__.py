@@ -8,10 +8,7 @@ matplotlib is imported only to draw.
 from fairpot.display.calibration import GroupCalibrationDisplay
 from fairpot.display.distributions import ScoreDistributionDisplay
 from fairpot.display.estimates import BandDisplay, EstimatesDisplay, LimitDisplay
-from fairpot.display.gaps import GapChangeDisplay
 from fairpot.display.maps import ScoreMapDisplay
-from fairpot.display.partial import PartialAucDisplay
-from fairpot.display.ranks import RankChangeDisplay
 from fairpot.display.roc import CrossRocDisplay
 from fairpot.display.tradeoff import ComparisonDisplay, TradeoffDisplay
 
@@ -20,11 +17,8 @@ __all__ = [
     "ComparisonDisplay",
     "CrossRocDisplay",
     "EstimatesDisplay",
-    "GapChangeDisplay",
     "GroupCalibrationDisplay",
     "LimitDisplay",
-    "PartialAucDisplay",
-    "RankChangeDisplay",
     "ScoreDistributionDisplay",
     "ScoreMapDisplay",
     "TradeoffDisplay",

@@ -7,14 +7,27 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._docs import documented
 from fairpot.counts import GroupCounts
-from fairpot.display.display import AFTER, TableDisplay, add_legend, look, make_axes, named, stack, states, styled
+from fairpot.display.display import (
+    AFTER,
+    TableDisplay,
+    add_legend,
+    look,
+    make_axes,
+    named,
+    set_title,
+    stack,
+    states,
+    styled,
+)
 from fairpot.table import Maps, ScoreTable
 
 # Two-sided 95 %: the interval of a share by Wilson's method.
 _Z = 1.959963984540054
 
 
+@documented
 class GroupCalibrationDisplay(TableDisplay):
     """Draw the share of positives against the mean score, in bins, for each group.
 
@@ -40,28 +53,10 @@ class GroupCalibrationDisplay(TableDisplay):
         ----------
         table : ScoreTable
             Counted rows, with outcomes; the scores must be probabilities.
-        maps : dict of group to ScoreMap, default None
-            Also show what these make of the scores, such as ``repair.maps_``.
+        {maps}
         bins : int, default 10
             Bins of about equally many rows.
-        ax : matplotlib axes, default None
-            None makes a new figure.
-        **style
-            Passed to matplotlib for the lines, such as ``linewidth=1``.
-
-        Returns
-        -------
-        The display, drawn: its axes are ``ax_``.
-
-        Examples
-        --------
-        >>> from fairpot import score_table
-        >>> from fairpot.display import GroupCalibrationDisplay
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> table = score_table(y, score, sensitive_features=group)
-        >>> shown = GroupCalibrationDisplay.from_table(table, bins=5)
+        {ax, **style}
         """
         shown = states(table, maps)
         outside = sum(int(c.weight[(c.score < 0) | (c.score > 1)].sum()) for c in table.counts)
@@ -89,20 +84,15 @@ class GroupCalibrationDisplay(TableDisplay):
                 own = styled(look(place, marked=True) | {"ms": 5, "lw": 1.4, "label": named(group)}, style)
                 panel.plot(rows["mean_score"], rows["rate"], **own)
                 panel.vlines(rows["mean_score"], rows["rate_low"], rows["rate_high"], color=own["color"], lw=0.8)
-            panel.set(xlabel="mean score", title=state if AFTER in found else "")
+            panel.set(xlabel="mean score")
+            set_title(panel, "Calibration by group", state if AFTER in found else "")
         panels[0].set_ylabel("share with the outcome")
         add_legend(panels[-1], grow=ax is None, loc="upper left")
         return panels if len(panels) > 1 else panels[0]
 
 
 def reliability(counts: GroupCounts, bins: int) -> dict[str, NDArray[np.float64]]:
-    """Give mean score, rate and its interval in bins of about equal weight.
-
-    Examples
-    --------
-    >>> reliability(GroupCounts(np.array([0.2, 0.8]), np.array([1, 3]), np.array([3, 1])), 2)["rate"]
-    array([0.25, 0.75])
-    """
+    """Give mean score, rate and its interval in bins of about equal weight."""
     if not isinstance(bins, int | np.integer) or bins < 1:
         raise ValueError(f"bins must be a whole number, at least 1, got {bins!r}.")
     weight = counts.weight.astype(np.float64)
@@ -116,14 +106,7 @@ def reliability(counts: GroupCounts, bins: int) -> dict[str, NDArray[np.float64]
 
 
 def wilson(positive: NDArray[np.float64], size: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return Wilson's 95 % interval of a share.
-
-    Examples
-    --------
-    >>> low, high = wilson(np.array([0.0]), np.array([10.0]))
-    >>> low.round(4), high.round(4)
-    (array([0.]), array([0.2775]))
-    """
+    """Return Wilson's 95 % interval of a share."""
     share = positive / size
     scale = 1 + _Z**2 / size
     centre = (share + _Z**2 / (2 * size)) / scale

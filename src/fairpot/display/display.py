@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Self
@@ -9,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._docs import documented
 from fairpot._html import COLOURS as COLOURS
 from fairpot._optional import import_optional, make_frame
 from fairpot.counting import as_table
@@ -18,56 +20,53 @@ from fairpot.table import Maps, ScoreTable
 # line together repeat after 40 groups only, and colour and marker after 72.
 LINES: tuple[Any, ...] = ("-", "--", "-.", ":", (0, (6, 1.5, 1, 1.5, 1, 1.5)))
 MARKERS = ("o", "s", "^", "D", "v", "P", "X", "<", ">")
-_LONGEST_NAME = 40
+# Before and after look alike in every picture, and like no group.
+STATES: dict[str, dict[str, Any]] = {
+    "before": {"color": "#767676", "marker": "o", "mfc": "white"},
+    "after": {"color": "#111111", "marker": "s"},
+}
+_LONGEST_NAME, _WIDE = 40, 24  # letters of a name, and of a line of it
 _MOST_INSIDE = 6  # entries of a legend that leave room for the picture
-_ENTRY_INCHES = 0.19
+_LINE_INCHES, _LETTER_INCHES, _HANDLE_INCHES = 0.16, 0.064, 0.6
 
 
 def look(place: int, *, marked: bool = False) -> dict[str, Any]:
-    """Return colour and line (and marker, if ``marked``) of the group at one place: no two of 40 look alike.
-
-    Examples
-    --------
-    >>> look(1)
-    {'color': '#b84300', 'linestyle': '--'}
-    """
+    """Return colour and line (and marker, if ``marked``) of the group at one place: no two of 40 look alike."""
     style = {"color": COLOURS[place % len(COLOURS)], "linestyle": LINES[place % len(LINES)]}
     return style | ({"marker": MARKERS[place % len(MARKERS)]} if marked else {})
 
 
-def named(group: Hashable) -> str:
-    """Show a group's name as plain text of bounded length: no part of it is read as a formula.
-
-    Examples
-    --------
-    >>> named("under $25")
-    'under \\\\$25'
-    """
+def plain(group: Hashable) -> str:
+    """Give a group's name on one line, cut if it is very long."""
     text = " ".join(str(group).split())
-    text = text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
+    return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
+
+
+def named(group: Hashable) -> str:
+    """Show a group's name, in lines of bounded width."""
+    return wrapped(plain(group), _WIDE)
+
+
+def wrapped(text: str, wide: int) -> str:
+    """Break a text into lines of so many letters, at spaces where there are some; none of it is a formula."""
+    lines = "\n".join(textwrap.wrap(text, wide, break_on_hyphens=False))
     # A label that begins with an underscore would be left out of a legend, and $...$ would be set as mathematics.
-    return ("\u200b" if text.startswith("_") else "") + text.replace("$", r"\$")
+    return ("\u200b" if text.startswith("_") else "") + lines.replace("$", r"\$")
 
 
 def styled(own: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return matplotlib's keywords of a line by their long names; what the caller gave comes before our own.
-
-    Examples
-    --------
-    >>> styled({"color": "black", "lw": 2}, {"linewidth": 3})
-    {'color': 'black', 'linewidth': 3}
-    """
+    """Return matplotlib's keywords of a line by their long names; what the caller gave comes before our own."""
     normalise = import_optional("matplotlib.cbook", "plot").normalize_kwargs
     line = import_optional("matplotlib.lines", "plot").Line2D
     return normalise(dict(own), line) | normalise(dict(given), line)
 
 
-def make_axes(ax: Any, count: int = 1, *, height: float = 4.2, **options: Any) -> list[Any]:
+def make_axes(ax: Any, count: int = 1, *, height: float = 4.4, width: float | None = None, **options: Any) -> list[Any]:
     """Return the axes to draw in: those given, or new ones side by side."""
     plt = import_optional("matplotlib.pyplot", "plot")
     if ax is None:
-        width = 6.4 if count == 1 else 4.8 * count
-        _, made = plt.subplots(1, count, figsize=(width, height), layout="constrained", squeeze=False, **options)
+        wide = (6.4 if count == 1 else 4.8) if width is None else width
+        _, made = plt.subplots(1, count, figsize=(wide * count, height), layout="constrained", squeeze=False, **options)
         return list(made[0])
     given = list(ax.ravel()) if hasattr(ax, "ravel") else list(ax) if isinstance(ax, Sequence) else [ax]
     if len(given) != count:
@@ -78,32 +77,46 @@ def make_axes(ax: Any, count: int = 1, *, height: float = 4.2, **options: Any) -
     return given
 
 
-def add_legend(ax: Any, *, outside: bool = False, grow: bool = False, **options: Any) -> None:
-    """Put a short legend where it covers least, and a long one, or one that belongs outside, beside the axes.
+def set_title(panel: Any, text: str, state: str = "") -> None:
+    """Say above a panel what it shows."""
+    panel.set_title(f"{text}, {state}" if state else text, loc="left", fontsize="medium")
 
-    ``grow`` makes the figure wider by the legend, where the figure is ours to change.
+
+def add_legend(ax: Any, *, grow: bool = False, of_all: bool = True, **options: Any) -> None:
+    """Put a short legend where it covers least, and one that is long, or of long names, below the axes.
+
+    ``grow`` makes the figure higher by the legend, where the figure is ours to change; ``of_all`` if the legend is that
+    of all its panels.
     """
     drawn = dict(zip(*reversed(ax.get_legend_handles_labels())))  # what is drawn again is named once
-    options.setdefault("handles", list(drawn.values()))
-    style, entries = {"frameon": False, "fontsize": "small", "handlelength": 3.2}, len(options["handles"])
-    if entries <= _MOST_INSIDE and not outside:
+    style = {"frameon": False, "fontsize": "small", "handlelength": 3.2, "handles": list(drawn.values())}
+    letters = max((len(line) for name in drawn for line in name.split("\n")), default=0)
+    lines = max((name.count("\n") + 1 for name in drawn), default=1)
+    if len(drawn) <= _MOST_INSIDE and lines == 1 and letters <= 2 * _WIDE:
         ax.legend(**style | options)
         return
-    rows = max(int(ax.get_window_extent().height / ax.figure.dpi / _ENTRY_INCHES), 1)
-    options |= {"loc": "upper left", "bbox_to_anchor": (1.02, 1.0), "borderaxespad": 0.0, "ncols": -(-entries // rows)}
-    _make_room(ax, ax.legend(**style | options), grow)
-
-
-def _make_room(ax: Any, legend: Any, grow: bool) -> None:
-    """Keep a legend beside the axes inside the figure: widen it, or else make the axes narrower."""
-    figure, wide = ax.figure, legend.get_window_extent().width
+    figure, box = ax.figure, ax.get_window_extent()
+    inches = figure.get_figwidth() - 0.3 if grow and of_all else box.width / figure.dpi
+    columns = max(int(inches / (_HANDLE_INCHES + _LETTER_INCHES * letters)), 1)
+    high = _LINE_INCHES * lines * -(-len(drawn) // columns) + 0.2
     if grow:
-        figure.set_figwidth(figure.get_figwidth() + wide / figure.dpi)
-    elif figure.get_layout_engine() is None:  # an engine makes room by itself
-        place = ax.get_subplotspec()
-        box = ax.get_position() if place is None else place.get_position(figure)
-        left = box.width - wide / figure.bbox.width
-        ax.set_position((box.x0, box.y0, max(left / 1.02, box.width / 4), box.height))
+        figure.set_figheight(figure.get_figheight() + high + 0.6 * (not of_all))
+    if grow and of_all:
+        figure.legend(**style, loc="outside lower left", ncols=columns)
+        return
+    below = 0.62  # inches, for the ticks and their label
+    place = {"loc": "upper left", "borderaxespad": 0.0, "ncols": columns}
+    ax.legend(**style, **place, bbox_to_anchor=(0.0, -below / max(box.height / figure.dpi, 1.0)))
+    if figure.get_layout_engine() is None:  # an engine makes room by itself
+        _make_room(ax, (high + below) / figure.get_figheight())
+
+
+def _make_room(ax: Any, below: float) -> None:
+    """Lift axes by so much of the figure, of which half stays theirs."""
+    place = ax.get_subplotspec()
+    box = ax.get_position() if place is None else place.get_position(ax.figure)
+    lifted = max(box.y0, min(below, box.y0 + box.height / 2))
+    ax.set_position((box.x0, lifted, box.width, box.y1 - lifted))
 
 
 Columns = dict[str, NDArray[Any]]
@@ -112,37 +125,17 @@ BEFORE, AFTER = "before", "after"
 
 @dataclass(frozen=True, eq=False, repr=False)
 class Display:
-    """A picture and the tidy table it is drawn from. What begins with ``from_`` draws at once; ``plot`` draws again.
+    """A picture and the tidy table it is drawn from. What begins with ``from_`` draws at once; ``plot`` draws again."""
 
-    Attributes
-    ----------
-    columns : dict of name to array
-        The table, one array a column, all of the same length.
-    ax_ : matplotlib axes, or a list of them
-        Where ``from_`` drew; a picture of two panels has two.
-    figure_ : matplotlib figure
-    """
-
-    columns: Columns
-    ax_: Any = field(default=None, init=False)
+    columns: Columns  # the table, one array a column, all of the same length
+    ax_: Any = field(default=None, init=False)  # where ``from_`` drew; a picture of two panels has two
     figure_: Any = field(default=None, init=False)
 
     def __repr__(self) -> str:
         return f"{type(self).__name__}({len(next(iter(self.columns.values())))} rows: {', '.join(self.columns)})"
 
     def frame(self) -> Any:
-        """Return the table that the picture shows (pandas, Polars or PyArrow, whichever is in use).
-
-        Examples
-        --------
-        >>> from fairpot.display import CrossRocDisplay
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> shown = CrossRocDisplay.from_predictions(y, score, sensitive_features=group)
-        >>> len(shown.frame()) > 0
-        True
-        """
+        """Return the table that the picture shows (pandas, Polars or PyArrow, whichever is in use)."""
         return make_frame(self.columns)
 
     def plot(self, ax: Any = None) -> Any:
@@ -158,13 +151,7 @@ class Display:
         return self
 
     def where(self, **values: Any) -> Columns:
-        """Return the rows in which columns have these values.
-
-        Examples
-        --------
-        >>> Display({"group": np.array(["F", "M"]), "share": np.array([0.4, 0.6])}).where(group="M")["share"]
-        array([0.6])
-        """
+        """Return the rows in which columns have these values."""
         keep = np.ones(len(next(iter(self.columns.values()))), dtype=bool)
         for name, value in values.items():
             keep &= self.columns[name] == value
@@ -175,6 +162,7 @@ class Display:
         return list(dict.fromkeys(self.columns[name].tolist()))
 
 
+@documented
 class TableDisplay(Display):
     """A Display of a score table, and with maps of what they make of it."""
 
@@ -202,41 +190,9 @@ class TableDisplay(Display):
 
         Parameters
         ----------
-        y_true : column of shape (n,)
-            Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
-        y_score : column of shape (n,)
-            Scores of any model, on any scale.
-        sensitive_features : column of shape (n,), or frame with several columns
-            Group of each row; several columns form intersections.
-        sample_weight : column of shape (n,), default None
-            Weights; ``weights`` says what they mean.
-        clusters : column of shape (n,), default None
-            What rows have in common that are not independent of each other, such as the patient of each visit.
-        weights : {"frequency", "importance"} or None, default None
-            What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
-            the first and others for the second.
-        pos_label : default None
-            The positive value where ``y_true`` is not 0/1.
-        maps : dict of group to ScoreMap, default None
-            Also show what these make of the scores, such as ``repair.maps_``.
-        ax : matplotlib axes, default None
-            None makes a new figure.
+        {y_true, y_score, sensitive_features, sample_weight, clusters, weights, pos_label, maps, ax}
         **options
             What ``from_table`` takes, and matplotlib's for the lines.
-
-        Returns
-        -------
-        The display, drawn: its axes are ``ax_``.
-
-        Examples
-        --------
-        >>> from fairpot.display import CrossRocDisplay
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> shown = CrossRocDisplay.from_predictions(y, score, sensitive_features=group)
-        >>> shown.values("state")
-        ['before']
         """
         known = {"sample_weight": sample_weight, "clusters": clusters, "weights": weights, "pos_label": pos_label}
         table = as_table(y_true, y_score, sensitive_features=sensitive_features, **known)
@@ -265,37 +221,9 @@ class TableDisplay(Display):
             The repair to show.
         scores : column of shape (n,) or (n, 1), ScoreTable, or None, default None
             The rows to show it on; None takes the fitted rows.
-        y : column of shape (n,), default None
-            Outcomes, 0/1.
-        sensitive_features : column of shape (n,), or frame with several columns, default None
-            Group of each row; several columns form intersections.
-        sample_weight : column of shape (n,), default None
-            Weights; ``weights`` says what they mean.
-        clusters : column of shape (n,), default None
-            What rows have in common that are not independent of each other, such as the patient of each visit.
-        weights : {"frequency", "importance"} or None, default None
-            What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
-            the first and others for the second.
-        ax : matplotlib axes, default None
-            None makes a new figure. Before and after are two panels and take two axes.
+        {y, sensitive_features, sample_weight, clusters, weights, ax}
         **options
             What ``from_table`` takes, and matplotlib's for the lines.
-
-        Returns
-        -------
-        The display, drawn: its axes are ``ax_``.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.display import ScoreDistributionDisplay
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(lam=0.5).fit(score, y, sensitive_features=group)
-        >>> shown = ScoreDistributionDisplay.from_estimator(repair)
-        >>> len(shown.ax_)
-        2
         """
         table = table_of(estimator, scores, y, sensitive_features, sample_weight, clusters, weights)
         make: Any = cls.from_table

@@ -7,14 +7,27 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._docs import documented
 from fairpot.counts import Counts
-from fairpot.display.display import AFTER, TableDisplay, add_legend, look, make_axes, named, stack, states, styled
+from fairpot.display.display import (
+    AFTER,
+    TableDisplay,
+    add_legend,
+    look,
+    make_axes,
+    named,
+    set_title,
+    stack,
+    states,
+    styled,
+)
 from fairpot.table import Maps, ScoreTable
 
 LABELS = ("positive", "negative")
 MOST_FILLED = 4  # hills of more groups than these hide each other
 
 
+@documented
 class ScoreDistributionDisplay(TableDisplay):
     """Draw histograms of the scores of each group, positives upwards and negatives downwards.
 
@@ -38,30 +51,10 @@ class ScoreDistributionDisplay(TableDisplay):
 
         Parameters
         ----------
-        table : ScoreTable
-            Counted rows, with outcomes.
-        maps : dict of group to ScoreMap, default None
-            Also show what these make of the scores, such as ``repair.maps_``.
+        {table, maps}
         bins : int, default 40
             Bins of equal width, the same for all.
-        ax : matplotlib axes, default None
-            None makes a new figure.
-        **style
-            Passed to matplotlib for the lines, such as ``linewidth=1``.
-
-        Returns
-        -------
-        The display, drawn: its axes are ``ax_``.
-
-        Examples
-        --------
-        >>> from fairpot import score_table
-        >>> from fairpot.display import ScoreDistributionDisplay
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> table = score_table(y, score, sensitive_features=group)
-        >>> shown = ScoreDistributionDisplay.from_table(table, bins=20)
+        {ax, **style}
         """
         shown = states(table, maps)
         edges = score_edges(list(shown.values()), bins)
@@ -102,20 +95,15 @@ def _bins(edges: NDArray[np.float64], weight: NDArray[Any], share: NDArray[np.fl
     return {"low": edges[:-1], "high": edges[1:], "weight": weight, "share": share}
 
 
-def _finish(panel: Any, title: str) -> None:
+def _finish(panel: Any, state: str) -> None:
     panel.axhline(0, color="0.3", lw=0.8)
-    panel.set(xlabel="score", title=title)
+    panel.set(xlabel="score")
+    set_title(panel, "Scores by group and outcome", state)
     panel.yaxis.set_major_formatter(lambda value, _: f"{abs(value):.3g}")
 
 
 def score_edges(tables: list[ScoreTable], bins: int) -> NDArray[np.float64]:
-    """Return the edges of bins of equal width over all scores; over [0, 1] where these nearly fill it.
-
-    Examples
-    --------
-    >>> score_edges([ScoreTable.from_rows(np.array([0.1, 0.9]), None)], 2)
-    array([0. , 0.5, 1. ])
-    """
+    """Return the edges of bins of equal width over all scores; over [0, 1] where these nearly fill it."""
     if not isinstance(bins, int | np.integer) or bins < 1:
         raise ValueError(f"bins must be a whole number, at least 1, got {bins!r}.")
     scores = [c.score for table in tables for c in table.counts if len(c.score)]
@@ -130,13 +118,7 @@ def score_edges(tables: list[ScoreTable], bins: int) -> NDArray[np.float64]:
 
 
 def histogram(scores: NDArray[np.float64], weight: Counts, edges: NDArray[np.float64]) -> NDArray[Any]:
-    """Add up weights by bin, of ascending scores; what lies outside goes to the nearest bin.
-
-    Examples
-    --------
-    >>> histogram(np.array([0.1, 0.5, 0.9]), np.array([1, 2, 4]), np.array([0.0, 0.5, 1.0]))
-    array([1, 6])
-    """
+    """Add up weights by bin, of ascending scores; what lies outside goes to the nearest bin."""
     total = np.concatenate((np.zeros(1, dtype=weight.dtype), np.cumsum(weight)))
     places = np.searchsorted(scores, edges[1:-1], side="left")
     return np.diff(total[np.concatenate(([0], places, [len(scores)]))])

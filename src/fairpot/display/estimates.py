@@ -2,21 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
 
-from fairpot.display.display import COLOURS, Display, add_legend, look, make_axes, named, stack
+from fairpot._docs import documented
+from fairpot._shown import Bar, bar
+from fairpot.display.display import (
+    COLOURS,
+    STATES,
+    Display,
+    add_legend,
+    look,
+    make_axes,
+    plain,
+    set_title,
+    stack,
+    wrapped,
+)
+from fairpot.results import Audit, Effect
+from fairpot.results.ranking import Pair
 from fairpot.tradeoff import Limit
+from fairpot.words import gap_name
 
-_MOST = 24  # numbers that fit into a picture
+_MOST = 20  # lines that fit into a picture
+_WIDE = 30  # letters of a line of a label
+_GAP = "gap: xAUC of the first over the second, minus the reverse"
 
 
+@documented
+@dataclass(frozen=True, eq=False, repr=False)
 class EstimatesDisplay(Display):
-    """Draw numbers with their intervals.
+    """Draw numbers with their intervals, before and after where there are both.
 
-    The columns are ``label``, ``value``, ``low`` and ``high``; NaN where there is no interval, and the picture says so.
+    The columns are ``label``, ``state`` ("before", "after", or empty), ``value``, ``low`` and ``high``; NaN where there
+    is no interval, and the picture says so. It shows 20 labels and says how many there are; the frame has all.
+
+    Attributes
+    ----------
+    title, axis : str
+        What stands above the picture and below it.
+    of : str
+        What a line is of, such as "pairs".
 
     Examples
     --------
@@ -25,41 +54,96 @@ class EstimatesDisplay(Display):
     ['old', 'new']
     """
 
+    title: str = ""
+    axis: str = ""
+    of: str = "numbers"
+
     @classmethod
-    def from_bars(cls, bars: Iterable[tuple[str, float, float, float]], *, ax: Any = None) -> Self:
+    def from_bars(cls, bars: Iterable[tuple[str, float, float, float]], *, title: str = "", ax: Any = None) -> Self:
         """Draw numbers.
 
         Parameters
         ----------
         bars : list of (label, value, low, high)
             The numbers with their limits.
-        ax : matplotlib axes, default None
-            None makes a new figure.
-
-        Returns
-        -------
-        The display, drawn: its axes are ``ax_``.
-
-        Examples
-        --------
-        >>> from fairpot.display import EstimatesDisplay
-        >>> shown = EstimatesDisplay.from_bars([("AUC", 0.75, 0.70, 0.80), ("gap", 0.12, 0.05, 0.19)])
+        title : str, default ""
+            What stands above the picture.
+        {ax}
         """
-        rows = list(bars)
-        numbers = np.array([row[1:] for row in rows], dtype=np.float64).reshape(-1, 3)
-        names = np.array([row[0] for row in rows], dtype=object)
-        return cls({"label": names, **dict(zip(("value", "low", "high"), numbers.T))})._drawn(ax)
+        return cls(_columns([("", Bar(*each)) for each in bars]), title)._drawn(ax)
+
+    @classmethod
+    def from_audit(cls, audit: Audit, *, ax: Any = None) -> Self:
+        """Draw the gap of every two groups that :func:`fairpot.audit` found; of the top, where one was asked for.
+
+        Parameters
+        ----------
+        audit : Audit
+            What :func:`fairpot.audit` returned.
+        {ax}
+        """
+        told = audit.spoken.told
+        rows = [("", _gap(pair)) for pair in _known(told.gaps)]
+        return cls(_columns(rows), _title(told.alpha), _GAP, "pairs")._drawn(ax)
+
+    @classmethod
+    def from_effect(cls, effect: Effect, *, ax: Any = None) -> Self:
+        """Draw the gap of every two groups before and after, as :func:`fairpot.effect` found them.
+
+        Parameters
+        ----------
+        effect : Effect
+            What :func:`fairpot.effect` returned.
+        {ax}
+        """
+        before, after = effect.before.spoken.told, effect.after.spoken.told
+        both = [(pair, after.pair(pair.first, pair.second)) for pair in _known(before.gaps)]
+        rows = [(state, _gap(each)) for pair in both for state, each in zip(STATES, pair)]
+        return cls(_columns(rows), f"{_title(before.alpha)}, before and after", _GAP, "pairs")._drawn(ax)
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw one line for each number; ``ax`` is one of matplotlib's axes, None makes new ones."""
-        label, value, low, high = (self.columns[name][:_MOST] for name in ("label", "value", "low", "high"))
-        [axes] = make_axes(ax, height=max(2.4, 1.2 + 0.28 * len(label)))
-        style = look(0, marked=True) | {"linestyle": "none"}
-        draw_intervals(axes, value, np.arange(len(label)), low, high, **style)
+        """Draw one line for each label; ``ax`` is one of matplotlib's axes, None makes new ones."""
+        found = self.values("state")
+        labels = self.where(state=found[0])["label"].tolist() if found else []
+        shown = labels[:_MOST]
+        names = [wrapped(label, _WIDE) for label in shown]
+        high = sum(max(0.3, 0.15 * (name.count("\n") + 1)) for name in names)
+        [axes] = make_axes(ax, height=max(2.6, 1.4 + high), width=7.2)
+        for place, state in enumerate(found):
+            rows = self.where(state=state)
+            value, low, high_end = (rows[name][: len(shown)] for name in ("value", "low", "high"))
+            heights = np.arange(len(shown)) + 0.15 * (2 * place - 1) * (len(found) > 1)
+            style = STATES[state or "after"] | {"linestyle": "none", "label": state or None}
+            draw_intervals(axes, value, heights, low, high_end, **style)
         axes.axvline(0.0, color="0.6", linewidth=0.8, zorder=0)
-        axes.set_yticks(range(len(label)), [named(each) for each in label.tolist()])
-        axes.invert_yaxis()
+        axes.set_yticks(range(len(shown)), names, fontsize="small")
+        axes.set_ylim(len(shown) - 0.4, -0.6)
+        axes.set_xlabel(self.axis)
+        left_out = f"{len(shown)} of {len(labels)} {self.of}" if len(shown) < len(labels) else ""
+        set_title(axes, wrapped(self.title, 60), left_out)
+        if len(found) > 1:
+            add_legend(axes, grow=ax is None)
         return axes
+
+
+def _title(alpha: float | None) -> str:
+    return "Gap of every two groups" if alpha is None else f"{gap_name(alpha).capitalize()} of every two groups"
+
+
+def _known(pairs: Sequence[Pair]) -> list[Pair]:
+    """Give the pairs that can be measured, the largest gap first, the group ranked higher before the other."""
+    return sorted((pair.ranked for pair in pairs if pair.known), key=lambda pair: -pair.size)
+
+
+def _gap(pair: Pair) -> Bar:
+    return bar(f"{plain(pair.first)} over {plain(pair.second)}", pair.signed_gap)
+
+
+def _columns(rows: Sequence[tuple[str, Bar]]) -> dict[str, Any]:
+    columns = {"label": [each.label for _, each in rows], "state": [state for state, _ in rows]}
+    numbers = np.array([each[1:] for _, each in rows], dtype=np.float64).reshape(-1, 3)
+    texts = {name: np.array(values, dtype=object) for name, values in columns.items()}
+    return texts | dict(zip(("value", "low", "high"), numbers.T))
 
 
 def draw_intervals(axes: Any, value: Any, heights: Any, low: Any, high: Any, **style: Any) -> None:
@@ -71,6 +155,7 @@ def draw_intervals(axes: Any, value: Any, heights: Any, low: Any, high: Any, **s
         axes.annotate("no interval", (value[place], heights[place]), **beside)
 
 
+@documented
 class BandDisplay(Display):
     """Draw AUC and gap along the repair strength, with limits at each value and at all values together.
 
@@ -79,11 +164,10 @@ class BandDisplay(Display):
 
     Examples
     --------
-    >>> from fairpot import FairPOT
-    >>> from fairpot.datasets import make_synthetic
+    >>> import fairpot
     >>> from fairpot.display import BandDisplay
-    >>> data = make_synthetic(random_state=0)
-    >>> fp = FairPOT().fit(data.data["x1"], data.target, sensitive_features=data.group)
+    >>> data = fairpot.datasets.make_synthetic(random_state=0)
+    >>> fp = fairpot.FairPOT().fit(data.data["x1"], data.target, sensitive_features=data.group)
     >>> BandDisplay.from_band(fp.tradeoff(lams=[0, 0.5, 1]).band()).values("number")
     ['auc', 'gap']
     """
@@ -96,22 +180,7 @@ class BandDisplay(Display):
         ----------
         band : Band
             What ``curve.band()`` returned.
-        ax : two matplotlib axes, default None
-            None makes a new figure.
-
-        Returns
-        -------
-        The display, drawn: its axes are ``ax_``.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.display import BandDisplay
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(lam=0.5).fit(score, y, sensitive_features=group)
-        >>> shown = BandDisplay.from_band(repair.tradeoff(lams=[0, 0.5, 1]).band())
+        {ax}
         """
         own = band.values.ndim == 1
         place = band.values if own else np.arange(len(band), dtype=np.float64)
@@ -136,10 +205,12 @@ class BandDisplay(Display):
                 )
             panel.plot(rows["place"], rows["value"], color=COLOURS[0], label=words[name])
             panel.set(xlabel=words["place"], ylabel=words[name])
-        add_legend(panels[-1])
+            set_title(panel, f"{words[name]} along {words['place']}")
+        add_legend(panels[-1], grow=ax is None)
         return panels
 
 
+@documented
 class LimitDisplay(Display):
     """Draw the best possible AUC over the gap, and what is within reach of a repair fixed beforehand.
 
@@ -163,21 +234,7 @@ class LimitDisplay(Display):
         ----------
         limit : Limit or LimitBracket
             What :func:`fairpot.tradeoff.auc_limit` returned.
-        ax : matplotlib axes, default None
-            None makes a new figure.
-
-        Returns
-        -------
-        The display, drawn: its axes are ``ax_``.
-
-        Examples
-        --------
-        >>> from fairpot.display import LimitDisplay
-        >>> from fairpot.tradeoff import auc_limit
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> shown = LimitDisplay.from_limit(auc_limit(y, score, sensitive_features=group))
+        {ax}
         """
         if isinstance(limit, Limit):
             parts = [{"line": "best possible", "gap": limit.signed_gap, "auc": limit.auc}]
@@ -185,7 +242,7 @@ class LimitDisplay(Display):
             parts += (
                 [{"line": "within reach", "gap": limit.signed_gap, "auc": reach}] if limit.optimism is not None else []
             )
-            label = f"signed gap, {named(limit.reference)} over {named(limit.moved)}"
+            label = wrapped(f"signed gap, {plain(limit.reference)} over {plain(limit.moved)}", 60)
         else:
             points = [limit.best(bound) for bound in (0.0, 0.02, 0.05, 0.1, 0.2)]
             bounds = np.array([point.max_gap for point in points])
@@ -200,6 +257,7 @@ class LimitDisplay(Display):
         for place, line in enumerate(self.values("line")):
             rows = self.where(line=line)
             axes.plot(rows["gap"], rows["auc"], label=line, **look(place))
-        axes.set(xlabel=label, ylabel="best possible AUC on these rows")
-        add_legend(axes)
+        axes.set(xlabel=label, ylabel="AUC")
+        set_title(axes, "Best possible AUC on these rows")
+        add_legend(axes, grow=ax is None)
         return axes

@@ -7,13 +7,26 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.display.display import Display, add_legend, look, make_axes, maps_of, named, stack, styled, table_of
+from fairpot._docs import documented
+from fairpot.display.display import (
+    Display,
+    add_legend,
+    look,
+    make_axes,
+    maps_of,
+    named,
+    set_title,
+    stack,
+    styled,
+    table_of,
+)
 from fairpot.display.distributions import MOST_FILLED
 from fairpot.table import Maps, ScoreTable
 
 _KNOTS, _GRID, _BARS = 400, 201, 50
 
 
+@documented
 class ScoreMapDisplay(Display):
     """Draw what each group's scores become, and how many people are where.
 
@@ -40,20 +53,7 @@ class ScoreMapDisplay(Display):
             The maps to draw.
         table : ScoreTable, default None
             The rows to show along the maps, with or without outcomes.
-        ax : matplotlib axes, default None
-            None makes a new figure.
-        **style
-            Passed to matplotlib for the lines, such as ``linewidth=1``.
-
-        Returns
-        -------
-        The display, drawn: its axes are ``ax_``.
-
-        Examples
-        --------
-        >>> from fairpot import ScoreMap
-        >>> from fairpot.display import ScoreMapDisplay
-        >>> shown = ScoreMapDisplay.from_maps({"F": ScoreMap([0.2, 0.6], [0.2, 0.9]), "M": ScoreMap.identity()})
+        {ax, **style}
         """
         low, high = _range(maps, table)
         parts = []
@@ -85,35 +85,7 @@ class ScoreMapDisplay(Display):
             The repair to show.
         scores : column of shape (n,) or (n, 1), ScoreTable, or None, default None
             The rows to show it on; None takes the fitted rows.
-        y : column of shape (n,), default None
-            Outcomes, 0/1.
-        sensitive_features : column of shape (n,), or frame with several columns, default None
-            Group of each row; several columns form intersections.
-        sample_weight : column of shape (n,), default None
-            Weights; ``weights`` says what they mean.
-        clusters : column of shape (n,), default None
-            What rows have in common that are not independent of each other, such as the patient of each visit.
-        weights : {"frequency", "importance"} or None, default None
-            What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
-            the first and others for the second.
-        ax : matplotlib axes, default None
-            None makes a new figure.
-        **style
-            Passed to matplotlib for the lines, such as ``linewidth=1``.
-
-        Returns
-        -------
-        The display, drawn: its axes are ``ax_``.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.display import ScoreMapDisplay
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(lam=0.5).fit(score, y, sensitive_features=group)
-        >>> shown = ScoreMapDisplay.from_estimator(repair)
+        {y, sensitive_features, sample_weight, clusters, weights, ax, **style}
         """
         table = table_of(estimator, scores, y, sensitive_features, sample_weight, clusters, weights)
         return cls.from_maps(maps_of(estimator, table), table, ax=ax, **style)
@@ -126,10 +98,11 @@ class ScoreMapDisplay(Display):
         for place, group in enumerate(self.values("group")):
             rows = self.where(group=group)
             moved = bool((rows["score"] != rows["mapped"]).any())
-            own = look(place) | {"lw": 2, "label": named(group) if moved else f"{named(group)}, unchanged"}
+            own = look(place) | {"lw": 2, "label": named(group) if moved else f"{named(group)} (unchanged)"}
             line = (rows["score"], rows["mapped"]) if moved else ([], [])  # on the diagonal, which is there
             axes.plot(*line, **styled(own, style))
         axes.set(xlabel="score before", ylabel="score after")
+        set_title(axes, "What becomes of scores, by group")
         add_legend(axes, grow=ax is None, loc="upper left")
         if low < high and not np.isnan(self.columns["below"]).any():
             axes.set_xlim(low, high)

@@ -9,14 +9,16 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._docs import documented
 from fairpot._optional import import_optional
-from fairpot.display.display import COLOURS, Display, add_legend, look, make_axes, named
+from fairpot.display.display import COLOURS, Display, add_legend, look, make_axes, plain, set_title, wrapped
 from fairpot.inference import Band
 from fairpot.tradeoff import Limit, LimitBracket, TradeoffCurve, TradeoffPoint
 
 _MOST_POINTS = 2000
 
 
+@documented
 @dataclass(frozen=True, eq=False, repr=False)
 class TradeoffDisplay(Display):
     """Draw AUC against the gap over the repair strength: the points nothing beats, a band, the limit, the choice.
@@ -77,23 +79,7 @@ class TradeoffDisplay(Display):
             signed gap.
         max_gap : float, default None
             The largest gap that you accept, drawn as a strip.
-        ax : matplotlib axes, default None
-            None makes a new figure.
-
-        Returns
-        -------
-        The display, drawn: its axes are ``ax_``.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.display import TradeoffDisplay
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(lam=0.5).fit(score, y, sensitive_features=group)
-        >>> curve = repair.tradeoff()
-        >>> shown = TradeoffDisplay.from_curve(curve, chosen=0.5, max_gap=0.05)
+        {ax}
         """
         columns: dict[str, NDArray[Any]] = dict(curve.settings())
         columns |= {name: getattr(curve, name) for name in ("auc", "gap", "signed_gap", "pareto")}
@@ -125,30 +111,9 @@ class TradeoffDisplay(Display):
             Its own point is marked.
         scores : column of shape (n,) or (n, 1), ScoreTable, or None, default None
             The rows to trace it on; None takes the fitted rows.
-        y : column of shape (n,), default None
-            Outcomes, 0/1.
-        sensitive_features : column of shape (n,), or frame with several columns, default None
-            Group of each row; several columns form intersections.
-        sample_weight : column of shape (n,), default None
-            Weights.
+        {y, sensitive_features, sample_weight}
         **options
             What ``from_curve`` takes, ``ax`` among them.
-
-        Returns
-        -------
-        The display, drawn: its axes are ``ax_``.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.display import TradeoffDisplay
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(lam=0.5).fit(score, y, sensitive_features=group)
-        >>> shown = TradeoffDisplay.from_estimator(repair)
-        >>> shown.chosen.lam
-        0.5
         """
         weights = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
         curve = estimator.tradeoff(scores, y, **weights)
@@ -182,6 +147,7 @@ class TradeoffDisplay(Display):
         if self.signed:
             axes.axvline(0, color="0.5", lw=0.8)
         axes.set(xlabel=self._gap_label(), ylabel="AUC")
+        set_title(axes, "Trade-off of AUC and gap")
         axes.margins(x=0.08, y=0.1)
         add_legend(axes, grow=ax is None)
         return axes
@@ -190,7 +156,7 @@ class TradeoffDisplay(Display):
         alpha = self.curve.alpha
         gap = "xAUC gap" if alpha is None else f"xAUC gap in the top {100 * alpha:.4g}%"
         if self.signed:
-            return f"{gap} (above 0: {named(self.curve.reference)} ranked higher)"
+            return wrapped(f"{gap} (above 0: {plain(self.curve.reference)} ranked higher)", 60)
         return gap if self.curve.pairs is None else f"{gap}, the largest of any two groups"
 
     def _values_label(self) -> str:
@@ -264,6 +230,7 @@ def _few(size: int, most: int = _MOST_POINTS) -> NDArray[np.intp]:
     return np.unique(np.linspace(0, size - 1, min(size, most)).round().astype(np.intp))
 
 
+@documented
 @dataclass(frozen=True, eq=False, repr=False)
 class ComparisonDisplay(Display):
     """Draw AUC against the gap for every method that was compared, with the limit.
@@ -291,25 +258,10 @@ class ComparisonDisplay(Display):
         ----------
         result : Comparison
             What :func:`fairpot.compare` returned.
-        ax : matplotlib axes, default None
-            None makes a new figure.
-
-        Returns
-        -------
-        The display, drawn: its axes are ``ax_``.
-
-        Examples
-        --------
-        >>> from fairpot import compare
-        >>> from fairpot.display import ComparisonDisplay
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(600, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> result = compare(y, score, sensitive_features=group, methods=["FairPOT"], cv=2)
-        >>> shown = ComparisonDisplay.from_comparison(result)
+        {ax}
         """
         names = ("method", "dial", "value", "auc", "gap", "signed_gap", "distance_to_limit", "pareto")
-        return cls({name: getattr(result, name) for name in names}, result)._drawn(ax)
+        return cls({name: getattr(result.points, name) for name in names}, result)._drawn(ax)
 
     def plot(self, ax: Any = None) -> Any:
         """Draw; points far beyond the gap of the unrepaired scores are left out of sight."""
@@ -325,7 +277,7 @@ class ComparisonDisplay(Display):
             most = "best possible on these rows, at most" if bracket else "best possible on these rows"
             axes.plot(line, self.result.limit.auc_at(line), color="black", lw=1, ls=":", label=most)
             if bracket:
-                ends = self.result.limit_lines["best possible, at least"]
+                ends = [each.low for each in self.result.possible]
                 axes.plot(self.result.max_gaps, ends, "_", color="black", label="best possible on these rows, at least")
             if self.result.limit.optimism is not None:
                 axes.plot(line, self.result.limit.reachable_at(line), color="black", lw=1, label="within reach")
@@ -336,7 +288,8 @@ class ComparisonDisplay(Display):
         axes.plot(gap[0], auc[0], "s", color="black", ms=7, label="original", zorder=4)
         if signed:
             axes.axvline(0, color="0.5", lw=0.8)
-        ahead = f" (above 0: {named(self.result.reference)} ranked higher)" if signed else ""
-        axes.set(xlim=(left, right), xlabel=f"xAUC gap{ahead}", ylabel="AUC")
+        ahead = f" (above 0: {plain(self.result.reference)} ranked higher)" if signed else ""
+        axes.set(xlim=(left, right), xlabel=wrapped(f"xAUC gap{ahead}", 60), ylabel="AUC")
+        set_title(axes, "Methods on rows that they were not fitted on")
         add_legend(axes, grow=ax is None)
         return axes

@@ -11,10 +11,11 @@ from typing import Any, Literal, Protocol, runtime_checkable
 import numpy as np
 
 from fairpot._defaults import UNMAPPED, Unmapped
+from fairpot._validation import check_choice
 from fairpot._validation.groups import GroupFinder
 from fairpot._validation.wording import quoted
-from fairpot._version import __version__
 from fairpot.exceptions import UnseenGroupError
+from fairpot.export.lineage import lineage_line
 from fairpot.transport import ScoreMap, parted
 from fairpot.transport.pieces import Formula, Odds, Pieces, Sigmoid, formula_of, pieces
 
@@ -80,13 +81,6 @@ def plain_name(group: Hashable) -> Name:
 def count_pieces(formulas: Formulas) -> int:
     """Count the straight pieces of all groups, and of the map that follows them."""
     return sum(each.size for each in (*formulas.values(), formulas.then) if isinstance(each, Pieces))
-
-
-def check_choice(value: Any, name: str, choices: tuple[str, ...]) -> str:
-    """Check one of a few words."""
-    if value not in choices:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, choices))}, got {value!r}.")
-    return str(value)
 
 
 def check_unmapped(unknown_group: Any, missing_group: Any) -> None:
@@ -168,7 +162,7 @@ function piece(map, score) {{
   return Math.min(Math.max(v0[low] + ((score - x0[low]) / w[low]) * d[low], vmin[low]), vmax[low]);
 }}
 """
-_COMMONJS = '\nif (typeof module !== "undefined") module.exports = {{ {name} }};\n'
+_COMMONJS = '\nif (typeof module !== "undefined") module.exports = {{ {name}, MADE_BY }};\n'
 
 
 def to_python(
@@ -177,6 +171,7 @@ def to_python(
     name: str = "adjusted_score",
     unknown_group: Unmapped = "error",
     missing_group: Unmapped = "error",
+    map_sha256: str | None = None,
 ) -> str:
     """Write maps as a Python module with one function and no imports (a sigmoid needs ``math.exp``).
 
@@ -189,6 +184,8 @@ def to_python(
     unknown_group, missing_group : {"error", "keep", "null"}, default "error"
         What the function does with a group that has no map, and with a group that is missing (None or NaN): raise, give
         the original score, or NaN.
+    map_sha256 : str or None, default None
+        SHA-256 of the map file that the maps are of, to be written into the result.
 
     Returns
     -------
@@ -220,7 +217,7 @@ def to_python(
         when_unknown=_PYTHON_WAYS[unknown_group].replace('"%s"', '"no map for the group %r" % (group,)'),
     )
     then = "" if formulas.then is None else f"_THEN = {_numbers(formulas.then, '()')}\n"
-    return f"{head}_MAPS = {{\n{entries}}}\n{then}{body}"
+    return f'{head}MADE_BY = "{lineage_line(map_sha256)}"\n_MAPS = {{\n{entries}}}\n{then}{body}'
 
 
 def to_javascript(
@@ -230,6 +227,7 @@ def to_javascript(
     module: Literal["commonjs", "esm"] = "commonjs",
     unknown_group: Unmapped = "error",
     missing_group: Unmapped = "error",
+    map_sha256: str | None = None,
 ) -> str:
     """Write maps as a JavaScript file with one function, for browsers and Node.
 
@@ -245,6 +243,8 @@ def to_javascript(
     unknown_group, missing_group : {"error", "keep", "null"}, default "error"
         What the function does with a group that has no map, and with one that is missing (null, undefined or NaN):
         throw, give the original score, or NaN.
+    map_sha256 : str or None, default None
+        SHA-256 of the map file that the maps are of, to be written into the result.
 
     Returns
     -------
@@ -271,7 +271,8 @@ def to_javascript(
     )
     head, end = ("", "") if module == "esm" else ('"use strict";\n', _COMMONJS.format(name=name))
     then = "" if formulas.then is None else f"const THEN = {_numbers(formulas.then, '[]')};\n"
-    return f"{head}// {_origin(formulas, maps)}\n{then}const MAPS = new Map([\n{entries}{body}{end}"
+    made = f'{"export " if module == "esm" else ""}const MADE_BY = "{lineage_line(map_sha256)}";\n'
+    return f"{head}// {_origin(formulas, maps)}\n{made}{then}const MAPS = new Map([\n{entries}{body}{end}"
 
 
 def _after(formulas: Formulas, call: str) -> dict[str, str]:
@@ -280,8 +281,7 @@ def _after(formulas: Formulas, call: str) -> dict[str, str]:
 
 
 def _origin(formulas: Formulas, maps: Exportable) -> str:
-    found = f"{count_pieces(formulas)} straight pieces{note_of(maps)}"
-    return f"Maps of scores by group, written by fairpot {__version__}: {found}."
+    return f"Maps of scores by group: {count_pieces(formulas)} straight pieces{note_of(maps)}."
 
 
 def _numbers(found: object, brackets: str) -> str:

@@ -11,6 +11,7 @@ from fairpot._defaults import Unmapped
 from fairpot._optional import import_optional
 from fairpot._version import __version__
 from fairpot.export.functions import Exportable, Formulas, check_unmapped, formulas_of, note_of
+from fairpot.export.lineage import lineage_line
 from fairpot.transport.pieces import LARGEST, Odds, Pieces, Sigmoid
 
 _OPSET, _OPSET_ML, _IR = 18, 3, 8
@@ -27,6 +28,7 @@ def to_onnx(
     output: str = "score_adjusted",
     unknown_group: Unmapped = "error",
     missing_group: Unmapped | None = None,
+    map_sha256: str | None = None,
 ) -> Any:
     """Write maps as an ONNX model, by themselves or after a model that makes the scores.
 
@@ -49,6 +51,8 @@ def to_onnx(
     missing_group : {"error", "keep", "null"} or None, default None
         The same for a row whose group is the empty text, where groups are texts; None is "error". Whole numbers and
         booleans of ONNX cannot be missing: for them there is nothing to choose.
+    map_sha256 : str or None, default None
+        SHA-256 of the map file that the maps are of, to be written into its metadata.
 
     Returns
     -------
@@ -90,7 +94,9 @@ def to_onnx(
     beyond = graph.node("Where", stopped, graph.whole(2**40), graph.whole(0))
     graph.node("Add", value, graph.node("Gather", graph.numbers([0.0]), beyond), name=output)
     outputs = [onnx.helper.make_tensor_value_info(output, onnx.TensorProto.DOUBLE, ["n"])]
-    return _assembled(onnx, graph, inputs, outputs, model, note_of(maps))
+    made = _assembled(onnx, graph, inputs, outputs, model, note_of(maps))
+    onnx.helper.set_model_props(made, {**_metadata(model), "made_by": lineage_line(map_sha256)})
+    return made
 
 
 def _chosen(graph: _Graph, ways: tuple[str, str], way: str, place: str) -> str:
@@ -273,7 +279,7 @@ def _assembled(onnx: Any, graph: _Graph, inputs: Sequence[Any], outputs: Sequenc
     """Make the model, behind the one it follows if there is one, and have it checked."""
     helper = onnx.helper
     nodes, constants, imports = list(graph.nodes), list(graph.constants), {"": _OPSET, "ai.onnx.ml": _OPSET_ML}
-    doc = f"Maps of scores by group, written by fairpot {__version__}{note}."
+    doc = f"Maps of scores by group{note}."
     if model is None:
         made = helper.make_graph(nodes, "fairpot", inputs, outputs, constants)
     else:
@@ -299,6 +305,11 @@ def _assembled(onnx: Any, graph: _Graph, inputs: Sequence[Any], outputs: Sequenc
     )  # fmt: skip
     onnx.checker.check_model(result, full_check=model is None)
     return result
+
+
+def _metadata(model: Any) -> dict[str, str]:
+    """Give what a model that the maps follow says of itself."""
+    return {} if model is None else {each.key: each.value for each in model.metadata_props}
 
 
 def _default_opset(model: Any) -> int:

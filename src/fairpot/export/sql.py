@@ -8,16 +8,16 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from fairpot._defaults import ADJUSTED, Unmapped
-from fairpot._version import __version__
+from fairpot._validation import check_choice
 from fairpot.export.functions import (
     Exportable,
     Formulas,
-    check_choice,
     check_unmapped,
     count_pieces,
     formulas_of,
     note_of,
 )
+from fairpot.export.lineage import lineage_line
 from fairpot.export.sql_dialects import DIALECTS, Dialect
 from fairpot.rows.readers.spark_maps import array_lookup
 from fairpot.transport.pieces import LARGEST, Formula, Odds, Pieces, Sigmoid
@@ -184,6 +184,7 @@ def to_sql(
     missing_group: Unmapped = "error",
     form: Literal["auto", "case", "table"] = "auto",
     pieces_table: str = "fairpot_pieces",
+    map_sha256: str | None = None,
 ) -> str:
     """Write maps as SQL that gives the numbers ``transform`` gives.
 
@@ -215,6 +216,8 @@ def to_sql(
     pieces_table : str, default "fairpot_pieces"
         How the name of the table of pieces begins, where there is one; the map's hash ends it. The statements that
         come first make and fill it in one transaction, as often as they are run.
+    map_sha256 : str or None, default None
+        SHA-256 of the map file that the maps are of, to be written into the result.
 
     Returns
     -------
@@ -236,7 +239,7 @@ def to_sql(
     writer = _Writer(
         DIALECTS[dialect], formulas_of(maps), score, group, (unknown_group, missing_group), qualified=table is not None
     )
-    writer.note = note_of(maps)
+    writer.note, writer.made_by = note_of(maps), lineage_line(map_sha256)
     limit = writer.dialect.most_pieces if table is None else writer.dialect.quick_pieces
     own = sum(each.size for each in writer.formulas.values() if isinstance(each, Pieces))
     small = form == "case" or (form == "auto" and own <= limit)
@@ -268,7 +271,7 @@ class _Writer:
         *,
         qualified: bool,
     ) -> None:
-        self.dialect, self.formulas, self.note = dialect, formulas, ""
+        self.dialect, self.formulas, self.note, self.made_by = dialect, formulas, "", lineage_line(None)
         self.prefix = "t." if qualified else ""
         self.column = self.prefix + self.name(score)
         self.score = dialect.cast(self.column)
@@ -298,7 +301,7 @@ class _Writer:
         """Say where the text comes from, in a comment that fits anywhere; no name of a group goes into it."""
         untried = "" if self.dialect.run_by_tests else f"; written for {self.dialect.name}, parsed but never run there"
         groups, found = len(self.formulas), count_pieces(self.formulas)
-        return f"/* fairpot {__version__}: {groups} groups, {found} pieces{self.note}{untried} */"
+        return f"/* {self.made_by}: {groups} groups, {found} pieces{self.note}{untried} */"
 
     def expression(self, *, arrays: bool) -> str:
         """Write all maps as one expression."""

@@ -9,7 +9,7 @@ from fairpot.inference.change import Change, Changes, change_by_maps, change_of_
 from fairpot.inference.dial import Band
 from fairpot.inference.interval import confidence_interval, verdict
 from fairpot.inference.limits import Estimate, Verdict
-from fairpot.inference.overview import Overview, Rates, overview, rates_at
+from fairpot.inference.rates import Rates, rates_at
 from fairpot.inference.sample_size import SamplePlan, plan_sample_size
 
 __all__ = [
@@ -18,14 +18,12 @@ __all__ = [
     "Change",
     "Changes",
     "Estimate",
-    "Overview",
     "Rates",
     "SamplePlan",
     "Verdict",
     "change_by_maps",
     "change_of_scores",
     "confidence_interval",
-    "overview",
     "plan_sample_size",
     "rates_at",
     "verdict",

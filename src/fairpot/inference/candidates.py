@@ -5,17 +5,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from math import comb
 from typing import NamedTuple
 
 import numpy as np
-from scipy.optimize import brentq
-from scipy.special import betainc, chdtrc, ndtr, ndtri
-from scipy.stats import chi
+from scipy.special import betainc, chdtrc, gammaln, log_ndtr, ndtr, ndtri, xlogy
 
 from fairpot._defaults import Region
-from fairpot.counts import Indices
+from fairpot._validation import check_share
+from fairpot.counts import Indices, count_units
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
@@ -25,6 +24,8 @@ _MISSED = 0.05
 _HEAVY = 1.0
 # What decides whether an atom is near the cut: its deviation, for a region to be called coarse.
 _NEAR = 3.3
+# Deviations beyond this are not computed: no tail that anybody asks for reaches as far.
+_FAR = 12.0
 # Regions with a smaller chance than this are not spoken of.
 _UNLIKELY = 0.001
 # A top that holds none of the rows with a chance above this is not spoken of.
@@ -36,37 +37,29 @@ MOST_REGIONS = 400
 
 @dataclass(frozen=True, eq=False)
 class Population:
-    """Rows that have one threshold: all of them, or those of a group.
+    """Rows that have one threshold: all of them, or those of a group."""
 
-    Attributes
-    ----------
-    groups : tuple of int
-        Places of its groups in the table.
-    score, weight : arrays
-        Its distinct scores, ascending, and the rows at each, as independent units.
-    deviation : array
-        How many standard errors each score is from being the lowest of the top alpha; 0 at the sample's own.
-    own : int
-        Place of the sample's own threshold.
-    size : float
-        Independent rows.
-    alpha : float
-    """
-
-    groups: tuple[int, ...]
-    score: Floats
-    weight: Floats
+    groups: tuple[int, ...]  # places of its groups in the table
+    score: Floats  # its distinct scores, ascending, and the weight of the rows at each
+    rows: Floats
+    # How many standard errors each score is from being the lowest of the top alpha; 0 at the sample's own, infinite
+    # beyond 12.
     deviation: Floats
-    own: int
-    size: float
+    own: int  # place of the sample's own threshold
+    size: float  # independent rows
     alpha: float
+
+    @cached_property
+    def weight(self) -> Floats:
+        """Rows at each score, as independent units."""
+        return self.rows * (self.size / float(self.rows.sum()))
 
     @property
     def spread(self) -> float:
         """Standard deviation of the number of rows above the threshold."""
         return float(np.sqrt(self.size * self.alpha * (1 - self.alpha)))
 
-    @property
+    @cached_property
     def coarse(self) -> bool:
         """Whether rows that share a score near the cut make the region jump."""
         if self.alpha == 1 or len(self.score) == 1:
@@ -109,20 +102,18 @@ def populations(table: ScoreTable, alpha: float, region: Region) -> tuple[Popula
     """Find the populations that have a threshold of their own, and how far every score is from being it."""
     everyone = tuple(range(len(table.groups)))
     parts = [everyone] if region == "pooled" else [(g,) for g in everyone]
-    levels = table.thresholds(alpha, region)
-    return tuple(_population(table, groups, float(alpha), levels[table.groups[groups[0]]]) for groups in parts)
+    return tuple(_population(table, groups, check_share(alpha, "alpha", zero=False)) for groups in parts)
 
 
-def _population(table: ScoreTable, groups: tuple[int, ...], alpha: float, threshold: float) -> Population:
+def _population(table: ScoreTable, groups: tuple[int, ...], alpha: float) -> Population:
     counts = table.counts[groups[0]] if len(groups) == 1 else table.only([table.groups[g] for g in groups]).pooled()
-    weight = counts.weight.astype(np.float64)
-    total = float(weight.sum())
+    threshold = counts.top_score(alpha)
+    rows = counts.weight.astype(np.float64)
+    total = float(rows.sum())
     size = _units(table, groups, threshold, alpha, total)
     own = int(np.searchsorted(counts.score, threshold))
-    above = np.append(np.cumsum(weight[::-1])[::-1], 0.0) * (size / total)
-    return Population(
-        groups, counts.score, weight * (size / total), _deviation(above, size, alpha, own), own, size, alpha
-    )
+    above = np.append(np.cumsum(rows[::-1])[::-1], 0.0) * (size / total)
+    return Population(groups, counts.score, rows, _deviation(above, size, alpha, own), own, size, alpha)
 
 
 def _units(table: ScoreTable, groups: tuple[int, ...], threshold: float, alpha: float, total: float) -> float:
@@ -136,24 +127,29 @@ def _units(table: ScoreTable, groups: tuple[int, ...], threshold: float, alpha: 
     share = float((clusters.weight[rows] * inside).sum()) / total
     share = alpha if share >= 1 else share
     sums = np.bincount(clusters.unit[rows], weights=clusters.weight[rows] * (inside - share))
-    there = len(np.unique(clusters.unit[rows]))
+    there = count_units(clusters.unit[rows])
     variance = float((sums**2).sum()) / total**2 * there / max(there - 1, 1)
     return min(share * (1 - share) / variance, total) if variance > 0 else float(there)
 
 
 def _deviation(above: Floats, size: float, alpha: float, own: int) -> Floats:
     """Compute, for every score, how unlikely the counts at and above it are if it is the threshold."""
-    if alpha == 1:
-        result = np.full(len(above) - 1, np.inf)
-        result[own] = 0.0
-        return result
-    at, over = np.minimum(above[:-1], size), np.minimum(above[1:], size)
-    few = betainc(np.maximum(size - at, 1e-12), at + 1, 1 - alpha)  # as few rows at or above it
-    few = np.where(at >= size, 1.0, few)
-    many = np.where(over > 0, betainc(np.maximum(over, 1e-12), size - over + 1, alpha), 1.0)  # as many above it
-    result = np.maximum(0.0, np.maximum(-ndtri(few), -ndtri(many)))
+    result = np.full(len(above) - 1, np.inf)
+    if alpha < 1:
+        # By Bernstein's inequality counts farther off than this deviate by more than _FAR standard errors.
+        reach = -2 * log_ndtr(-_FAR)
+        reach = reach / 6 + np.sqrt((reach / 6) ** 2 + reach * size * alpha * (1 - alpha))
+        up = above[::-1]
+        first = len(result) - int(np.searchsorted(up[:-1], size * alpha + reach, side="right"))
+        last = len(result) - int(np.searchsorted(up[1:], size * alpha - reach))
+        near = slice(max(first, 0), last)
+        at, over = np.minimum(above[:-1][near], size), np.minimum(above[1:][near], size)
+        few = betainc(np.maximum(size - at, 1e-12), at + 1, 1 - alpha)  # as few rows at or above it
+        few = np.where(at >= size, 1.0, few)
+        many = np.where(over > 0, betainc(np.maximum(over, 1e-12), size - over + 1, alpha), 1.0)  # as many above it
+        result[near] = np.maximum(0.0, np.maximum(-ndtri(few), -ndtri(many)))
     result[own] = 0.0
-    return np.asarray(result)
+    return result
 
 
 class Candidates(NamedTuple):
@@ -173,10 +169,7 @@ def candidates(found: Sequence[Population], tail: float) -> Candidates:
     A limit that holds in all of them is wrong with probability ``tail`` at most. Populations that are smooth have
     their own threshold only.
 
-    Raises
-    ------
-    TooMany
-        With the reason, where there are too many regions or the region may be above all rows.
+    Raises :class:`TooMany`: with the reason, where there are too many regions or the region may be above all rows.
     """
     own = np.array([[p.own for p in found]], dtype=np.intp)
     rough = [p.coarse for p in found]
@@ -223,6 +216,8 @@ def critical_values(at_risk: int, tail: float) -> tuple[float, float]:
     >>> [round(x, 3) for x in critical_values(2, 0.025)]
     [2.879, 2.125]
     """
+    from scipy.optimize import brentq  # takes a while to load, and few need it
+
     many = at_risk + 1
 
     def beyond(c: float) -> float:
@@ -231,7 +226,7 @@ def critical_values(at_risk: int, tail: float) -> tuple[float, float]:
     farthest = brentq(beyond, 0.1, 20.0)
     nodes, weights = np.polynomial.legendre.leggauss(200)
     z = farthest * (nodes + 1) / 2
-    density = [chi(i).pdf(z) * weights * farthest / 2 for i in range(1, at_risk + 1)]
+    density = [_chi_density(i, z) * weights * farthest / 2 for i in range(1, at_risk + 1)]
 
     def wrong(b: float) -> float:
         quantile = np.minimum(b, np.sqrt(np.maximum(farthest**2 - z**2, 0.0)))
@@ -240,6 +235,12 @@ def critical_values(at_risk: int, tail: float) -> tuple[float, float]:
         return float(total) / 2**at_risk - tail
 
     return float(farthest), float(brentq(wrong, 0.0, farthest))
+
+
+def _chi_density(free: int, z: Floats) -> Floats:
+    """Compute the density of a chi variable."""
+    scale = np.log(2) - 0.5 * np.log(2) * free - gammaln(0.5 * free)
+    return np.asarray(np.exp(scale + xlogy(free - 1.0, z) - 0.5 * z**2))
 
 
 def open_note(found: Sequence[Population]) -> str | None:

@@ -16,9 +16,10 @@ from fairpot._shown import Bar, ShownBars, bar, ends_of
 from fairpot._validation import check_level, check_share
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.dial import Cut, DialEstimates, Top, band_of
-from fairpot.inference.limits import Estimate, draw_errors, gap_from, gap_name
+from fairpot.inference.limits import Estimate, draw_errors
 from fairpot.inference.shortfall import shortfall
 from fairpot.transport import Floats
+from fairpot.words import gap_from, gap_name
 
 How = Literal["step-down", "walk"]
 # A rise of the curve by less than this part of a standard error is taken for level ground.
@@ -46,14 +47,7 @@ class SignedGaps(Protocol):
 
 @dataclass(frozen=True, eq=False)
 class PlainGaps:
-    """Signed gaps with symmetric limits, from estimates and their covariance alone.
-
-    Examples
-    --------
-    >>> gaps = PlainGaps(np.array([0.1, 0.0]), 0.01**2 * np.eye(2))
-    >>> step_down(gaps, bound=0.05, delta=0.05)
-    array([False,  True])
-    """
+    """Signed gaps with symmetric limits, from estimates and their covariance alone."""
 
     value: Floats
     covariance: Floats
@@ -73,13 +67,8 @@ class PlainGaps:
 def step_down(gaps: SignedGaps, bound: float, delta: float, pairs: int = 1) -> NDArray[np.bool_]:
     """Mark the values whose gaps are certified within a bound: any of them false at most ``delta`` of the time.
 
-    Parameters
-    ----------
-    gaps : SignedGaps
-        Those of all pairs of groups at the first value, then at the second, ...
-    bound, delta : float
-    pairs : int, default 1
-        Number of pairs of groups; a value is certified if all its gaps are.
+    ``gaps``: those of all pairs of groups at the first value, then at the second, ... ``pairs``: number of pairs of
+    groups; a value is certified if all its gaps are.
     """
     size = len(gaps.value) // pairs
     # An error counts if it makes a gap beyond the bound look small: it points from the gap towards 0.
@@ -210,11 +199,10 @@ class Certificate(ShownBars):
 
     Examples
     --------
-    >>> from fairpot import FairPOT
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(4000, random_state=0, as_frame=False)
+    >>> import fairpot
+    >>> data = fairpot.datasets.make_synthetic(4000, random_state=0, as_frame=False)
     >>> score, y, group = data.probability, data.target, data.group
-    >>> repair = FairPOT(max_gap=0.1, confidence=0.95).fit(score, y, sensitive_features=group)
+    >>> repair = fairpot.FairPOT(max_gap=0.1, confidence=0.95).fit(score, y, sensitive_features=group)
     >>> found = repair.certificate_
     >>> found.bound, found.confidence, found.limit <= found.bound
     (0.1, 0.95, True)
@@ -324,10 +312,8 @@ def choose_certified(
     ``unmoved`` is the place of the value that leaves the scores as they came, if there is one: it is chosen if it is
     certified, and otherwise an AUC above that of the original scores counts as equal to it, as in a plain rule.
 
-    Raises
-    ------
-    InfeasibleRuleError
-        If nothing can be certified: with the smallest bound that can be, and how many more rows it would take.
+    Raises :class:`InfeasibleRuleError` if nothing can be certified: with the smallest bound that can be, and how many
+    more rows it would take.
     """
     check_share(bound, "max_gap", zero=True)
     delta = 1 - check_level(confidence, "confidence")
@@ -372,10 +358,7 @@ def certify_one(
 ) -> Certificate:
     """Certify the gap at the one value that a dial has, which was not chosen on these rows.
 
-    Raises
-    ------
-    InfeasibleRuleError
-        If the upper limit of the gap is above the bound, with that limit.
+    Raises :class:`InfeasibleRuleError` if the upper limit of the gap is above the bound, with that limit.
     """
     check_share(bound, "max_gap", zero=True)
     delta = 1 - check_level(confidence, "confidence")

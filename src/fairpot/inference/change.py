@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -13,6 +13,7 @@ from scipy.special import stdtrit
 
 from fairpot._arguments import by_name
 from fairpot._defaults import LEVEL
+from fairpot._docs import documented
 from fairpot._html import intervals_svg, paragraph
 from fairpot._shown import Bar, ShownBars, bar, ends_of
 from fairpot._validation import Rows, check_level, check_rows, check_scores, wording
@@ -193,20 +194,6 @@ class Changes(ShownBars):
         xAUC(first over second) - xAUC(second over first).
     xauc : dict of (positive, negative) to Change
         How often the first group's rows with the outcome are ranked above the second's without it.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fairpot.inference import change_of_scores
-    >>> rng = np.random.default_rng(0)
-    >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
-    >>> score = rng.normal(y + 0.5 * (sex == "M"))
-    >>> adjusted = score + 0.5 * (sex == "F")
-    >>> found = change_of_scores(y, score, adjusted, sensitive_features=sex)
-    >>> print(found.gap)
-    0.240 -> 0.036; signed, M over F: a change of -0.204 (95% interval -0.229 to -0.179)
-    >>> round(found.xauc["F", "M"].change, 3)
-    0.118
     """
 
     auc: Change
@@ -239,6 +226,16 @@ class Changes(ShownBars):
     def _says(self) -> list[str]:
         return ["Change by the repair on the same rows, with intervals", f"AUC {self.auc}", f"gap {self.gap}"]
 
+    def renamed(self, name: Callable[[Any], Any]) -> Changes:
+        """Call the groups by other names, for people."""
+
+        def named(found: dict[tuple[Hashable, Hashable], Change]) -> dict[tuple[Hashable, Hashable], Change]:
+            return {(name(first), name(second)): each for (first, second), each in found.items()}
+
+        groups = None if self.gap.groups is None else (name(self.gap.groups[0]), name(self.gap.groups[1]))
+        gap = replace(self.gap, groups=groups)
+        return Changes(self.auc, gap, named(self.signed_gap), named(self.xauc))
+
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON."""
         return {
@@ -249,6 +246,7 @@ class Changes(ShownBars):
         }
 
 
+@documented
 def change_by_maps(table: ScoreTable, maps: Maps, *, ties: str = "half", level: float = LEVEL) -> Changes:
     """Compare a table with itself after a map for each group, the map taken as fixed.
 
@@ -258,14 +256,7 @@ def change_by_maps(table: ScoreTable, maps: Maps, *, ties: str = "half", level: 
         With labels and at least two groups; best of rows that the maps were not fitted on.
     maps : mapping of group to function
         Groups that are not named keep their scores.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win or as none.
-    level : float in (0, 1), default 0.95
-        Confidence level of the intervals.
-
-    Returns
-    -------
-    Changes
+    {ties, level}
 
     Examples
     --------
@@ -301,29 +292,10 @@ def change_of_scores(
 
     Parameters
     ----------
-    y_true : column of shape (n,)
-        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
+    {y_true}
     before, after : columns of shape (n,)
         The two scores of each row.
-    sensitive_features : column of shape (n,), or frame with several columns
-        Group of each row; several columns form intersections.
-    sample_weight : column of shape (n,), default None
-        Weights; ``weights`` says what they mean.
-    clusters : column of shape (n,), default None
-        What rows have in common that are not independent of each other, such as the patient of each visit.
-    weights : {"frequency", "importance"} or None, default None
-        What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
-        the first and others for the second.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win or as none.
-    level : float in (0, 1), default 0.95
-        Confidence level of the intervals.
-    pos_label : default None
-        The positive value where ``y_true`` is not 0/1.
-
-    Returns
-    -------
-    Changes
+    {sensitive_features, sample_weight, clusters, weights, ties, level, pos_label}
 
     Examples
     --------
@@ -509,18 +481,7 @@ Chosen = tuple[Evidence, Any]
 def auc_difference(first: Chosen, second: Chosen, values: tuple[float, float], *, level: float = LEVEL) -> Change:
     """Compare the AUCs of two repairs on the same rows, or the same folds of them.
 
-    Parameters
-    ----------
-    first, second : pairs of Evidence and a value of its dial
-    values : pair of floats
-        Their AUCs, as they were counted.
-    level : float, default 0.95
-
-    Returns
-    -------
-    Change
-        From the first to the second; the standard error is that of the difference, in which what both have in common
-        cancels.
+    ``values`` are their AUCs, as they were counted; what both have in common cancels in the standard error.
     """
     ones, others = first[0].parts, second[0].parts
     found = [_fold(one, other, (first[1], second[1]), first[0].ties) for one, other in zip(ones, others, strict=True)]

@@ -11,13 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
-from fairpot._defaults import LEVEL, Region
+from fairpot._defaults import LEVEL, Region, Ties
+from fairpot._docs import documented
 from fairpot._html import html_table, lines_svg, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import display
 from fairpot._validation import check_level
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.inference.bootstrap import shares_of
 from fairpot.inference.candidates import Population, populations
 from fairpot.inference.limits import fold, joint_tail
 from fairpot.inference.open_regions import OpenRegions
@@ -67,31 +67,16 @@ Count = Callable[[Any], tuple[Floats, Floats]]
 
 @dataclass(frozen=True, eq=False)
 class DialEstimates:
-    """What a method's dial does to AUC and gaps, on rows that its maps were not fitted on.
+    """What a method's dial does to AUC and gaps, on rows that its maps were not fitted on."""
 
-    Attributes
-    ----------
-    values : array of shape (k,)
-        Values of the dial.
-    groups : names of the groups
-    auc : ShareEstimates
-        AUC at each value.
-    xauc : ShareEstimates
-        For each value, both directions of every pair of groups, side by side.
-    reason : str or None
-        Why no interval is honest, if none is.
-    regions : OpenRegions or None
-        Where the top alpha may begin at each value, if many rows share the scores there.
-    least : array of shape (k,) or None
-        Bounds that each value cannot be certified below, whatever its own gap is; None if there are none.
-    """
-
-    values: Floats
+    values: Floats  # values of the dial
     groups: tuple[Hashable, ...]
-    auc: ShareEstimates
-    xauc: ShareEstimates
-    reason: str | None = None
+    auc: ShareEstimates  # AUC at each value
+    xauc: ShareEstimates  # for each value, both directions of every pair of groups, side by side
+    reason: str | None = None  # why no interval is honest, if none is
+    # Where the top alpha may begin at each value, if many rows share the scores there.
     regions: OpenRegions | None = None
+    # Bounds that each value cannot be certified below, whatever its own gap is; None if there are none.
     least: Floats | None = None
 
     def __len__(self) -> int:
@@ -118,10 +103,6 @@ class DialEstimates:
             return self.regions.limits(tail)[1].high
         return fold(*self.gaps.limits(tail))[1].reshape(len(self), self.many).max(axis=1)
 
-    def signed_limits(self, tail: float) -> tuple[Floats, Floats]:
-        """Give the limits of each signed gap, in the order of ``gaps``, each wrong with probability ``tail``."""
-        return self.gaps.limits(tail) if self.regions is None else self.regions.signed_limits(tail)
-
     def at(self, places: Sequence[int]) -> DialEstimates:
         """Keep some of the values."""
         wanted = np.asarray(places, dtype=np.intp)
@@ -135,6 +116,13 @@ class DialEstimates:
             regions=None if self.regions is None else self.regions.at(wanted),
             least=None if self.least is None else self.least[wanted],
         )
+
+    def shares_at(self, place: int) -> tuple[ShareEstimates, ShareEstimates]:
+        """Give AUC, and both directions of every pair, at one value: with limits of every region left open there."""
+        if self.regions is not None:
+            return self.regions.shares_at(place)
+        size = 2 * self.many
+        return self.auc.take([place]), self.xauc.take(np.arange(place * size, (place + 1) * size))
 
     def cell_names(self, gap: int) -> tuple[Hashable, Hashable]:
         """Name the two groups of one of the gaps."""
@@ -151,21 +139,9 @@ def estimate_dial(
 ) -> DialEstimates:
     """Estimate AUC and gaps at every value of a dial.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        Rows that the maps were not fitted on, at least two groups.
-    maps_at : function
-        From a value of the dial to the maps of the groups that it moves.
-    values : sequence
-    ties : {"half", "strict"}, default "half"
-    exact : pair of arrays or None, default None
-        AUCs (k,) and xAUCs (k, 2 * pairs) where they are known; None counts them on the whole table. Covariances come
-        from a merged table in either case.
-
-    Returns
-    -------
-    DialEstimates
+    ``table``: rows that the maps were not fitted on, at least two groups. ``maps_at``: from a value of the dial to the
+    maps of the groups that it moves. ``exact``: AUCs (k,) and xAUCs (k, 2 * pairs) where they are known; None counts
+    them on the whole table. Covariances come from a merged table in either case.
     """
     return estimate_steps(table, lambda given: (maps_at(value) for value in given), values, ties=ties, exact=exact)
 
@@ -245,14 +221,23 @@ def average_dials(folds: Sequence[DialEstimates]) -> DialEstimates:
     )
 
 
+def _shares(table: ScoreTable, pairs: Sequence[Pairs], ties: Ties) -> Floats:
+    """Count shares of pairs that are won, NaN where there are no pairs."""
+    wins = WinMatrix.of(table, ties).half_wins / 2
+    p, n = table.positives.astype(np.float64), table.negatives.astype(np.float64)
+    won = np.array([wins[np.ix_(winners, losers)].sum() for winners, losers in pairs])
+    count = np.array([p[list(winners)].sum() * n[list(losers)].sum() for winners, losers in pairs])
+    return np.divide(won, count, out=np.full(len(pairs), np.nan), where=count > 0)
+
+
 def _count(
     table: ScoreTable, steps: Iterable[Maps], pairs: Sequence[Pairs], ties: Kernel, top: Top | None
 ) -> tuple[Floats, Floats]:
     """Count AUC and xAUC at every value on the whole table."""
     assert ties != "equal"
     if top is not None:
-        read = shares_of(pairs, ties, top.alpha, top.region)
-        found = np.array([read(table.rescored(maps)) for maps in steps])
+        tops = (table.rescored(maps).top(top.alpha, top.region) for maps in steps)
+        found = np.array([_shares(inside, pairs, ties) for inside in tops])
         return found[:, 0], found[:, 1:]
     p, n = table.positives.astype(np.float64), table.negatives.astype(np.float64)
     count = np.outer(p, n)
@@ -293,26 +278,14 @@ class SameMaps:
 
 @dataclass(frozen=True, eq=False)
 class Evidence:
-    """The rows behind a curve.
+    """The rows behind a curve."""
 
-    Parameters
-    ----------
-    parts : tuple of Part
-        One for rows that were held out; one a fold for a cross-fitted curve, whose numbers are averaged.
-    ties : {"half", "strict"}
-    fitted : bool
-        Whether the maps were fitted on these very rows: then nothing can be certified.
-    top : Top or None
-        The region that the numbers are those of, found again at every value; None for all rows.
-    cut : Cut or None
-        Where the rows themselves are those of a top, from which score on.
-    """
-
+    # One for rows that were held out; one a fold for a cross-fitted curve, whose numbers are averaged.
     parts: tuple[Part, ...]
     ties: Kernel = "half"
-    fitted: bool = False
-    top: Top | None = None
-    cut: Cut | None = None
+    fitted: bool = False  # whether the maps were fitted on these very rows: then nothing can be certified
+    top: Top | None = None  # the region that the numbers are those of, found again at every value; None for all rows
+    cut: Cut | None = None  # where the rows themselves are those of a top, from which score on
 
     @property
     def rows(self) -> str:
@@ -419,6 +392,7 @@ class Ribbon(NamedTuple):
     high_all: Floats
 
 
+@documented
 @dataclass(frozen=True, eq=False, repr=False)
 class Band:
     """Hold AUC and gap over the repair strength, with confidence limits.
@@ -441,11 +415,10 @@ class Band:
 
     Examples
     --------
-    >>> from fairpot import FairPOT
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+    >>> import fairpot
+    >>> data = fairpot.datasets.make_synthetic(1000, random_state=0, as_frame=False)
     >>> score, y, group = data.probability, data.target, data.group
-    >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff(lams=[0, 0.5, 1])
+    >>> curve = fairpot.FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff(lams=[0, 0.5, 1])
     >>> band = curve.band()
     >>> band.gap.high.round(2)
     array([0.36, 0.11, 0.15])
@@ -481,39 +454,12 @@ class Band:
     def plot(self, ax: Any = None) -> Any:
         """Draw AUC and gap over the repair strength with their limits; return the two axes.
 
-        Parameters
-        ----------
-        ax : two matplotlib axes or None, default None
-            None makes new ones.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> band = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff(lams=[0, 0.5, 1]).band()
-        >>> axes = band.plot()
+        {ax}
         """
         return display("BandDisplay").from_band(self, ax=ax).ax_
 
     def frame(self) -> Any:
-        """Return the band as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
-
-        Returns
-        -------
-        frame
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> band = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff(lams=[0, 0.5, 1]).band()
-        >>> len(band.frame())
-        3
-        """
+        """Return the band as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
         return make_frame(self._columns())
 
     def _columns(self) -> dict[str, Floats]:
@@ -527,19 +473,7 @@ class Band:
 
 
 def band_of(dial: DialEstimates, level: float = LEVEL, name: str = "lam") -> Band:
-    """Put limits around the estimates of a dial.
-
-    Parameters
-    ----------
-    dial : DialEstimates
-    level : float, default 0.95
-    name : str, default "lam"
-        What the dial is called.
-
-    Returns
-    -------
-    Band
-    """
+    """Put limits around the estimates of a dial."""
     tail = (1 - check_level(level)) / 2
     if dial.reason is not None:
         none = np.full(len(dial), np.nan)
@@ -568,6 +502,7 @@ def _largest(dial: DialEstimates, tail: float) -> tuple[Floats, Floats]:
     if dial.many == 1:
         return low, high
     gaps, many = dial.gaps, dial.many
-    blocks = [gaps.covariance[k : k + many, k : k + many] for k in range(0, len(gaps), many)]
+    covariance = gaps.covariance  # of all gaps: once
+    blocks = [covariance[k : k + many, k : k + many] for k in range(0, len(gaps), many)]
     tails = np.repeat([joint_tail(block, tail) for block in blocks], many)
     return fold(*gaps.limits(tails))[0].reshape(len(dial), many).max(axis=1), high

@@ -9,10 +9,12 @@ import numpy as np
 
 from fairpot._arguments import by_name
 from fairpot._defaults import LEVEL, REGIONS, TIES, Region
-from fairpot._validation import check_choice, check_group_name, check_level, check_replicates, check_share
+from fairpot._docs import documented
+from fairpot._validation import check_choice, check_group_name, check_level, check_share
 from fairpot.counting import as_table
-from fairpot.inference.bootstrap import bootstrap_shares, drawn_interval, shares_of
-from fairpot.inference.limits import Estimate, Verdict, fold, gap_limits, joint_tail_of, judge
+from fairpot.inference.limits import Estimate, Verdict, judge, seen_limits
+from fairpot.inference.merged import count_ranking
+from fairpot.inference.merged import shares as counted_shares
 from fairpot.inference.region import RegionShares, estimate_region
 from fairpot.inference.shares import (
     GapEstimates,
@@ -28,10 +30,9 @@ from fairpot.inference.shares import (
     over_others,
     why_not,
 )
-from fairpot.inference.top_rates import TopRate, read_top_rate, top_rate_interval
+from fairpot.inference.top_rates import TopRate, top_rate_interval
 from fairpot.metrics import METRICS
 from fairpot.table import ScoreTable
-from fairpot.transport import Floats
 
 # Rates of the top alpha: shares of rows, not of pairs.
 TOP_RATES = ("top_recall", "top_precision")
@@ -40,7 +41,7 @@ TOP_RATES = ("top_recall", "top_precision")
 _PARTIAL = {"auc": "partial_auc", "xauc": "partial_xauc", "xauc_gap": "partial_xauc_gap"}
 
 
-# What is known in closed form; anything else in the registry is drawn.
+# What has a standard error in closed form.
 KNOWN = (*_PARTIAL, *_PARTIAL.values(), *TOP_RATES, "group_auc", "bpsn_auc", "bnsp_auc", "tied_share")
 
 
@@ -78,7 +79,7 @@ def ask(
     share = None if alpha is None else check_share(alpha, "alpha", zero=False)
     if name not in KNOWN:
         raise ValueError(
-            f"{name} has no closed form for its standard error.\nHint: method='bootstrap' draws the table again."
+            f"{name} has no closed form for its standard error.\nHint: draw the rows again, and compute it each time."
         )
     if name in TOP_RATES:
         table.require("an interval")
@@ -117,14 +118,6 @@ def _pairs(name: str, table: ScoreTable, given: dict[str, Any]) -> tuple[tuple[P
     return (all_pairs(table),), False
 
 
-METHODS = ("analytic", "bootstrap")
-REPLICATES = 1000
-_NOT_DRAWN = (
-    "many rows share the score at which the top begins, and drawing them again does not show how far that moves; "
-    "method='analytic' does"
-)
-
-
 @by_name
 def confidence_interval(
     metric: str,
@@ -141,10 +134,7 @@ def confidence_interval(
     region: str = "pooled",
     ties: str = "half",
     level: float = LEVEL,
-    method: str = "analytic",
     weights: str | None = None,
-    replicates: int = REPLICATES,
-    random_state: int = 0,
     pos_label: Any = None,
 ) -> Estimate:
     """Compute a metric with its confidence limits.
@@ -161,33 +151,16 @@ def confidence_interval(
     sensitive_features : column of shape (n,), or frame with several columns, default None
         Group of each row; several columns form intersections. None for
         metrics without groups.
-    sample_weight : column of shape (n,), default None
-        Weights; ``weights`` says what they mean.
-    clusters : column of shape (n,), default None
-        What rows have in common that are not independent of each other, such as the patient of each visit.
+    {sample_weight, clusters}
     positive, negative : names of groups, default None
         For xAUC: the group whose rows with the outcome, and the group whose rows without it, are compared.
     group : name of a group, default None
         For metrics of one group.
     alpha : float in (0, 1] or None, default None
         Look at this share of the rows with the highest scores; None looks at all rows.
-    region : {"pooled", "group"}, default "pooled"
-        With ``alpha``: the top of all rows, or the top of each group.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win or as none.
-    level : float in (0, 1), default 0.95
-        Confidence level of the intervals.
-    method : {"analytic", "bootstrap"}, default "analytic"
-        The closed form, or drawing the counts again ``replicates`` times.
-    weights : {"frequency", "importance"} or None, default None
-        What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
-        the first and others for the second.
-    replicates : int, default 1000
-        How often the bootstrap draws.
-    random_state : int, default 0
-        Seed of the bootstrap.
-    pos_label : default None
-        The positive value where ``y_true`` is not 0/1.
+    {region, ties, level}
+    {weights}
+    {pos_label}
 
     Returns
     -------
@@ -203,7 +176,7 @@ def confidence_interval(
     >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
     >>> score = rng.normal(y)
     >>> print(confidence_interval("xauc_gap", y, score, sensitive_features=sex))
-    0.036 (95% interval 0.000 to 0.132)
+    0.036 (95% interval -0.060 to 0.132)
     >>> confidence_interval("auc", [1, 1, 0, 0], [4, 2, 3, 1]).reason
     'there are 2 rows with the outcome, and with fewer than 5 there is no interval'
     """
@@ -220,76 +193,36 @@ def confidence_interval(
         pos_label=pos_label,
         grouped=sensitive_features is not None,
     )
-    asked = {"positive": positive, "negative": negative, "group": group, "alpha": alpha, "region": region, "ties": ties}
-    return _of_table(metric, table, asked, level, method, replicates, random_state)
+    asked: dict[str, Any] = {"positive": positive, "negative": negative, "group": group}
+    asked |= {"alpha": alpha, "region": region, "ties": ties}
+    return answer(table, ask(metric, table, **asked), level)
 
 
-def _of_table(
-    metric: str,
-    table: ScoreTable,
-    asked: dict[str, Any],
-    level: float,
-    method: str,
-    replicates: int,
-    random_state: int,
-) -> Estimate:
-    """Answer in closed form where there is one, else by drawing if that is asked for."""
-    name = metric_name(metric, asked["alpha"])
-    if method == "bootstrap" and name not in KNOWN:
-        return drawn_interval(name, table, asked, check_level(level), check_replicates(replicates), random_state)
-    question = ask(metric, table, **asked)
-    return answer(table, question, level=level, method=method, replicates=replicates, random_state=random_state)
-
-
-def answer(
-    table: ScoreTable, question: Question, *, level: float, method: str, replicates: int, random_state: int
-) -> Estimate:
+def answer(table: ScoreTable, question: Question, level: float) -> Estimate:
     """Estimate the shares of a question and put limits around them."""
     tail = (1 - check_level(level)) / 2
-    check_choice(method, "method", METHODS)
     if question.metric in TOP_RATES:
-        return _top_rate(table, question, level, method, replicates, random_state)
+        asked = TopRate(question.metric, float(question.alpha or 1.0), question.region, question.group)
+        return top_rate_interval(table, asked, level)
     found = estimate(table, question)
     reason = why_not(table, question, found)
     note = found.note if isinstance(found, RegionShares) else None
-    if method == "bootstrap" and reason is None and note is not None:
-        reason = _NOT_DRAWN
-    if method == "bootstrap" and reason is None:
-        replicates = check_replicates(replicates)
-        read = shares_of(question.pairs, question.kernel, question.alpha, question.region)
-        drawn, _ = bootstrap_shares(table, read, replicates, random_state)
-        return _from_draws(table, question, found, drawn, level)
     low, high = (np.nan, np.nan) if reason is not None else _limits(found, question, tail)
-    return _interval(table, question, found, low, high, level, "analytic", reason, note)
-
-
-def _top_rate(
-    table: ScoreTable, question: Question, level: float, method: str, replicates: int, random_state: int
-) -> Estimate:
-    """Answer for recall or precision of the top alpha."""
-    alpha = float(question.alpha or 1.0)
-    asked = TopRate(question.metric, alpha, question.region, question.group)
-    found = top_rate_interval(table, asked, level)
-    if found.reason is not None or method == "analytic":
-        return found
-    if found.note is not None:
-        return Estimate(found.metric, found.value, found.se, level=level, method="bootstrap", reason=_NOT_DRAWN)
-    drawn, _ = bootstrap_shares(table, read_top_rate(asked), check_replicates(replicates), random_state)
-    low, high = np.quantile(drawn[:, 0], [(1 - level) / 2, (1 + level) / 2])
-    se = float(drawn.std(ddof=1))
-    return Estimate(found.metric, found.value, se, float(low), float(high), level, "bootstrap")
+    return _interval(table, question, found, low, high, level, reason, note)
 
 
 def estimate(table: ScoreTable, question: Question) -> ShareEstimates:
     """Estimate the shares of a question with their covariance."""
     if question.alpha is None:
-        return estimate_shares(table, question.pairs, question.kernel)
+        if question.kernel == "equal":
+            return estimate_shares(table, question.pairs, question.kernel)
+        return counted_shares(count_ranking(table, question.kernel), question.pairs)
     return estimate_region(table, question.pairs, question.kernel, question.alpha, question.region)
 
 
 def _limits(found: ShareEstimates, question: Question, tail: float) -> tuple[float, float]:
     if question.gap:
-        return gap_limits(GapEstimates.side_by_side(found), tail)
+        return seen_limits(GapEstimates.side_by_side(found), tail)
     low, high = found.limits(tail)
     return float(low[0]), float(high[0])
 
@@ -301,40 +234,24 @@ def _interval(
     low: float,
     high: float,
     level: float,
-    method: str,
     reason: str | None,
-    note: str | None = None,
+    note: str | None,
 ) -> Estimate:
     if not question.gap:
         value, se = float(found.value[0]), float(found.se[0])
-        return Estimate(question.metric, value, se, low, high, level, method, reason=reason, note=note)
+        return Estimate(question.metric, value, se, low, high, level, "analytic", reason=reason, note=note)
     gaps = GapEstimates.side_by_side(found)
     sizes = np.abs(gaps.value)
     widest = 0 if np.isnan(sizes).all() else int(np.nanargmax(sizes))
     winner, loser = question.pairs[2 * widest]
     groups = (table.groups[winner[0]], table.groups[loser[0]])
     value = float(gaps.value[widest])
-    return Estimate(
-        question.metric, abs(value), float(gaps.se[widest]), low, high, level, method, value, groups, reason, note
-    )
+    seen = groups if not value < 0 else groups[::-1]  # from the group that is ranked higher, as its limits are
+    size, se = abs(value), float(gaps.se[widest])
+    return Estimate(question.metric, size, se, low, high, level, "analytic", size, seen, reason, note)
 
 
-def _from_draws(table: ScoreTable, question: Question, found: ShareEstimates, drawn: Floats, level: float) -> Estimate:
-    """Read limits off the draws: percentiles, and for the lower limit of the largest of gaps those of all together."""
-    tail = (1 - level) / 2
-    covariance = np.atleast_2d(np.cov(drawn, rowvar=False))
-    shares = ShareEstimates(found.value, covariance, found.variance, found.units)
-    if not question.gap:
-        low, high = np.quantile(drawn[:, 0], [tail, 1 - tail])
-        return _interval(table, question, shares, float(low), float(high), level, "bootstrap", None)
-    gaps = drawn[:, ::2] - drawn[:, 1::2]
-    errors = np.abs(gaps - gaps.mean(axis=0)) / np.maximum(gaps.std(axis=0), 1e-300)
-    joint = tail if gaps.shape[1] == 1 else joint_tail_of(errors.max(axis=1), tail, gaps.shape[1])
-    low = fold(*np.quantile(gaps, [joint, 1 - joint], axis=0))[0].max()
-    high = fold(*np.quantile(gaps, [tail, 1 - tail], axis=0))[1].max()
-    return _interval(table, question, shares, float(low), float(high), level, "bootstrap", None)
-
-
+@documented
 def verdict(
     y_true: Any,
     y_score: Any = None,
@@ -358,31 +275,10 @@ def verdict(
         Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``. A table stands for all rows.
     y_score : column of shape (n,), default None
         Scores on any scale; None with a table.
-    sensitive_features : column of shape (n,), or frame with several columns
-        Group of each row; several columns form intersections.
-    bound : float in [0, 1]
-        The target gap: the largest that you accept.
-    sample_weight : column of shape (n,), default None
-        Weights; ``weights`` says what they mean.
-    clusters : column of shape (n,), default None
-        What rows have in common that are not independent of each other, such as the patient of each visit.
+    {sensitive_features, bound, sample_weight, clusters}
     alpha : float in (0, 1] or None, default None
         Look at this share of the rows with the highest scores; None looks at all rows.
-    region : {"pooled", "group"}, default "pooled"
-        With ``alpha``: the top of all rows, or the top of each group.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win or as none.
-    level : float in (0.5, 1), default 0.95
-        "within" and "exceeds" are each wrong at most ``1 - level`` of the time.
-    weights : {"frequency", "importance"} or None, default None
-        What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
-        the first and others for the second.
-    pos_label : default None
-        The positive value where ``y_true`` is not 0/1.
-
-    Returns
-    -------
-    Verdict
+    {region, ties, level, weights, pos_label}
 
     Examples
     --------
@@ -408,7 +304,7 @@ def verdict(
         pos_label=pos_label,
     )
     question = ask("xauc_gap", table, alpha=alpha, region=region, ties=ties)
-    gap = answer(table, question, level=level, method="analytic", replicates=0, random_state=0)
+    gap = answer(table, question, level)
     if gap.reason is not None:
         return Verdict("cannot tell", bound, level, gap, alpha)
     gaps = GapEstimates.side_by_side(estimate(table, question))

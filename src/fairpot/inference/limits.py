@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from functools import lru_cache
 from math import nan
@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, Literal, NamedTuple, Self
 import numpy as np
 from scipy.special import expit, logit, ndtr, ndtri, stdtrit
 
+from fairpot import words
 from fairpot._defaults import LEVEL
 from fairpot._html import intervals_svg, paragraph
 from fairpot._shown import Bar, bar
@@ -176,6 +177,24 @@ def gap_limits(gaps: GapEstimates, tail: float) -> tuple[float, float]:
     return float(lower), float(upper)
 
 
+def seen_limits(gaps: GapEstimates, tail: float) -> tuple[float, float]:
+    """Compute limits of the largest gap over pairs, seen from the group of its pair that is ranked higher.
+
+    They hold for that pair, though it was chosen for its size, and for the gap that is truly the largest. The lower
+    limit is that of the pair with all pairs together in mind, and is below 0 where chance could explain the gap. The
+    upper one is the largest of the pairs' own.
+    """
+    widest = int(np.nanargmax(np.abs(gaps.value)))
+    low, high = gaps.limits(tail)
+    behind = bool(gaps.value[widest] < 0)
+    upper = -low[widest] if behind else high[widest]
+    if len(low) == 1:
+        return float(-high[0] if behind else low[0]), float(upper)
+    lows, highs = gaps.limits(joint_tail(gaps.covariance, tail))
+    lower = -highs[widest] if behind else lows[widest]
+    return float(lower), float(max(upper, fold(low, high)[1].max()))
+
+
 def judge(gaps: GapEstimates, bound: float, delta: float) -> Answer:
     """Say whether every gap is within a bound, one exceeds it, or neither can be told; wrong at most ``delta``.
 
@@ -203,41 +222,12 @@ def exceeding_tail(bound: float, se: float, delta: float) -> float:
     return float(ndtr(-critical))
 
 
-def gap_name(alpha: float | None) -> str:
-    """Name a gap in words, over all rows or in the top.
-
-    Examples
-    --------
-    >>> gap_name(None), gap_name(0.1)
-    ('overall gap', 'gap in the top 10%')
-    """
-    return "overall gap" if alpha is None else f"gap in the top {100 * alpha:.4g}%"
-
-
-def gap_from(starts: Mapping[Hashable, float], turned: bool = False) -> str:
-    """Name the gap among everybody from a score on; ``turned`` if low scores mean high risk.
-
-    Examples
-    --------
-    >>> gap_from({"F": 0.62, "M": 0.62})
-    'gap among people scored 0.62 or above'
-    >>> gap_from({"F": -560.0, "M": -540.0}, turned=True)
-    'gap among people scored at or below the start of their group (F 560, M 540)'
-    """
-    each = {group: 0.0 - start if turned else start for group, start in starts.items()}
-    side = "below" if turned else "above"
-    if len(set(each.values())) == 1:
-        return f"gap among people scored {next(iter(each.values())):.4g} or {side}"
-    told = ", ".join(f"{group} {start:.4g}" for group, start in each.items())
-    return f"gap among people scored at or {side} the start of their group ({told})"
-
-
 def wilson(share: float, size: float, quantile: float) -> tuple[float, float]:
     """Compute Wilson's interval of a share of so many rows."""
     extra = quantile**2 / size
     centre = (share + extra / 2) / (1 + extra)
     half = float(np.sqrt(extra * share * (1 - share) + extra**2 / 4)) / (1 + extra)
-    return max(centre - half, 0.0), min(centre + half, 1.0)
+    return min(max(centre - half, 0.0), share), max(min(centre + half, 1.0), share)  # never past it by a last bit
 
 
 class Estimate(float):
@@ -255,8 +245,8 @@ class Estimate(float):
         Limits at ``level``; NaN where there is no interval, and ``reason`` says why.
     level : float
         Confidence level.
-    method : {"analytic", "bootstrap"}
-        How the limits were found.
+    method : str
+        How the limits were found, such as "analytic".
     signed : float or None
         Of a gap, the signed one: xAUC(first over second) - xAUC(second over first) of the pair with the largest.
     groups : tuple or None
@@ -318,7 +308,18 @@ class Estimate(float):
 
     def reversed(self) -> Estimate:
         """Return the number seen from the other group: with the other sign, and its limits likewise."""
-        return Estimate(self.metric, -float(self), self.se, -self.high, -self.low, *self.__getnewargs__()[5:])
+        signed = None if self.signed is None else 0.0 - self.signed
+        groups = None if self.groups is None else self.groups[::-1]
+        known = (self.level, self.method, signed, groups, self.reason, self.note)
+        return Estimate(self.metric, 0.0 - float(self), self.se, 0.0 - self.high, 0.0 - self.low, *known)
+
+    def renamed(self, name: Callable[[Any], Any]) -> Estimate:
+        """Return the same with its groups called by other names."""
+        if self.groups is None:
+            return self
+        made = Estimate(*self.__getnewargs__())
+        made.groups = (name(self.groups[0]), name(self.groups[1]))
+        return made
 
     def of(self, value: float) -> Estimate:
         """Return what is known of this number with the number itself as it was counted exactly."""
@@ -326,9 +327,7 @@ class Estimate(float):
         return Estimate(given[0], value, *given[2:])
 
     def __str__(self) -> str:
-        if self.reason is not None:
-            return f"{self.value:.3f} (no interval: {self.reason})"
-        return f"{self.value:.3f} ({self.level:.0%} interval {self.low:.3f} to {self.high:.3f})"
+        return words.FRACTIONS.with_interval(self)
 
     def __format__(self, spec: str) -> str:
         return format(self.value, spec)
@@ -395,7 +394,7 @@ class Verdict:
     @property
     def metric(self) -> str:
         """Name the gap: "overall gap", "gap in the top 10%", or "gap among people scored 0.62 or above"."""
-        return gap_name(self.alpha) if self.starts is None else gap_from(self.starts)
+        return words.gap_name(self.alpha) if self.starts is None else words.gap_from(self.starts)
 
     @property
     def reason(self) -> str | None:
@@ -403,18 +402,7 @@ class Verdict:
         return self.interval.reason
 
     def __str__(self) -> str:
-        gap, name = self.interval, self.metric
-        if gap.reason is not None:
-            return f"cannot tell whether the {name} is within {self.bound:g}: {gap.reason}"
-        sure = f"{100 * self.level:.4g}%"
-        measured = f"measured {gap.value:.3f}, {sure} interval {gap.low:.3f} to {gap.high:.3f}"
-        if self.answer == "cannot tell":
-            why = "" if gap.note is None else f"; {gap.note}"
-            return f"the rows cannot tell whether the {name} is within {self.bound:g} ({measured}){why}"
-        said = {"within": "is within", "exceeds": "exceeds"}[self.answer]
-        if gap.low < self.bound < gap.high:
-            measured += ", which guards both ends; the answer needs one only"
-        return f"the {name} {said} {self.bound:g} with {sure} confidence ({measured})"
+        return words.verdict(self)
 
     def _repr_html_(self) -> str:
         """Show the answer, and the gap with its interval beside the bound."""

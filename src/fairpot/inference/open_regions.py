@@ -47,25 +47,13 @@ class Limits(NamedTuple):
 
 @dataclass(frozen=True, eq=False)
 class OpenRegions:
-    """The moved tables of a dial whose top alpha may begin at one of several scores.
-
-    Attributes
-    ----------
-    table : ScoreTable
-    kernel : {"half", "strict"}
-    views : tuple
-        The scores of the table's entries in each distinct moved table.
-    populations : tuple
-        The thresholds of each.
-    which : array of shape (k,)
-        Which of them belongs to each value of the dial.
-    """
+    """The moved tables of a dial whose top alpha may begin at one of several scores."""
 
     table: ScoreTable
     kernel: Kernel
-    views: tuple[View, ...]
-    populations: tuple[tuple[Population, ...], ...]
-    which: Indices
+    views: tuple[View, ...]  # the scores of the table's entries in each distinct moved table
+    populations: tuple[tuple[Population, ...], ...]  # the thresholds of each
+    which: Indices  # which of them belongs to each value of the dial
 
     @classmethod
     def of(
@@ -95,11 +83,9 @@ class OpenRegions:
         found = np.array([self._limits(k, tail) for k in range(self.distinct)])[self.which]
         return Limits(found[:, 0], found[:, 1]), Limits(found[:, 2], found[:, 3])
 
-    def signed_limits(self, tail: float) -> Limits:
-        """Limit each signed gap, those of all pairs at the first value first, in all regions left open there."""
-        found = [GapEstimates.side_by_side(cross).limits(tail) for _, cross in self._shares]
-        low, high = (np.concatenate([found[k][end] for k in self.which]) for end in (0, 1))
-        return Limits(low, high)
+    def shares_at(self, place: int) -> tuple[RegionShares, RegionShares]:
+        """Give AUC, and both directions of every pair, at one value."""
+        return self._shares[self.which[place]]
 
     def _limits(self, k: int, tail: float) -> tuple[float, float, float, float]:
         auc, cross = self._shares[k]

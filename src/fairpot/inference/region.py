@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from typing import NamedTuple
@@ -13,6 +13,8 @@ from numpy.typing import NDArray
 from fairpot._defaults import Region
 from fairpot.counts import Clusters, GroupCounts, Indices
 from fairpot.inference.candidates import Population, TooMany, candidates, open_note, populations, said
+from fairpot.inference.merged import MOST_GROUPS, Counted, Lines, count_ranking
+from fairpot.inference.merged import shares as counted_shares
 from fairpot.inference.shares import (
     FEWEST,
     CellRows,
@@ -47,6 +49,20 @@ class TopRegion:
         """Find the populations of a table that have a threshold."""
         return cls(table, kernel, populations(table, alpha, region))
 
+    @cached_property
+    def thresholds(self) -> dict[Hashable, float]:
+        """The lowest score of the sample's own top, for each group: as :meth:`ScoreTable.thresholds` has it."""
+        return dict(zip(self.table.groups, own_levels(self.populations)))
+
+    @cached_property
+    def counted(self) -> Counted:
+        """What there is to count in the sample's own top."""
+        return self._count(tuple(self.thresholds.values()))
+
+    def _count(self, levels: tuple[float, ...]) -> Counted:
+        assert self.kernel != "equal"
+        return count_ranking(self.table.above(dict(zip(self.table.groups, levels))), self.kernel)
+
     def rests_on(self, pairs: Sequence[Pairs]) -> list[Population]:
         """List the populations whose thresholds some shares depend on."""
         groups = {g for pair in pairs for side in pair for g in side}
@@ -66,17 +82,23 @@ class TopRegion:
 
     def _estimate(self, asked: tuple[tuple[Pairs, ...], tuple[float, ...]]) -> ShareEstimates:
         pairs, levels = asked
-        table = self.table
-        top = table.above(dict(zip(table.groups, levels)))
-        found = influences(top, pairs, self.kernel)
+        table, kernel = self.table, self.kernel
         smooth = [p for p in self.populations if not p.coarse]
-        cuts = threshold_cuts(table, top, pairs, found, self.kernel, smooth)
-        if table.clusters is not None:
-            assert top.clusters is not None
-            return clustered_covariance(found, top.clusters, cuts, table.clusters)
-        units = independent_units(top, pairs, 1)
-        base = independent_covariance(found, top, units)
-        covariance = base.covariance + sum(_threshold_part(table, top, found, units, cut) for cut in cuts)
+        if table.units is None and kernel != "equal" and len(table.groups) <= MOST_GROUPS:
+            counted = self.counted if levels == tuple(self.thresholds.values()) else self._count(levels)
+            assert counted.cells is not None
+            top, base, lines = counted.table, counted_shares(counted, pairs), Lines.of(counted, pairs)
+            cuts, sums = threshold_cuts(table, top, pairs, lines, kernel, smooth), lines.sums(counted.cells)
+        else:
+            top = table.above(dict(zip(table.groups, levels)))
+            found = influences(top, pairs, kernel)
+            cuts = threshold_cuts(table, top, pairs, found, kernel, smooth)
+            if table.clusters is not None:
+                assert top.clusters is not None
+                return clustered_covariance(found, top.clusters, cuts, table.clusters)
+            base = independent_covariance(found, top, independent_units(top, pairs, 1))
+            sums = _influence_sums(found, top)
+        covariance = base.covariance + sum(_threshold_part(table, top, sums, base.units, cut) for cut in cuts)
         return ShareEstimates(base.value, covariance, base.variance, base.units)
 
     def each(self, pairs: Sequence[Pairs], tail: float) -> list[tuple[ShareEstimates, float]]:
@@ -221,7 +243,7 @@ def threshold_cuts(
     table: ScoreTable,
     top: ScoreTable,
     pairs: Sequence[Pairs],
-    found: Influence,
+    found: Influence | Lines,
     kernel: Kernel,
     smooth: Sequence[Population],
 ) -> list[Cut]:
@@ -233,7 +255,7 @@ def threshold_cuts(
         above = sum(float(top.counts[g].weight.sum()) for g in groups)
         if above >= total:
             continue  # everybody is in the region: there is no threshold to miss
-        window = near_cut(table, groups, threshold, above, total)
+        window = near_cut(table, population, above, total)
         kappa = np.array(
             [_kappa(top, pair, k, groups, threshold, window, found, kernel) for k, pair in enumerate(pairs)]
         )
@@ -249,16 +271,16 @@ class Window(NamedTuple):
     negative: Floats
 
 
-def near_cut(table: ScoreTable, groups: tuple[int, ...], threshold: float, above: float, total: float) -> Window:
+def near_cut(table: ScoreTable, population: Population, above: float, total: float) -> Window:
     """Count the cells among the rows nearest to the cut, equally many on both sides."""
+    groups, score = population.groups, population.score
     square = sum(float(table.squared(g, side).sum()) for g in groups for side in (True, False))
     rows = total**2 / square
     reach = min(0.5 * rows**0.7 * total / rows, above, total - above)
-    merged = table.only([table.groups[g] for g in groups]).pooled()
-    running = np.cumsum(merged.weight)
+    running = np.cumsum(population.rows)
     middle = total - above
-    low = merged.score[min(int(np.searchsorted(running, middle - reach, side="right")), len(running) - 1)]
-    high = merged.score[min(int(np.searchsorted(running, middle + reach)), len(running) - 1)]
+    low = score[min(int(np.searchsorted(running, middle - reach, side="right")), len(running) - 1)]
+    high = score[min(int(np.searchsorted(running, middle + reach)), len(running) - 1)]
     positive, negative = np.zeros(len(table.groups)), np.zeros(len(table.groups))
     for g in groups:
         positive[g], negative[g] = _between(table.counts[g], low, high)
@@ -278,7 +300,7 @@ def _kappa(
     groups: tuple[int, ...],
     threshold: float,
     window: Window,
-    found: Influence,
+    found: Influence | Lines,
     kernel: Kernel,
 ) -> float:
     """Compute how far a share moves when the threshold passes one row, in shares of the rows."""
@@ -304,9 +326,17 @@ def _at(top: ScoreTable, pair: Pairs, threshold: float, kernel: Kernel) -> tuple
     return won, lost
 
 
-def _threshold_part(
-    table: ScoreTable, top: ScoreTable, found: Influence, units: tuple[Floats, Floats], cut: Cut
-) -> Floats:
+def _influence_sums(found: Influence, top: ScoreTable) -> Floats:
+    """Add up what the rows of each cell add to each share, by squared weights: sides x groups x shares."""
+    sums = np.zeros((2, len(top.groups), len(found.value)))
+    for side in range(2):
+        for g, cell in enumerate(found.cells[side]):
+            square = top.squared(g, side == 0)[cell.entries].astype(np.float64)
+            sums[side, g, cell.shares] = cell.values @ square
+    return sums
+
+
+def _threshold_part(table: ScoreTable, top: ScoreTable, sums: Floats, units: tuple[Floats, Floats], cut: Cut) -> Floats:
     """Add the threshold's own variance, and what it shares with the rows in the region."""
     inside = outside = 0.0
     for g in cut.groups:
@@ -316,14 +346,8 @@ def _threshold_part(
             outside += float(table.squared(g, positive).sum()) - kept
     rows = cut.total**2 / (inside + outside)
     variance = (inside * cut.inside**2 + outside * cut.outside**2) * rows / (rows - 1)
-    shared = np.zeros(len(found.value))
-    for side in range(2):
-        factor = np.sqrt(small_sample_factor(units[side]))
-        for g in cut.groups:
-            cell = found.cells[side][g]
-            if len(cell.shares):
-                square = top.squared(g, side == 0)[cell.entries].astype(np.float64)
-                shared[cell.shares] += factor[cell.shares] * (cell.values @ square)
+    factors = [np.sqrt(small_sample_factor(each)) for each in units]
+    shared = sum(factor * own[list(cut.groups)].sum(axis=0) for factor, own in zip(factors, sums))
     cross = np.outer(shared * cut.inside, cut.kappa)
     return np.asarray(variance * np.outer(cut.kappa, cut.kappa) + cross + cross.T)
 

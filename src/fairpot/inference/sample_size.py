@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import betaln, expit, logit, ndtr, ndtri
 
 from fairpot._defaults import LEVEL
+from fairpot._docs import documented
 from fairpot._html import html_table, paragraph
 from fairpot._shown import frame_of
 from fairpot._validation import check_choice, check_level, check_share, is_number
@@ -102,6 +103,7 @@ class SamplePlan:
         )
 
 
+@documented
 def plan_sample_size(
     gap: float,
     *,
@@ -131,8 +133,7 @@ def plan_sample_size(
         Get an interval at ``level`` that excludes 0, or the verdict "within" at ``level``.
     power : float, default 0.8
         How often that should succeed.
-    level : float in (0, 1), default 0.95
-        Confidence level of the intervals.
+    {level}
     auc : float or one float per group, default 0.8
         How often positives of each group are ranked above negatives of another. One number is the middle: the groups of
         ``pair`` stand half of ``true_gap`` above and below it, any other group on it. Scores are taken as normal.
@@ -152,10 +153,6 @@ def plan_sample_size(
         Take spread, shares, rates and clusters from one's own rows instead.
     ties : {"half", "strict"}, default "half"
         For ``table``.
-
-    Returns
-    -------
-    SamplePlan
 
     Examples
     --------
@@ -195,13 +192,7 @@ def _check_reach(goal: str, gap: float, truth: float) -> None:
 
 
 def placement_variance(share: float) -> float:
-    """Compute the variance of placements in a binormal model of equal spread with a given AUC.
-
-    Examples
-    --------
-    >>> round(placement_variance(0.5), 4)  # placements are even on [0, 1]
-    0.0833
-    """
+    """Compute the variance of placements in a binormal model of equal spread with a given AUC."""
     return float(_shared(share, share, 0.5))
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._defaults import Region
-from fairpot.counts import Clusters, Counts, GroupCounts, Indices
+from fairpot.counts import Clusters, Counts, GroupCounts, Indices, count_units
 from fairpot.inference.limits import Parts, difference_limits, exceeding_tail, fold, share_limits
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
@@ -80,11 +80,7 @@ def placements(
 ) -> Placements:
     """Place every entry among the entries of all groups: one sort of all scores, which may come in any order.
 
-    Parameters
-    ----------
-    scores, positive, negative : for each group
-        The score and the weights of each of its entries.
-    at : for each group, places of entries that stand for positives, and for negatives; None takes those with weight
+    ``scores``, ``positive`` and ``negative`` have, for each group, the score and the weights of its entries.
     """
     ends = np.cumsum([len(s) for s in scores])
     first, last = _runs(np.concatenate(scores))
@@ -233,24 +229,13 @@ def _cell(found: list[tuple[int, Floats]], counts: Any, value: Floats, own: Floa
 
 @dataclass(frozen=True, eq=False)
 class ShareEstimates:
-    """Several shares (AUC, xAUCs, ...) and the covariance of their errors.
-
-    Attributes
-    ----------
-    value : array of shape (k,)
-    covariance : array of shape (k, k)
-    variance : pair of arrays of shape (k,)
-        What the positives, and what the negatives, add to the variance.
-    units : pair of arrays of shape (k,)
-        How many independent positives, and negatives, each share rests on.
-    refused : tuple of str or None
-        Why a share has no honest limits for another reason than its units; empty if none has one.
-    """
+    """Several shares (AUC, xAUCs, ...) and the covariance of their errors."""
 
     value: Floats
     covariance: Floats
-    variance: tuple[Floats, Floats]
-    units: tuple[Floats, Floats]
+    variance: tuple[Floats, Floats]  # what the positives, and what the negatives, add to the variance
+    units: tuple[Floats, Floats]  # how many independent positives, and negatives, each share rests on
+    # Why a share has no honest limits for another reason than its units; empty if none has one.
     refused: tuple[str | None, ...] = ()
 
     def __len__(self) -> int:
@@ -424,7 +409,7 @@ def clustered_covariance(
         total += part
     total += (shared + shared.T) * _factor(rests.in_either)
     if everyone is not None:
-        total += beside * float(_factor(np.array(len(np.unique(everyone.unit)), dtype=np.float64)))
+        total += beside * float(_factor(np.array(count_units(everyone.unit), dtype=np.float64)))
     return ShareEstimates(found.value, total, (variance[0], variance[1]), rests.units)
 
 
@@ -582,13 +567,6 @@ def merge_entries(table: ScoreTable, entries: int = ENTRIES) -> ScoreTable:
     """Merge neighbouring scores of each group, so that each run holds at most 1 / ``entries`` of either class.
 
     A single score of more than that stays alone. Entries are known by the mean of their scores.
-
-    Examples
-    --------
-    >>> table = ScoreTable.from_rows(np.arange(100.0), np.arange(100) % 2)
-    >>> small = merge_entries(table, 10).counts[0]
-    >>> len(small.score), int(small.positive.sum()), int(small.negative.sum())
-    (20, 50, 50)
     """
     places = [_merged_runs(c, entries) for c in table.counts]
     if all(len(first) == len(c.score) for first, c in zip(places, table.counts)):

@@ -30,31 +30,18 @@ class Shortfall:
 
     Pairs of figures are for an even chance and for a chance of 90% that a new sample certifies the bound; None where no
     size that can be asked for has that chance.
-
-    Attributes
-    ----------
-    smallest_bound : float
-        The smallest bound of three digits that some value of the dial is certified for on these rows; NaN if none is.
-    smallest_gap : float
-        The smallest gap measured on the dial. A bound below it is unlikely to be reached however many rows there are.
-    group : name of a group, or None
-        Whose positives limit the precision most.
-    positives : int or None
-        How many it has.
-    times : pair of float or None
-        How many times as large the sample would have to be.
-    more : pair of int or None
-        How many more positives of that group would do instead, all else equal.
-    region : str or None
-        Why the top alpha of coarse scores is in the way, if it is; how many rows would do is not known then.
     """
 
+    # The smallest bound of three digits that some value of the dial is certified for on these rows; NaN if none is.
     smallest_bound: float
+    # The smallest gap measured on the dial. A bound below it is unlikely to be reached however many rows there are.
     smallest_gap: float
-    group: Hashable | None = None
-    positives: int | None = None
-    times: tuple[float | None, float | None] = (None, None)
+    group: Hashable | None = None  # whose positives limit the precision most
+    positives: int | None = None  # how many it has
+    times: tuple[float | None, float | None] = (None, None)  # how many times as large the sample would have to be
+    # How many more positives of that group would do instead, all else equal.
     more: tuple[int | None, int | None] = (None, None)
+    # Why the top alpha of coarse scores is in the way, if it is; how many rows would do is not known then.
     region: str | None = None
 
     def __str__(self) -> str:
@@ -68,8 +55,8 @@ class Shortfall:
             return f"{said}: there are too few in the top"
         if even is None:
             return f"{said}; the smallest gap measured is {self.smallest_gap:.3g}: more rows alone would not help"
-        said += f"; {even:.3g} times as many rows would have an even chance of a certificate, "
-        said += "and no number of rows a chance of 90%" if likely is None else f"{likely:.3g} times as many one of 90%"
+        said += f"; about {even:.3g} times as many rows would give an even chance of a certificate"
+        said += ", more rows no chance of 90%" if likely is None else f", {likely:.3g} times as many a chance of 90%"
         whose = f"in {self.group!r}, which has {self.positives:,}"
         if self.more[0] is None:
             return f"{said}; what limits it most is the number of rows with the outcome {whose}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -78,20 +78,10 @@ def _at_levels(
         what = "rows with the outcome" if asked.metric == "top_recall" else f"rows in the top {asked.alpha:g}"
         reason = f"there are {units:.3g} {what}, and with fewer than {FEWEST} there is no interval"
         return Estimate(asked.metric, value, se, np.nan, np.nan, level, reason=reason)
-    size = min(value * (1 - value) / variance, 1e300) if variance > 0 else units
+    spread = value * (1 - value)  # of a rate of 0 or 1 by round-off alone, where all rows are alike
+    size = min(spread / variance, 1e300) if variance > 0 and spread > 1e-12 else units
     low, high = wilson(value, size, -float(ndtri(tail)))
     return Estimate(asked.metric, value, se, low, high, level)
-
-
-def read_top_rate(asked: TopRate) -> Callable[[ScoreTable], Floats]:
-    """Return the function that reads the rate off a table."""
-
-    def read(table: ScoreTable) -> Floats:
-        levels = table.thresholds(asked.alpha, asked.region)
-        value, total = _counted(table, asked, [levels[g] for g in table.groups])
-        return np.array([value if total > 0 else np.nan])
-
-    return read
 
 
 def _groups(table: ScoreTable, asked: TopRate) -> list[int]:
@@ -103,8 +93,9 @@ def _counted(table: ScoreTable, asked: TopRate, levels: Levels) -> tuple[float, 
     top = table.above(dict(zip(table.groups, levels)))
     own = _groups(table, asked)
     found = sum(float(top.counts[g].positive.sum()) for g in own)
-    if asked.metric == "top_recall":
-        total = sum(float(table.counts[g].positive.sum()) for g in own)
+    if asked.metric == "top_recall":  # those below are added apart: where there are none, the recall is exactly 1
+        below = [np.searchsorted(table.counts[g].score, levels[g]) for g in own]
+        total = found + sum(float(table.counts[g].positive[:k].sum()) for g, k in zip(own, below))
     else:
         total = sum(float(top.counts[g].weight.sum()) for g in own)
     return (found / total if total > 0 else np.nan), total
@@ -146,7 +137,7 @@ def _add_threshold(
     above = sum(float(table.counts[g].weight[inside[g]].sum()) for g in groups)
     if above >= all_rows:
         return
-    window = near_cut(table, groups, float(population.score[population.own]), above, all_rows)
+    window = near_cut(table, population, above, all_rows)
     own = [g for g in _groups(table, asked) if g in groups]
     positives = sum(window.positive[g] for g in own)
     everyone = positives + sum(window.negative[g] for g in own)

@@ -16,7 +16,8 @@ from typing import ClassVar
 import numpy as np
 
 from fairpot._defaults import Ties
-from fairpot.repair.estimator import Repair, documented
+from fairpot._docs import documented
+from fairpot.repair.estimator import Repair
 from fairpot.repair.family import Dial, Family, remembered
 from fairpot.repair.groups import find_reference
 from fairpot.table import ScoreTable
@@ -115,7 +116,7 @@ class FairPOT(Repair):
     monotone : bool, default False
         Keep moved scores from falling below the highest score that stays, so that nobody is overtaken inside a group.
         It matters where the group is moved downwards.
-    {shared}
+    {repairing}
 
     Attributes
     ----------

@@ -9,8 +9,9 @@ from typing import ClassVar
 import numpy as np
 
 from fairpot._defaults import Ties
+from fairpot._docs import documented
 from fairpot.methods.shifting import ShiftScale, ends, every_shift, own_shifts, settled
-from fairpot.repair.estimator import Repair, documented
+from fairpot.repair.estimator import Repair
 from fairpot.repair.family import Dial, Family, remembered, spread
 from fairpot.repair.groups import find_reference
 from fairpot.table import ScoreTable
@@ -85,7 +86,7 @@ class LogitShift(Repair):
     shift : float or None, default None
         What is added to the log-odds of each other group, from -500 to 500. None chooses it in ``fit`` by rule, which
         needs ``y``; of several groups each gets its own.
-    {shared}
+    {repairing}
 
     Attributes
     ----------

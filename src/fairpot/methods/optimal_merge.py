@@ -12,9 +12,10 @@ from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from fairpot._defaults import Ties
+from fairpot._docs import documented
 from fairpot._validation import check_choice
 from fairpot.counts import GroupCounts
-from fairpot.repair.estimator import Repair, documented
+from fairpot.repair.estimator import Repair
 from fairpot.repair.family import Dial, Family
 from fairpot.repair.groups import find_reference, in_rows, require_outcomes
 from fairpot.table import ScoreTable
@@ -50,12 +51,7 @@ class Plan(Protocol):
 def make_plans(table: ScoreTable, reference: Hashable, smoothing: str) -> dict[Hashable, Plan]:
     """Learn the plan of every group but the reference.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        Labelled, with both outcomes in every group; in rows, as :func:`in_rows` counts them.
-    reference : name of the group that stays
-    smoothing : {"logistic", "isotonic", "none"}
+    ``table``: labelled, with both outcomes in every group; in rows, as :func:`in_rows` counts them.
     """
     scores = table.pooled().score
     scale = Scale.of(scores)
@@ -323,7 +319,7 @@ class OptimalMerge(Repair):
         scores are not probabilities) for each group. "isotonic": pooled blocks, with straight lines between their
         centres. "none": pooled blocks alone, which reaches the limit (of strict ties) on the fitted rows and
         is fitted to their chance as well. On new data the line did best in our comparisons.
-    {shared}
+    {repairing}
 
     Attributes
     ----------

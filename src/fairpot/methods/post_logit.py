@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 import numpy as np
 
 from fairpot._defaults import Ties
+from fairpot._docs import documented
 from fairpot._validation import is_number
-from fairpot.repair.estimator import Repair, documented
+from fairpot.repair.estimator import Repair
 from fairpot.repair.family import Dial, Family
 from fairpot.repair.groups import find_reference
 from fairpot.repair.sigmoid import PROBES, LogitMap
@@ -65,7 +66,7 @@ class PostLogit(Repair):
         The constant of the sigmoid.
     grid : list of floats >= 0, default None
         The values of ``slope`` to search; None takes 0, 0.1, ..., 9.9.
-    {shared}
+    {repairing}
 
     Attributes
     ----------

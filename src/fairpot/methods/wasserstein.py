@@ -8,7 +8,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from fairpot.repair.estimator import Repair, documented
+from fairpot._docs import documented
+from fairpot.repair.estimator import Repair
 from fairpot.repair.family import Dial, Family, spread
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap, project
@@ -77,7 +78,7 @@ class WassersteinRepair(Repair):
     t : float in [0, 1] or None, default None
         How far to go along the straight line (in the Wasserstein distance) to the barycentre; 0 is the identity.
         None goes all the way, ``t=1``, unless a rule is given.
-    {shared}
+    {repairing}
 
     Attributes
     ----------

@@ -10,8 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._defaults import Ties
+from fairpot._docs import documented
 from fairpot.counts import GroupCounts
-from fairpot.repair.estimator import Repair, documented
+from fairpot.repair.estimator import Repair
 from fairpot.repair.family import Dial, Family
 from fairpot.repair.groups import find_reference, in_rows, require_outcomes
 from fairpot.table import ScoreTable
@@ -242,7 +243,7 @@ class XOrder(Repair):
     lam : float in [0, 1] or None, default None
         Weight of the gap. Most of what it does happens near 0, more so the smaller a group is: look at
         ``tradeoff`` with small ``lams``. None chooses it by rule.
-    {shared}
+    {repairing}
 
     Attributes
     ----------
@@ -268,7 +269,7 @@ class XOrder(Repair):
 
     lam: float | None = None
 
-    def obstacle(self, table: ScoreTable) -> str | None:
+    def _obstacle(self, table: ScoreTable) -> str | None:
         """Say that the grid of cells is too large to walk unasked."""
         sizes = sorted(len(c.score) for c in table.counts)
         reference = self.reference if self.reference in table.groups else None

@@ -29,30 +29,7 @@ def group_auc(
 ) -> float:
     """Compute the AUC inside one group.
 
-    Parameters
-    ----------
-    y_true : column of shape (n,)
-        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
-    y_score : column of shape (n,)
-        Scores on any scale: probabilities, log-odds, ranks.
-    sensitive_features : column of shape (n,), or frame with several columns
-        Group of each row; several columns form intersections.
-    group : name of a group
-        The group to look at.
-    sample_weight : column of shape (n,), default None
-        Weights; a whole weight counts exactly like that many rows.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
-    pos_label : default None
-        The positive value where ``y_true`` is not 0/1.
-    undefined : {"nan", "paper"}, default "nan"
-        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
-        ``UndefinedMetricWarning`` that names what is missing.
-
-    Returns
-    -------
-    float
-        NaN (the paper: 0) if there are no pairs.
+    {y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label, undefined}
 
     Examples
     --------
@@ -80,30 +57,7 @@ def bpsn_auc(
 
     Low values mean that the group's negatives are scored too high.
 
-    Parameters
-    ----------
-    y_true : column of shape (n,)
-        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
-    y_score : column of shape (n,)
-        Scores on any scale: probabilities, log-odds, ranks.
-    sensitive_features : column of shape (n,), or frame with several columns
-        Group of each row; several columns form intersections.
-    group : name of a group
-        The group to look at.
-    sample_weight : column of shape (n,), default None
-        Weights; a whole weight counts exactly like that many rows.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
-    pos_label : default None
-        The positive value where ``y_true`` is not 0/1.
-    undefined : {"nan", "paper"}, default "nan"
-        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
-        ``UndefinedMetricWarning`` that names what is missing.
-
-    Returns
-    -------
-    float
-        NaN (the paper: 0) if there are no pairs.
+    {y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label, undefined}
 
     Examples
     --------
@@ -131,30 +85,7 @@ def bnsp_auc(
 
     Low values mean that the group's positives are scored too low.
 
-    Parameters
-    ----------
-    y_true : column of shape (n,)
-        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
-    y_score : column of shape (n,)
-        Scores on any scale: probabilities, log-odds, ranks.
-    sensitive_features : column of shape (n,), or frame with several columns
-        Group of each row; several columns form intersections.
-    group : name of a group
-        The group to look at.
-    sample_weight : column of shape (n,), default None
-        Weights; a whole weight counts exactly like that many rows.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
-    pos_label : default None
-        The positive value where ``y_true`` is not 0/1.
-    undefined : {"nan", "paper"}, default "nan"
-        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
-        ``UndefinedMetricWarning`` that names what is missing.
-
-    Returns
-    -------
-    float
-        NaN (the paper: 0) if there are no pairs.
+    {y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label, undefined}
 
     Examples
     --------
@@ -174,24 +105,7 @@ def tied_share(
 
     Strict AUC and scikit-learn's AUC differ by half of it.
 
-    Parameters
-    ----------
-    y_true : column of shape (n,)
-        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
-    y_score : column of shape (n,)
-        Scores on any scale: probabilities, log-odds, ranks.
-    sample_weight : column of shape (n,), default None
-        Weights; a whole weight counts exactly like that many rows.
-    pos_label : default None
-        The positive value where ``y_true`` is not 0/1.
-    undefined : {"nan", "paper"}, default "nan"
-        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
-        ``UndefinedMetricWarning`` that names what is missing.
-
-    Returns
-    -------
-    float
-        NaN (the paper: 0) if there are no pairs.
+    {y_true, y_score, sample_weight, pos_label, undefined}
 
     Examples
     --------
@@ -224,23 +138,7 @@ def by_group(
 ) -> Any:
     """Return a frame with a row for each group: counts, AUC, BPSN and BNSP AUC.
 
-    Parameters
-    ----------
-    y_true : column of shape (n,)
-        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
-    y_score : column of shape (n,)
-        Scores on any scale: probabilities, log-odds, ranks.
-    sensitive_features : column of shape (n,), or frame with several columns
-        Group of each row; several columns form intersections.
-    sample_weight : column of shape (n,), default None
-        Weights; a whole weight counts exactly like that many rows.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
-    pos_label : default None
-        The positive value where ``y_true`` is not 0/1.
-    undefined : {"nan", "paper"}, default "nan"
-        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
-        ``UndefinedMetricWarning`` that names what is missing.
+    {y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined}
 
     Returns
     -------

@@ -12,15 +12,7 @@ from fairpot.table import ScoreTable
 
 
 def net_benefit(table: ScoreTable, threshold: float) -> float:
-    """Compute the net benefit of acting from a threshold on: (TP - FP * p / (1 - p)) / n, p the threshold.
-
-    Examples
-    --------
-    >>> from fairpot import score_table
-    >>> table = score_table([0, 1, 1, 0], [0.1, 0.4, 0.8, 0.5], sensitive_features=["F", "F", "M", "M"])
-    >>> round(net_benefit(table, 0.4), 3)  # two with the outcome are found, one without it is acted on as well
-    0.333
-    """
+    """Compute the net benefit of acting from a threshold on: (TP - FP * p / (1 - p)) / n, p the threshold."""
     return net_benefit_of(table, [c.score for c in table.counts], threshold)
 
 

@@ -7,37 +7,24 @@ from collections.abc import Hashable
 
 import numpy as np
 
-from fairpot._arguments import argument
-from fairpot._validation import wording
 from fairpot.metrics.wins import FEW_GROUPS, WinMatrix
 from fairpot.table import ScoreTable
 from fairpot.transport import ranks
+from fairpot.words import Note
+from fairpot.words.notes import SMALL as SMALL
 
-# Fewer positives or negatives than this, and an xAUC that rests on them says little.
-SMALL = 30
 
+def small_cells(table: ScoreTable, alpha: float | None = None) -> list[Note]:
+    """Name the groups with few or no rows with or without the outcome; weights count for the rows they are worth.
 
-def small_cells(table: ScoreTable, where: str = "") -> list[str]:
-    """Name the groups with few or no positives or negatives; weights count for the rows they are worth.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> table = ScoreTable.from_rows(np.array([0.4, 0.1]), np.array([1, 0], dtype=np.int8))
-    >>> small_cells(table)[0]
-    "group 'all' has only 1 row with the outcome (under 30): what depends on them is uncertain."
+    ``alpha`` says that the table is the top of a list.
     """
-    found = []
     counted = table.independent if table.units is None else (table.positives, table.negatives)
-    named = zip(wording.BOTH_OUTCOMES, counted)
-    for place, (what, counts) in itertools.product(range(len(table.groups)), named):
-        group, count = table.groups[place], counts[place]
-        if count == 0:
-            found.append(f"group {group!r} has no {what}{where}: what depends on them cannot be measured.")
-        elif count < SMALL:
-            few = wording.counted(count, what.replace("rows", "row"), ".3g")
-            found.append(f"group {group!r} has only {few}{where} (under {SMALL}): what depends on them is uncertain.")
-    return found
+    return [
+        Note("small", group, alpha, float(positives), float(negatives))
+        for group, positives, negatives in zip(table.groups, *counted)
+        if min(positives, negatives) < SMALL
+    ]
 
 
 def carrying_groups(table: ScoreTable) -> tuple[Hashable, ...]:
@@ -45,14 +32,6 @@ def carrying_groups(table: ScoreTable) -> tuple[Hashable, ...]:
 
     They have at least 30 positives and 30 negatives: as many clusters where rows belong together, and as many rows as
     they are worth where weights say how much a row counts.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> score, y = np.arange(100) % 7 / 7, (np.arange(100) % 2).astype(np.int8)
-    >>> table = ScoreTable.from_rows(score, y, (np.arange(100) >= 80) * 1, ("many", "few"))
-    >>> carrying_groups(table)
-    ('many',)
     """
     positives, negatives = table.independent
     enough = tuple(g for g, p, n in zip(table.groups, positives, negatives) if min(p, n) >= SMALL)
@@ -75,37 +54,22 @@ def tied_pairs(table: ScoreTable) -> float:
     return tied / pairs
 
 
-def reversed_score(table: ScoreTable) -> str | None:
-    """Say that scores rank the outcome worse than chance, if they do."""
+def reversed_score(table: ScoreTable, auc: float | None = None) -> Note | None:
+    """Say that scores rank the outcome worse than chance, if they do; ``auc`` by half ties where it is known."""
     if not table.positives.sum() or not table.negatives.sum():
         return None
-    auc = WinMatrix.of(table, "half").auc()
-    if auc >= 0.5:
-        return None
-    said = argument("lower_is_riskier", True)
-    swapped = f"if 0 and 1 are swapped, name the outcome that is 1 ({argument('pos_label', ...)})."
-    if table.lower_is_riskier:
-        return (
-            f"AUC is {auc:.4f}, below 0.5: with {said}, rows with the outcome have higher scores than "
-            "rows without it.\n"
-            f"Hint: if a high score means high risk, leave {said} out; {swapped}"
-        )
-    return (
-        f"AUC is {auc:.4f}, below 0.5: rows with the outcome have lower scores than rows without it.\n"
-        f"Hint: if a low score means high risk, say so ({said} where rows are counted); {swapped}"
-    )
+    auc = WinMatrix.of(table, "half").auc() if auc is None else auc
+    return Note("reversed", value=float(auc), other=float(table.lower_is_riskier)) if auc < 0.5 else None
 
 
-def hard_predictions(table: ScoreTable) -> str | None:
+def hard_predictions(table: ScoreTable) -> Note | None:
     """Say that scores look like yes-or-no predictions, if they do."""
     if any(len(c.score) > 2 for c in table.counts):
         return None
-    scores = table.pooled().score
+    scores = np.unique(np.concatenate([c.score for c in table.counts]))
     if len(scores) > 2:
         return None
+    own = sorted(0.0 - scores) if table.lower_is_riskier else scores
     if len(scores) < 2:
-        return f"all scores are {scores[0]:g}: they rank nobody."
-    return (
-        f"the scores have two values only, {scores[0]:g} and {scores[1]:g}: these look like predictions, not scores.\n"
-        "Hint: pass the model's probabilities or decision values, such as predict_proba(X)[:, 1]."
-    )
+        return Note("constant", value=float(own[0]))
+    return Note("two values", value=float(own[0]), other=float(own[1]))

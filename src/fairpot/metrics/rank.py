@@ -47,26 +47,7 @@ def auc(
 ) -> float:
     """Compute the share of (positive, negative) pairs in which the positive has the higher score.
 
-    Parameters
-    ----------
-    y_true : column of shape (n,)
-        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
-    y_score : column of shape (n,)
-        Scores on any scale: probabilities, log-odds, ranks.
-    sample_weight : column of shape (n,), default None
-        Weights; a whole weight counts exactly like that many rows.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
-    pos_label : default None
-        The positive value where ``y_true`` is not 0/1.
-    undefined : {"nan", "paper"}, default "nan"
-        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
-        ``UndefinedMetricWarning`` that names what is missing.
-
-    Returns
-    -------
-    float
-        NaN (the paper: 0) if there are no pairs.
+    {y_true, y_score, sample_weight, ties, pos_label, undefined}
 
     Examples
     --------
@@ -95,30 +76,7 @@ def xauc(
 ) -> float:
     """Compute how often a positive of one group has a higher score than a negative of another.
 
-    Parameters
-    ----------
-    y_true : column of shape (n,)
-        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
-    y_score : column of shape (n,)
-        Scores on any scale: probabilities, log-odds, ranks.
-    sensitive_features : column of shape (n,), or frame with several columns
-        Group of each row; several columns form intersections.
-    positive, negative : names of groups
-        The group whose rows with the outcome, and the group whose rows without it, are compared.
-    sample_weight : column of shape (n,), default None
-        Weights; a whole weight counts exactly like that many rows.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
-    pos_label : default None
-        The positive value where ``y_true`` is not 0/1.
-    undefined : {"nan", "paper"}, default "nan"
-        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
-        ``UndefinedMetricWarning`` that names what is missing.
-
-    Returns
-    -------
-    float
-        NaN (the paper: 0) if there are no pairs.
+    {y_true, y_score, sensitive_features, positive, negative, sample_weight, ties, pos_label, undefined}
 
     Examples
     --------
@@ -206,23 +164,7 @@ def xauc_matrix(
     One row for each group of positives (column ``positive``, or ``positive_group`` if a group is called that), one
     further column for each group of negatives. The diagonal holds each group's own AUC.
 
-    Parameters
-    ----------
-    y_true : column of shape (n,)
-        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
-    y_score : column of shape (n,)
-        Scores on any scale: probabilities, log-odds, ranks.
-    sensitive_features : column of shape (n,), or frame with several columns
-        Group of each row; several columns form intersections.
-    sample_weight : column of shape (n,), default None
-        Weights; a whole weight counts exactly like that many rows.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
-    pos_label : default None
-        The positive value where ``y_true`` is not 0/1.
-    undefined : {"nan", "paper"}, default "nan"
-        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
-        ``UndefinedMetricWarning`` that names what is missing.
+    {y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined}
 
     Returns
     -------
@@ -267,25 +209,10 @@ def partial_auc(
 
     Parameters
     ----------
-    y_true : column of shape (n,)
-        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
-    y_score : column of shape (n,)
-        Scores on any scale: probabilities, log-odds, ranks.
-    alpha : float in (0, 1]
-        Share of the rows in the top; rows tied with the lowest of them are in it too.
+    {y_true, y_score, alpha}
     sensitive_features : column of shape (n,), or frame with several columns, default None
         Group of each row; needed for ``region="group"`` only.
-    region : {"pooled", "group"}, default "pooled"
-        The top of all rows, or the top of each group.
-    sample_weight : column of shape (n,), default None
-        Weights; a whole weight counts exactly like that many rows.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
-    pos_label : default None
-        The positive value where ``y_true`` is not 0/1.
-    undefined : {"nan", "paper"}, default "nan"
-        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
-        ``UndefinedMetricWarning`` that names what is missing.
+    {region, sample_weight, ties, pos_label, undefined}
 
     Returns
     -------
@@ -332,34 +259,7 @@ def partial_xauc(
 ) -> float:
     """Compute the xAUC of two groups among the rows with the highest scores.
 
-    Parameters
-    ----------
-    y_true : column of shape (n,)
-        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
-    y_score : column of shape (n,)
-        Scores on any scale: probabilities, log-odds, ranks.
-    alpha : float in (0, 1]
-        Share of the rows in the top; rows tied with the lowest of them are in it too.
-    sensitive_features : column of shape (n,), or frame with several columns
-        Group of each row; several columns form intersections.
-    positive, negative : names of groups
-        The group whose rows with the outcome, and the group whose rows without it, are compared.
-    region : {"pooled", "group"}, default "pooled"
-        The top of all rows, or the top of each group.
-    sample_weight : column of shape (n,), default None
-        Weights; a whole weight counts exactly like that many rows.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
-    pos_label : default None
-        The positive value where ``y_true`` is not 0/1.
-    undefined : {"nan", "paper"}, default "nan"
-        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
-        ``UndefinedMetricWarning`` that names what is missing.
-
-    Returns
-    -------
-    float
-        NaN (the paper: 0) if there are no pairs.
+    {y_true, y_score, alpha, sensitive_features, positive, negative, region, sample_weight, ties, pos_label, undefined}
 
     Examples
     --------
@@ -391,27 +291,7 @@ def partial_xauc_gap(
 ) -> float:
     """Compute the xAUC gap among the rows with the highest scores; of more groups, the largest.
 
-    Parameters
-    ----------
-    y_true : column of shape (n,)
-        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
-    y_score : column of shape (n,)
-        Scores on any scale: probabilities, log-odds, ranks.
-    alpha : float in (0, 1]
-        Share of the rows in the top; rows tied with the lowest of them are in it too.
-    sensitive_features : column of shape (n,), or frame with several columns
-        Group of each row; several columns form intersections.
-    region : {"pooled", "group"}, default "pooled"
-        The top of all rows, or the top of each group.
-    sample_weight : column of shape (n,), default None
-        Weights; a whole weight counts exactly like that many rows.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
-    pos_label : default None
-        The positive value where ``y_true`` is not 0/1.
-    undefined : {"nan", "paper"}, default "nan"
-        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
-        ``UndefinedMetricWarning`` that names what is missing.
+    {y_true, y_score, alpha, sensitive_features, region, sample_weight, ties, pos_label, undefined}
 
     Returns
     -------

@@ -66,21 +66,7 @@ class GroupScorer:
     def __call__(
         self, estimator: Any, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None
     ) -> float:
-        """Score a fitted model.
-
-        Parameters
-        ----------
-        estimator : fitted binary classifier
-        X : frame or array of shape (n, d)
-        y : column of shape (n,)
-        sensitive_features : column of shape (n,), or frame with several columns, default None
-        sample_weight : column of shape (n,), default None
-
-        Returns
-        -------
-        float
-            The metric, negated if it is better when small.
-        """
+        """Score a fitted model; the metric is negated if it is better when small."""
         check_alignment(X=X, y=y, sensitive_features=sensitive_features, sample_weight=sample_weight)
         groups = self._groups(X, sensitive_features)
         model = _chosen_model(estimator)
@@ -101,12 +87,6 @@ class GroupScorer:
             Columns of ``X`` with the groups; None keeps what the scorer has.
         **options
             Options of the metric that change: ``alpha``, ``ties``, ``region``, ``undefined``.
-
-        Examples
-        --------
-        >>> from fairpot.metrics import partial_auc_scorer
-        >>> partial_auc_scorer.with_options(alpha=0.05, column="sex")
-        GroupScorer(partial_auc, column=['sex'], alpha=0.05)
         """
         unknown = [name for name in options if name not in signature(self.metric).parameters]
         if unknown:
@@ -128,16 +108,6 @@ class GroupScorer:
         **requests
             ``sample_weight=True`` requests weights, ``sensitive_features="sex"`` takes the groups from the
             metadata of that name.
-
-        Returns
-        -------
-        GroupScorer
-
-        Examples
-        --------
-        >>> from fairpot.metrics import xauc_gap_scorer
-        >>> xauc_gap_scorer.set_score_request(sample_weight=True)
-        GroupScorer(xauc_gap, greater_is_better=False)
         """
         made = self.with_options()
         made._requests = self._requests | requests

@@ -44,30 +44,12 @@ def top_recall(
 
     Parameters
     ----------
-    y_true : column of shape (n,)
-        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
-    y_score : column of shape (n,)
-        Scores on any scale: probabilities, log-odds, ranks.
-    alpha : float in (0, 1]
-        Share of the rows in the top; rows tied with the lowest of them are in it too.
+    {y_true, y_score, alpha}
     sensitive_features : column of shape (n,), or frame with several columns, default None
         Group of each row; needed for ``region="group"`` and with ``group``.
     group : name of a group or None, default None
         Count the rows with the outcome of this group only.
-    region : {"pooled", "group"}, default "pooled"
-        The top of all rows, or the top of each group.
-    sample_weight : column of shape (n,), default None
-        Weights; a whole weight counts exactly like that many rows.
-    pos_label : default None
-        The positive value where ``y_true`` is not 0/1.
-    undefined : {"nan", "paper"}, default "nan"
-        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
-        ``UndefinedMetricWarning`` that names what is missing.
-
-    Returns
-    -------
-    float
-        NaN (the paper: 0) if there is nothing to count.
+    {region, sample_weight, pos_label, undefined}
 
     Examples
     --------
@@ -97,30 +79,12 @@ def top_precision(
 
     Parameters
     ----------
-    y_true : column of shape (n,)
-        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
-    y_score : column of shape (n,)
-        Scores on any scale: probabilities, log-odds, ranks.
-    alpha : float in (0, 1]
-        Share of the rows in the top; rows tied with the lowest of them are in it too.
+    {y_true, y_score, alpha}
     sensitive_features : column of shape (n,), or frame with several columns, default None
         Group of each row; needed for ``region="group"`` and with ``group``.
     group : name of a group or None, default None
         Look at the rows of this group only.
-    region : {"pooled", "group"}, default "pooled"
-        The top of all rows, or the top of each group.
-    sample_weight : column of shape (n,), default None
-        Weights; a whole weight counts exactly like that many rows.
-    pos_label : default None
-        The positive value where ``y_true`` is not 0/1.
-    undefined : {"nan", "paper"}, default "nan"
-        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
-        ``UndefinedMetricWarning`` that names what is missing.
-
-    Returns
-    -------
-    float
-        NaN (the paper: 0) if there is nothing to count.
+    {region, sample_weight, pos_label, undefined}
 
     Examples
     --------
@@ -149,22 +113,7 @@ def top_by_group(
     ``share`` is the part of the group's rows that is in the region, ``threshold`` its lowest score. What has nothing
     to count is NaN.
 
-    Parameters
-    ----------
-    y_true : column of shape (n,)
-        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
-    y_score : column of shape (n,)
-        Scores on any scale: probabilities, log-odds, ranks.
-    alpha : float in (0, 1]
-        Share of the rows in the top; rows tied with the lowest of them are in it too.
-    sensitive_features : column of shape (n,), or frame with several columns
-        Group of each row; several columns form intersections.
-    region : {"pooled", "group"}, default "pooled"
-        The top of all rows, or the top of each group.
-    sample_weight : column of shape (n,), default None
-        Weights; a whole weight counts exactly like that many rows.
-    pos_label : default None
-        The positive value where ``y_true`` is not 0/1.
+    {y_true, y_score, alpha, sensitive_features, region, sample_weight, pos_label}
 
     Returns
     -------

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import weakref
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
@@ -167,8 +167,8 @@ def cross_half_wins(g: GroupCounts, h: GroupCounts, ties: Ties) -> tuple[Any, An
     return won, lost
 
 
-# The table that was counted last, by how its ties count: notices, the reference and a curve ask for the same pairs.
-_LAST: dict[str, tuple[weakref.ref[ScoreTable], WinMatrix]] = {}
+# Pairs of tables that are in use, by how ties count: notices, the reference and a curve ask for the same.
+_COUNTED: weakref.WeakKeyDictionary[ScoreTable, dict[Ties, WinMatrix]] = weakref.WeakKeyDictionary()
 
 
 @dataclass(frozen=True)
@@ -185,13 +185,16 @@ class WinMatrix:
 
     @classmethod
     def of(cls, table: ScoreTable, ties: Ties = "half") -> WinMatrix:
-        """Count all pairs of a table; those of the table that was counted last are known."""
-        last = _LAST.get(ties)
-        if last is not None and last[0]() is table:
-            return last[1]
-        found = cls._counted(table.for_pairs(), ties)
-        _LAST[ties] = weakref.ref(table), found
-        return found
+        """Count all pairs of a table, once for each way that ties count."""
+        known = _COUNTED.setdefault(table, {})
+        if ties not in known:
+            known[ties] = cls._counted(table.for_pairs(), ties)
+        return known[ties]
+
+    @staticmethod
+    def remember(table: ScoreTable, counted: Mapping[Ties, WinMatrix]) -> None:
+        """Keep what was counted in another way, for whoever asks for the same pairs next."""
+        _COUNTED.setdefault(table, {}).update(counted)
 
     @classmethod
     def _counted(cls, table: ScoreTable, ties: Ties) -> WinMatrix:

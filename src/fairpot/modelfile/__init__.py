@@ -1,30 +1,8 @@
-"""Model files: JSON that holds what a fitted post-processor needs to be applied, and nothing that runs."""
+"""Map files: JSON that holds what a fitted repair needs to be applied, and nothing that runs."""
 
-from fairpot.modelfile.content import SCHEMA_VERSION, ModelFile, schema
+from fairpot.modelfile.content import ModelFile
 from fairpot.modelfile.files import read, write
-from fairpot.modelfile.keys import new_key, read_key
-from fairpot.modelfile.origin import FEWER_THAN, describe_table, describes, table_fingerprint, table_sha256
-from fairpot.modelfile.signing import Signature, sign, verify
-from fairpot.modelfile.text import MAX_BYTES, dumps, loads, naming
+from fairpot.modelfile.forms import SCHEMA_VERSION, schema
+from fairpot.modelfile.text import MAX_BYTES, dumps, loads
 
-__all__ = [
-    "FEWER_THAN",
-    "MAX_BYTES",
-    "SCHEMA_VERSION",
-    "ModelFile",
-    "Signature",
-    "describe_table",
-    "describes",
-    "dumps",
-    "loads",
-    "naming",
-    "new_key",
-    "read",
-    "read_key",
-    "schema",
-    "sign",
-    "table_fingerprint",
-    "table_sha256",
-    "verify",
-    "write",
-]
+__all__ = ["MAX_BYTES", "SCHEMA_VERSION", "ModelFile", "dumps", "loads", "read", "schema", "write"]

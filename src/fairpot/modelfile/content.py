@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
-from functools import cache
-from importlib import resources
 from typing import Any
 
 import numpy as np
@@ -23,30 +20,11 @@ from fairpot.modelfile.checks import (
     refuse,
     shown,
 )
-from fairpot.modelfile.json_schema import Schema
+from fairpot.modelfile.forms import MOST_KNOTS, SCHEMA_VERSION, FittedOn1, Sigmoid1, check
 from fairpot.modelfile.origin import FEWER_THAN, plain_group
 
-SCHEMA_VERSION = 2
 # Absent from a file where they are None.
 _OPTIONAL = ("certificate", "private", "simplified", "then")
-
-
-def schema() -> dict[str, Any]:
-    """Return the JSON Schema (draft 2020-12) of map files.
-
-    Examples
-    --------
-    >>> from fairpot import modelfile
-    >>> modelfile.schema()["properties"]["schema_version"]
-    {'const': 2}
-    """
-    text = resources.files("fairpot.modelfile").joinpath("schema.json").read_text(encoding="utf-8")
-    return dict(json.loads(text))
-
-
-@cache
-def _schema() -> Schema:
-    return Schema(schema(), "the file")
 
 
 def encode(value: Any, where: str) -> Any:
@@ -83,7 +61,7 @@ def from_version_1(content: dict[str, Any]) -> dict[str, Any]:
     """
     changed: dict[str, Any] = {"schema_version": SCHEMA_VERSION}
     if "fitted_on" in content:
-        _schema().check(content["fitted_on"], "fitted_on_1", ("fitted_on",))
+        check(content["fitted_on"], FittedOn1, "fitted_on")
         kept = {key: value for key, value in content["fitted_on"].items() if key != "table_sha256"}
         changed["fitted_on"] = kept | {"fewer_than": FEWER_THAN, "fingerprint": None}
     if isinstance(content.get("maps"), list):
@@ -95,7 +73,7 @@ def _without_knots(entry: Any, place: int) -> Any:
     found = entry.get("map") if isinstance(entry, dict) else None
     if not isinstance(found, dict) or found.get("kind") != "sigmoid":
         return entry
-    _schema().check(found, "sigmoid_1", ("maps", place, "map"))
+    check(found, Sigmoid1, f"maps[{place}].map")
     check_ascending(np.array(found["knots"], dtype=np.float64), f"maps[{place}].map.knots")
     return entry | {"map": {key: value for key, value in found.items() if key != "knots"}}
 
@@ -198,7 +176,7 @@ class ModelFile:
     @classmethod
     def from_json(cls, content: Any) -> ModelFile:
         """Check a parsed file; but for the checksum, anything that is not as :meth:`to_json` makes it is refused."""
-        _schema().check(content)
+        check(content)
         maps = by_group(content["maps"], "maps", "map")
         check_told_apart(maps)
         check_origin(content["fitted_on"], maps)
@@ -229,17 +207,10 @@ def _listed(by_group: Mapping[Hashable, Any], key: str) -> list[dict[str, Any]]:
 
 def _maps(maps: Mapping[Hashable, Any]) -> dict[Hashable, dict[str, Any]]:
     made = {group: _map(content, f"maps[{i}].map") for i, (group, content) in enumerate(maps.items())}
-    knots, most = (
-        sum(len(each.get("knots", ())) for each in made.values()),
-        _schema().document["$defs"]["knots"]["maxItems"],
-    )
-    if knots > most:
-        refuse(
-            "maps",
-            f"of at most {most} breakpoints together",
-            knots,
-            "Hint: fit and save again; maps of so many are simplified.",
-        )
+    knots = sum(len(each.get("knots", ())) for each in made.values())
+    if knots > MOST_KNOTS:
+        hint = "Hint: fit and save again; maps of so many are simplified."
+        refuse("maps", f"of at most {MOST_KNOTS} breakpoints together", knots, hint)
     return made
 
 

@@ -2,26 +2,23 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 from os import PathLike
 from pathlib import Path
 
 from fairpot._arguments import argument
-from fairpot.exceptions import ModelFileError
+from fairpot._warn import warn_user
+from fairpot.exceptions import FairpotWarning, ModelFileError
 from fairpot.modelfile.content import ModelFile
-from fairpot.modelfile.keys import read_key
-from fairpot.modelfile.signing import check_signature, signature_path
 from fairpot.modelfile.text import MAX_BYTES, bytes_of, check_hash, dumps, loads, naming
 from fairpot.rows.output import atomic_file
 
+# What a signature of an earlier version has at most.
+_MAX_SIGNATURE = 10_000
 
-def read(
-    path: str | PathLike[str],
-    *,
-    expect_sha256: str | None = None,
-    key: str | PathLike[str] | None = None,
-    max_bytes: int = MAX_BYTES,
-) -> ModelFile:
+
+def read(path: str | PathLike[str], *, expect_sha256: str | None = None, max_bytes: int = MAX_BYTES) -> ModelFile:
     """Read a map file; it is read once, and what is checked is what is used.
 
     Parameters
@@ -30,8 +27,6 @@ def read(
         The map file.
     expect_sha256 : str or None, default None
         The SHA-256 of the file, as ``sha256sum`` prints it; another file is refused.
-    key : str, path or None, default None
-        The file of a key; the signature beside the file must be good, see :func:`fairpot.modelfile.verify`.
     max_bytes : int, default 100,000,000
         A larger file is refused unread.
 
@@ -39,6 +34,11 @@ def read(
     ------
     ModelFileError
         Whatever is wrong with the file; the message names it and the reason.
+
+    Warns
+    -----
+    FairpotWarning
+        If a signature of an earlier version stands beside the file: it was not checked.
 
     Examples
     --------
@@ -54,16 +54,39 @@ def read(
     >>> found.method, found.groups
     ('FairPOT', ('F', 'M'))
     """
+    return read_known(path, expect_sha256=expect_sha256, max_bytes=max_bytes)[0]
+
+
+def read_known(
+    path: str | PathLike[str], *, expect_sha256: str | None = None, max_bytes: int = MAX_BYTES
+) -> tuple[ModelFile, str]:
+    """Read a map file and its SHA-256."""
     with naming(path):
         data = bytes_of(os.fspath(path), max_bytes)
         if expect_sha256 is not None:
             check_hash(data, expect_sha256)
-        if key is not None:
-            check_signature(data, signature_path(path), read_key(key))
-        return loads(data)
+        model = loads(data)
+    _warn_of_signature(path)
+    return model, hashlib.sha256(data).hexdigest()
 
 
-def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = False, max_bytes: int = MAX_BYTES) -> None:
+def _warn_of_signature(path: str | PathLike[str]) -> None:
+    """Say so if a signature of an earlier version stands beside the file: nobody has checked it."""
+    signature = os.fspath(path) + ".sig"
+    try:
+        ours = b'"fairpot-signature"' in bytes_of(signature, _MAX_SIGNATURE)
+    except ModelFileError:  # there is none, or it is another program's
+        return
+    if ours:
+        warn_user(
+            f"the signature {signature!r} was not checked: fairpot itself signs and verifies no files any more.\n"
+            f"Hint: insist on the file that you know with {argument('expect_sha256', 'HEX')}, or verify it with a "
+            "program for that, https://fairpot.github.io/fairpot/how-to/share.html",
+            FairpotWarning,
+        )
+
+
+def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = False, max_bytes: int = MAX_BYTES) -> str:
     """Write a map file: at any moment ``path`` is what it was before, or complete.
 
     A model that would take more than ``max_bytes`` is refused: it would not be loaded again unless you ask.
@@ -78,6 +101,11 @@ def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = Fals
         Whether an existing file is replaced.
     max_bytes : int, default 100,000,000
         A model that takes more is refused.
+
+    Returns
+    -------
+    str
+        The SHA-256 of the file.
 
     Raises
     ------
@@ -97,8 +125,8 @@ def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = Fals
     >>> score, sex = range(40), ["F", "M"] * 20
     >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
     >>> path = Path(mkdtemp()) / "map.json"
-    >>> modelfile.write(repair.fair_maps_.file_content(), path)
-    >>> fairpot.load(path)
+    >>> digest = modelfile.write(repair.fair_maps_.file_content(), path)
+    >>> fairpot.load(path, expect_sha256=digest)
     <maps of FairPOT from a file: lam = 0.5>
     """
     data = dumps(model)
@@ -114,6 +142,7 @@ def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = Fals
             temporary.write_bytes(data)
     except FileExistsError:
         raise _exists(path) from None
+    return hashlib.sha256(data).hexdigest()
 
 
 def _target(path: str | PathLike[str], overwrite: bool) -> Path:

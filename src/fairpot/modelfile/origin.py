@@ -1,9 +1,8 @@
-"""What a model was fitted on: counts and score ranges, without those that rest on a few people."""
+"""What a model was fitted on: counts and score ranges, without those that depend on a few rows."""
 
 from __future__ import annotations
 
 import hashlib
-import hmac
 import json
 import math
 from collections.abc import Iterator, Sequence
@@ -15,48 +14,24 @@ from fairpot._version import __version__
 from fairpot.counts import GroupCounts
 from fairpot.table import ScoreTable
 
-# What rests on fewer people than this is not put down.
+# What depends on fewer rows than this is not stored.
 FEWER_THAN = 10
-_PURPOSE = b"fairpot-table-1\n"
 
 
-class People(NamedTuple):
-    """How many people stand behind a group's counts."""
+class Behind(NamedTuple):
+    """How many rows are known to stand behind a group's counts, whatever they weigh."""
 
-    positives: float
-    negatives: float
+    positives: int
+    negatives: int
 
     @property
-    def rows(self) -> float:
+    def rows(self) -> int:
         """All of them."""
         return self.positives + self.negatives
 
 
 def describe_table(table: ScoreTable) -> dict[str, Any]:
-    """Describe the rows a model was fitted on.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        The rows, counted.
-
-    Returns
-    -------
-    dict
-        ``rows`` (the sum of the weights, if rows had weights), ``score_range``, ``labelled``, ``groups`` (for
-        each: rows, positives and negatives or None, distinct scores, score range), ``fewer_than``, ``fingerprint``
-        (None without a key), ``library_version``, and ``time``, None unless it is asked for. What depends on fewer
-        people than ``fewer_than`` is None; see :func:`suppressed`.
-
-    Examples
-    --------
-    >>> from fairpot import modelfile, score_table
-    >>> y, score = [0, 1] * 15, [0.01 * i for i in range(30)]
-    >>> table = score_table(y, score)
-    >>> found = modelfile.describe_table(table)
-    >>> found["rows"], found["groups"][0]["counts"]["scores"]
-    (30, 30)
-    """
+    """Describe the rows a model was fitted on, as ``fitted_on`` of a map file; see :func:`suppressed`."""
     counts = [_describe(c, table.labelled) for c in table.counts]
     exact = {
         "fewer_than": FEWER_THAN,
@@ -68,17 +43,17 @@ def describe_table(table: ScoreTable) -> dict[str, Any]:
         "score_range": [min(e["score_range"][0] for e in counts), max(e["score_range"][1] for e in counts)],
         "time": None,
     }
-    return suppressed(exact, [people_of(c) for c in table.counts])
+    return suppressed(exact, [rows_behind(c, table.weighted) for c in table.counts])
 
 
-def suppressed(exact: dict[str, Any], people: Sequence[People] | None = None) -> dict[str, Any]:
-    """Leave out what rests on fewer than ten people, and what it could be worked out from.
+def suppressed(exact: dict[str, Any], behind: Sequence[Behind] | None = None) -> dict[str, Any]:
+    """Leave out what depends on fewer than ten rows, and what it could be worked out from.
 
     A group of fewer has no counts and no score range; then the rows in all are left out too, as they are
     the sum of the groups', and the score range in all is rounded outwards. Where a group has fewer positives or
     fewer negatives, neither is put down.
     """
-    entries = [_without_few(each["counts"], None if people is None else people[i]) for i, each in _listed(exact)]
+    entries = [_without_few(each["counts"], None if behind is None else behind[i]) for i, each in _listed(exact)]
     hidden = any(counts["rows"] is None for counts in entries)
     return exact | {
         "groups": [{"group": each["group"], "counts": counts} for (_, each), counts in zip(_listed(exact), entries)],
@@ -88,27 +63,7 @@ def suppressed(exact: dict[str, Any], people: Sequence[People] | None = None) ->
 
 
 def describes(origin: dict[str, Any], table: ScoreTable) -> bool:
-    """Say whether a model's description of its rows is that of a table: as far as it goes, the same rows.
-
-    Parameters
-    ----------
-    origin : dict
-        What :func:`describe_table` returned of the fitted rows; ``fitted_on`` of a map file.
-    table : ScoreTable
-        The rows to compare with.
-
-    Returns
-    -------
-    bool
-
-    Examples
-    --------
-    >>> from fairpot import modelfile, score_table
-    >>> y, score = [0, 1] * 15, [0.01 * i for i in range(30)]
-    >>> table = score_table(y, score)
-    >>> modelfile.describes(modelfile.describe_table(table), table)
-    True
-    """
+    """Say whether a model's description of its rows is that of a table: as far as it goes, the same rows."""
     found = describe_table(table)
     return all(origin.get(name) == found[name] for name in ("groups", "labelled", "rows", "score_range"))
 
@@ -116,25 +71,7 @@ def describes(origin: dict[str, Any], table: ScoreTable) -> bool:
 def table_sha256(table: ScoreTable) -> str:
     """Hash a counts table: the same rows in any order give the same hash.
 
-    For comparing tables in memory. Not to be given away: who knows the scores can try outcomes until the hash
-    fits. :func:`table_fingerprint` needs a key for that.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        The rows, counted.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from fairpot import modelfile, score_table
-    >>> y, score = [0, 1] * 15, [0.01 * i for i in range(30)]
-    >>> table = score_table(y, score)
-    >>> modelfile.table_sha256(table) == modelfile.table_sha256(score_table(y[::-1], score[::-1]))
-    True
+    For comparing tables in memory. Not to be given away: who knows the scores can try outcomes until the hash fits.
     """
     digest = hashlib.sha256()
     for part in _bytes_of(table):
@@ -142,35 +79,21 @@ def table_sha256(table: ScoreTable) -> str:
     return digest.hexdigest()
 
 
-def table_fingerprint(table: ScoreTable, key: bytes) -> str:
-    """Return a fingerprint of a counts table that only those who have the key can make or compare.
+def rounded(origin: dict[str, Any], coarse: ScoreTable | None) -> dict[str, Any]:
+    """Round counts to tens, and score ranges outwards from the means of the runs at either end."""
+    groups, ranges = [], []
+    for group, counts in ((each["group"], each["counts"]) for each in origin["groups"]):
+        made: dict[str, Any] = {name: _tens(value) for name, value in counts.items() if name != "score_range"}
+        found = counts["score_range"] if coarse is None else coarse[group].score[[0, -1]].tolist()
+        made["score_range"] = None if counts["score_range"] is None else rounded_outwards(*found)
+        ranges += [] if made["score_range"] is None else [made["score_range"]]
+        groups.append({"group": group, "counts": made})
+    whole = [min(low for low, _ in ranges), max(high for _, high in ranges)] if ranges else origin["score_range"]
+    return origin | {"groups": groups, "rows": _tens(origin["rows"]), "score_range": whole}
 
-    HMAC-SHA256 of: for each group the JSON text of [name, number of scores, labelled] and a line feed, then the
-    scores, the positives and the negatives, each as little-endian 64-bit floats.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        The rows, counted.
-    key : bytes
-        The secret.
-
-    Returns
-    -------
-    str
-
-    Examples
-    --------
-    >>> from fairpot import modelfile, score_table
-    >>> y, score = [0, 1] * 15, [0.01 * i for i in range(30)]
-    >>> table = score_table(y, score)
-    >>> modelfile.table_fingerprint(table, b"k" * 32) == modelfile.table_fingerprint(table, b"j" * 32)
-    False
-    """
-    digest = hmac.new(key, _PURPOSE, hashlib.sha256)
-    for part in _bytes_of(table):
-        digest.update(part)
-    return digest.hexdigest()
+def _tens(value: float | None) -> int | None:
+    return None if value is None else int(round(value / 10) * 10)
 
 
 def rounded_outwards(low: float, high: float) -> list[float]:
@@ -205,31 +128,23 @@ def _describe(counts: GroupCounts, labelled: bool) -> dict[str, Any]:
     }
 
 
-def people_of(counts: GroupCounts) -> People:
-    """Count people. Whole weights are so many rows; behind other weights stand as many as they are worth, or, where
-    that is not known, at least one for each score and outcome.
-    """
-    sides = (counts.positive, counts.negative)
-    if counts.members is not None:  # a person with several rows is one
+def rows_behind(counts: GroupCounts, weighted: bool) -> Behind:
+    """Count the rows behind a group's counts; where rows belong together, their clusters."""
+    if counts.members is not None:
         units = [np.unique(rows.unit) for rows in counts.members]
-        return People(float(len(units[0])), float(len(np.union1d(*units)) - len(units[0])))
-    if counts.squares is not None:
-        sums = [(float(c.sum()), float(q.sum())) for c, q in zip(sides, counts.squares)]
-        return People(*(c * c / q if q > 0 else 0.0 for c, q in sums))
-    if all(c.dtype.kind == "i" for c in sides):
-        return People(*(float(c.sum()) for c in sides))
-    return People(*(float(np.count_nonzero(c)) for c in sides))
+        return Behind(len(units[0]), len(np.union1d(*units)) - len(units[0]))
+    return Behind(*(int(rows.sum()) for rows in counts.rows_at(weighted)))
 
 
-def _without_few(counts: dict[str, Any], people: People | None) -> dict[str, Any]:
-    if people is None:
-        people = People(counts["positives"] or 0, counts["negatives"] or 0)
+def _without_few(counts: dict[str, Any], behind: Behind | None) -> dict[str, Any]:
+    if behind is None:
+        behind = Behind(counts["positives"] or 0, counts["negatives"] or 0)
         few = counts["rows"] is None or counts["rows"] < FEWER_THAN
     else:
-        few = people.rows < FEWER_THAN
+        few = behind.rows < FEWER_THAN
     if few:
         return dict.fromkeys(counts)
-    if min(people.positives, people.negatives) < FEWER_THAN:
+    if min(behind) < FEWER_THAN:
         return counts | {"positives": None, "negatives": None}
     return counts
 

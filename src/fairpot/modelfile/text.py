@@ -17,7 +17,8 @@ from typing import Any, NoReturn
 
 from fairpot.exceptions import ModelFileError
 from fairpot.modelfile.checks import CHANGED, refuse, shown
-from fairpot.modelfile.content import SCHEMA_VERSION, ModelFile, from_version_1
+from fairpot.modelfile.content import ModelFile, from_version_1
+from fairpot.modelfile.forms import FORMAT, SCHEMA_VERSION
 from fairpot.modelfile.origin import suppressed
 
 _NAME_IT = "Hint: name the file that save() wrote."
@@ -57,10 +58,14 @@ def _read(path: str, most: int, hint: str) -> bytes:
 
 def check_hash(data: bytes, expected: str) -> None:
     """Insist on the file whose hash the caller knows."""
+    check_digest(hashlib.sha256(data).hexdigest(), expected)
+
+
+def check_digest(found: str, expected: str) -> None:
+    """Insist on the hash that the caller knows."""
     wanted = expected.strip().lower() if isinstance(expected, str) else ""
     if not re.fullmatch("[0-9a-f]{64}", wanted):
         raise ValueError(f"expect_sha256 must be 64 hexadecimal digits, got {shown(expected)}.\nHint: sha256sum FILE")
-    found = hashlib.sha256(data).hexdigest()
     if not hmac.compare_digest(found, wanted):
         raise ModelFileError(
             f"its SHA-256 is {found}, expected is {wanted}.\nHint: this is another file than the one you know; "
@@ -68,8 +73,7 @@ def check_hash(data: bytes, expected: str) -> None:
         )
 
 
-FORMAT = "fairpot-model"
-_TO_COME = "0" * 64
+_MOST_DIGITS = 20  # of 64 bits, with a minus
 # Far above what a model needs: some thirty objects, lists, keys and texts a group, and two numbers a knot.
 MAX_PARTS = 1_000_000
 MAX_ENTRIES = 1_000_000
@@ -106,11 +110,17 @@ def dumps(model: ModelFile) -> bytes:
     True
     """
     content = model.to_json() | {"format": FORMAT, "schema_version": SCHEMA_VERSION}
-    ModelFile.from_json(content | {"checksum": _TO_COME})
-    texts = {key: _canonical(value) for key, value in content.items()}
+    try:
+        texts = {key: _canonical(value) for key, value in content.items()}
+    except ValueError:  # Python itself writes out no whole number of thousands of digits
+        raise ModelFileError(
+            "it would hold a number that is not finite, or a whole one of more than 64 bits.\nHint: look at the fit."
+        ) from None
     texts["checksum"] = _canonical(_digest(texts))
     lines = [f"{_canonical(key)}: {texts[key]}" for key in sorted(texts)]
-    return ("{\n" + ",\n".join(lines) + "\n}\n").encode("utf-8")
+    data = ("{\n" + ",\n".join(lines) + "\n}\n").encode("utf-8")
+    ModelFile.from_json(_parse(data))
+    return data
 
 
 def loads(data: bytes) -> ModelFile:
@@ -161,7 +171,12 @@ def checksum(content: dict[str, Any]) -> str:
 def _digest(texts: dict[str, str]) -> str:
     """Hash an object whose values are canonical texts already: long maps are written out once."""
     joined = ",".join(f"{_canonical(key)}:{texts[key]}" for key in sorted(texts))
-    return hashlib.sha256(f"{{{joined}}}".encode()).hexdigest()
+    try:
+        return hashlib.sha256(f"{{{joined}}}".encode()).hexdigest()
+    except UnicodeEncodeError:
+        raise ModelFileError(
+            "it holds a text that is not valid Unicode: half of a surrogate pair.\nHint: repair it at its source."
+        ) from None
 
 
 def _canonical(content: Any) -> str:
@@ -182,14 +197,11 @@ def _check_parts(data: bytes) -> None:
             raise ModelFileError(f"it has {found} {what}, more than any model ({most}).\n{_NO_MODEL}")
 
 
-def strict_json(data: bytes) -> Any:
-    """Parse UTF-8 JSON in which no key comes twice and every number is finite; what goes wrong is a ValueError."""
-    return json.loads(data.decode("utf-8"), object_pairs_hook=_distinct, parse_constant=_no_constant)
-
-
 def _parse(data: bytes) -> dict[str, Any]:
+    """Parse JSON in which no key comes twice, no number is NaN or infinite, and whole ones have 64 bits at most."""
+    hooks: dict[str, Any] = {"object_pairs_hook": _distinct, "parse_constant": _no_constant, "parse_int": _whole}
     try:
-        content = strict_json(data)
+        content = json.loads(data.decode("utf-8"), **hooks)
     except ModelFileError:
         raise
     except UnicodeDecodeError as error:
@@ -210,6 +222,13 @@ def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         twice = Counter(key for key, _ in pairs).most_common(1)[0][0]
         raise ModelFileError(f"the key {shown(twice)} comes twice in one object.\n{CHANGED}")
     return made
+
+
+def _whole(digits: str) -> int:
+    """Read a whole number that others than Python can read too."""
+    if len(digits) > _MOST_DIGITS or not -(2**63) <= (value := int(digits)) < 2**64:
+        raise ModelFileError(f"it holds a whole number of more than 64 bits, {shown(digits)}.\n{CHANGED}")
+    return value
 
 
 def _no_constant(token: str) -> NoReturn:
@@ -239,24 +258,7 @@ MAX_BYTES = 100_000_000
 
 @contextmanager
 def naming(path: str | PathLike[str]) -> Iterator[None]:
-    """Put the file's name before the reason it is refused for.
-
-    Parameters
-    ----------
-    path : str or path
-        The file.
-
-    Examples
-    --------
-    >>> from fairpot import ModelFileError
-    >>> from fairpot.modelfile import loads, naming
-    >>> try:
-    ...     with naming("map.json"):
-    ...         loads(b"")
-    ... except ModelFileError as error:
-    ...     print(str(error).splitlines()[0])
-    the map file 'map.json' cannot be used: it is empty.
-    """
+    """Put the file's name before the reason it is refused for."""
     try:
         yield
     except ModelFileError as error:

@@ -31,10 +31,9 @@ class Achieved:
 
     Examples
     --------
-    >>> from fairpot import FairPOT
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-    >>> repair = FairPOT(max_gap=0.05).fit(data.probability, data.target, sensitive_features=data.group)
+    >>> import fairpot
+    >>> data = fairpot.datasets.make_synthetic(1000, random_state=0, as_frame=False)
+    >>> repair = fairpot.FairPOT(max_gap=0.05).fit(data.probability, data.target, sensitive_features=data.group)
     >>> round(repair.achieved_.gap, 3), round(repair.achieved_.gap_before, 3)
     (0.05, 0.275)
     """

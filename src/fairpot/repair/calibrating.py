@@ -12,7 +12,6 @@ from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from fairpot.counts import GroupCounts
@@ -35,18 +34,10 @@ _ENTRIES = 1 << 14
 
 @dataclass(frozen=True)
 class Scale:
-    """How scores are turned into what the curve is straight in: log-odds of probabilities, else spreads of the scores.
+    """What the curve is straight in: log-odds of scores that are probabilities, else spreads of the scores."""
 
-    Attributes
-    ----------
-    probability : bool
-        Whether all scores lie in [0, 1].
-    centre, spread : float
-        Of other scores.
-    """
-
-    probability: bool
-    centre: float = 0.0
+    probability: bool  # whether all scores lie in [0, 1]
+    centre: float = 0.0  # of other scores
     spread: float = 1.0
 
     @classmethod
@@ -72,18 +63,10 @@ class Scale:
 
 @dataclass(frozen=True, eq=False)
 class Curve:
-    """Log-odds of the outcome over the scale of the scores: straight pieces between bends.
-
-    Attributes
-    ----------
-    bends : array of shape (k,)
-    level : float
-        The value at the middle bend, or at 0 where there is none.
-    slopes : array of shape (k + 1,)
-    """
+    """Log-odds of the outcome over the scale of the scores: straight pieces between bends."""
 
     bends: Floats
-    level: float
+    level: float  # the value at the middle bend, or at 0 where there is none
     slopes: Floats
 
     def __call__(self, z: Floats) -> Floats:
@@ -98,10 +81,7 @@ def common_map(table: ScoreTable) -> ScoreMap:
     them. Where a low score means high risk, a score becomes the probability that the outcome does not happen: low
     scores stay those at risk.
 
-    Parameters
-    ----------
-    table : ScoreTable
-        With the scores after the repair, and outcomes.
+    ``table``: with the scores after the repair, and outcomes.
     """
     pooled = table.pooled()
     if not table.lower_is_riskier:
@@ -181,6 +161,8 @@ def _most_likely(z: Floats, positive: Floats, weight: Floats, bends: Floats, sta
         slope[1:-1] -= 2 * _PENALTY * bend
         slope[2:] += 2 * _PENALTY * bend
         return float(value) / total, slope / total
+
+    from scipy.optimize import minimize  # takes a while to load
 
     bounds = [(None, None), *[(_LEAST, _MOST)] * (len(bends) + 1)]
     start = np.append(start[0], np.clip(start[1:], _LEAST, _MOST))

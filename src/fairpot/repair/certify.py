@@ -37,16 +37,7 @@ _WATCHER: ContextVar[Report | None] = ContextVar("_WATCHER", default=None)
 
 @contextmanager
 def watching(report: Report | None) -> Iterator[None]:
-    """Let a function be told how far certified choices come: the share done, from 0 to 1, and what is being done.
-
-    Examples
-    --------
-    >>> told = []
-    >>> with watching(lambda done, doing: told.append(doing)):
-    ...     _tell(0.5, "measuring")
-    >>> told
-    ['measuring']
-    """
+    """Let a function be told how far certified choices come: the share done, from 0 to 1, and what is being done."""
     before = _WATCHER.set(report)
     try:
         yield

@@ -10,7 +10,8 @@ from dataclasses import replace
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.exceptions import InfeasibleRuleError, UndefinedMetricWarning
+from fairpot import exceptions
+from fairpot.exceptions import InfeasibleRuleError
 from fairpot.repair.family import Family
 from fairpot.repair.ground import Ground
 from fairpot.tradeoff.choice import Choice
@@ -56,7 +57,7 @@ def _read_off(found: TradeoffCurve, family: Family, values: Floats) -> TradeoffC
 def passing_over() -> Iterator[None]:
     """Say nothing of strengths at which the gap is undefined: a search passes them over."""
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        warnings.simplefilter("ignore", exceptions.UndefinedMetricWarning)
         yield
 
 
@@ -65,10 +66,7 @@ def choose(family: Family, ground: Ground, rule: Rule, seen: TradeoffCurve | Non
 
     ``seen`` is the curve of the family on the same rows, where it is known.
 
-    Raises
-    ------
-    InfeasibleRuleError
-        If none keeps the rule; the message names the best there is.
+    Raises :class:`InfeasibleRuleError` if none keeps the rule; the message names the best there is.
     """
     with passing_over():
         point = search(family, ground, rule, seen).chosen()

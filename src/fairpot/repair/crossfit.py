@@ -5,6 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
+from dataclasses import KW_ONLY, dataclass, field
 from functools import update_wrapper
 from types import MethodType
 from typing import Any, ClassVar, Self, cast
@@ -24,6 +25,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
 
+from fairpot._docs import documented
 from fairpot._validation import check_alignment, check_choice, check_clusters, check_groups, is_number
 from fairpot._validation.columns import check_column_names, drop_columns, select_columns
 from fairpot._validation.values import check_labels
@@ -42,7 +44,7 @@ class _Gives:
     """
 
     def __init__(self, method: Callable[..., Any]) -> None:
-        self.method = method
+        self.method = documented(method)
         update_wrapper(cast(Any, self), method)
 
     def __get__(self, owner: FairScoreClassifier | None, kind: type) -> Callable[..., Any]:
@@ -57,15 +59,15 @@ class _Gives:
         return MethodType(self.method, owner)
 
 
+@documented
+@dataclass(eq=False, repr=False)
 class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Fit a classifier and a score map together, the map on out-of-fold scores.
 
-    A model gives its own training rows scores that are too good, and a map fitted on those repairs a gap
-    that new data do not have. Here the map is fitted on out-of-fold scores: each row is scored by a copy of the
-    model that was trained without it. The model that scores new rows is trained on all of them.
-
-    Groups come with each call (``sensitive_features=...``, which scikit-learn's metadata routing passes through
-    pipelines, cross-validation and searches without further settings), or from named columns of ``X``.
+    A model gives its own training rows scores that are too good. So each row is scored by a copy of the model that was
+    trained without it, and the map is fitted on these scores; the model that scores new rows is trained on all of them.
+    Groups come with each call (``sensitive_features=...``, which scikit-learn's metadata routing passes on without
+    further settings), or from named columns of ``X``.
 
     Parameters
     ----------
@@ -75,11 +77,10 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         :class:`FairPOT` or another one of :mod:`fairpot.methods`; None takes ``FairPOT()``. To search
         over its parameters (``postprocessor__lam``), pass one.
     cv : int, splitter, iterable, "prefit" or None, default 5
-        How the scores for the map are made. An int: that many folds, stratified by outcome and group. A splitter or
-        an iterable of (train, test) rows: those; each row is tested at most once, and the map is fitted on the
-        rows that are. "prefit": ``estimator`` is fitted already and scores the given rows, which should be new to
-        it; a ``FrozenEstimator`` is always taken so. None: the model scores its own training rows, the
-        paper's way.
+        How the scores for the map are made. An int: that many folds, stratified by outcome and group. A splitter or an
+        iterable of (train, test) rows: those, each row tested at most once. "prefit": ``estimator`` (as is every
+        ``FrozenEstimator``) is fitted already and scores the given rows, which should be new to it. None: the model
+        scores its own training rows, the paper's way.
     sensitive_features : str, list of str or None, default None
         Columns of ``X`` that hold the groups, where ``X`` is a frame; several form intersections. None: the
         groups are passed to each call.
@@ -90,8 +91,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     threshold : float or "auto", default "auto"
         Adjusted score from which ``predict`` gives the positive class; "auto" is 0.5 for probabilities, 0 for
         decision values.
-    pos_label : default None
-        The positive value, where outcomes are not 0/1 or booleans: what the score is a score of.
+    {pos_label}
     n_jobs : int or None, default None
         Folds to fit at the same time.
     random_state : int, RandomState or None, default None
@@ -99,22 +99,16 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
 
     Attributes
     ----------
-    estimator_ : the model, fitted on all rows
-    postprocessor_ : the repair method, fitted on ``scores_``
-        ``postprocessor_.tradeoff()`` traces AUC and gap over every lambda on these scores at no further fit.
+    estimator_, postprocessor_ : the model, fitted on all rows; and the repair method, fitted on ``scores_``
+        ``postprocessor_.tradeoff()`` traces AUC and gap over every lambda at no further fit.
     scores_ : array of shape (n,)
         Scores the map was fitted on; NaN in rows that no fold tested.
-    classes_ : array of shape (2,)
-        The labels, in the order of the model.
-    pos_label_ : the positive one of them
+    classes_, pos_label_ : array of shape (2,), and one of them
+        The labels, in the order of the model, and the positive one.
     response_method_ : str
         Which scores of the model are used.
     n_features_in_, feature_names_in_
         Number and names of the features.
-
-    See Also
-    --------
-    FairPOT.tradeoff : every lambda from one fit; cheaper than a search over ``postprocessor__lam``.
 
     Examples
     --------
@@ -134,37 +128,24 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     __metadata_request__decision_function: ClassVar = {"sensitive_features": True}
     __metadata_request__score: ClassVar = {"sensitive_features": True}
 
-    estimator_: Any
-    postprocessor_: Any
-    scores_: NDArray[np.float64]
-    classes_: NDArray[Any]
-    pos_label_: Any
-    response_method_: str
+    estimator: Any
+    postprocessor: Any = None
+    _: KW_ONLY
+    cv: Any = 5
+    sensitive_features: str | list[str] | None = None
+    drop_sensitive: bool = False
+    response_method: str = "auto"
+    threshold: float | str = "auto"
+    pos_label: Any = None
+    n_jobs: int | None = None
+    random_state: Any = None
 
-    def __init__(
-        self,
-        estimator: Any,
-        postprocessor: Any = None,
-        *,
-        cv: Any = 5,
-        sensitive_features: str | list[str] | None = None,
-        drop_sensitive: bool = False,
-        response_method: str = "auto",
-        threshold: float | str = "auto",
-        pos_label: Any = None,
-        n_jobs: int | None = None,
-        random_state: Any = None,
-    ) -> None:
-        self.estimator = estimator
-        self.postprocessor = postprocessor
-        self.cv = cv
-        self.sensitive_features = sensitive_features
-        self.drop_sensitive = drop_sensitive
-        self.response_method = response_method
-        self.threshold = threshold
-        self.pos_label = pos_label
-        self.n_jobs = n_jobs
-        self.random_state = random_state
+    estimator_: Any = field(init=False)
+    postprocessor_: Any = field(init=False)
+    scores_: NDArray[np.float64] = field(init=False)
+    classes_: NDArray[Any] = field(init=False)
+    pos_label_: Any = field(init=False)
+    response_method_: str = field(init=False)
 
     def fit(
         self,
@@ -181,37 +162,12 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
 
         Parameters
         ----------
-        X : frame or array of shape (n, d)
-            Features, as the model takes them.
-        y : column of shape (n,)
-            Outcomes, 0/1 or booleans; any two labels with ``pos_label``.
-        sensitive_features : column of shape (n,), or frame with several columns, default None
-            Group of each row, unless the constructor names columns of ``X``.
+        {X, y, sensitive_features}
         sample_weight : column of shape (n,), default None
             Weights for the map, and for the model if it takes weights.
-        clusters : column of shape (n,), default None
-            What rows have in common that are not independent, such as the patient of each visit. Whole clusters are
-            split into folds, and a certificate counts them.
-        weights : {"frequency", "importance"} or None, default None
-            What ``sample_weight`` means to a certificate: a number of rows, or how much a row counts. None
-            takes whole numbers for the first and others for the second.
+        {clusters, weights}
         **fit_params
             Passed on to the model's ``fit``; with metadata routing, to the model and the splitter as they request.
-
-        Returns
-        -------
-        self
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from fairpot import FairPOT, FairScoreClassifier
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0)
-        >>> X, y, group = data.data, data.target, data.group
-        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
-        >>> model.postprocessor_.reference_
-        'a'
         """
         fresh = unfitted(self)
         fresh._fit(X, y, sensitive_features, sample_weight, clusters, weights, fit_params)
@@ -264,27 +220,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     def adjusted_scores(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
         """Score rows with the model and adjust the scores; on the scale of the model's scores.
 
-        Parameters
-        ----------
-        X : frame or array of shape (n, d)
-            Features, as the model takes them.
-        sensitive_features : column of shape (n,), or frame with several columns, default None
-            Group of each row, unless the constructor names columns of ``X``.
-
-        Returns
-        -------
-        array of shape (n,)
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from fairpot import FairPOT, FairScoreClassifier
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0)
-        >>> X, y, group = data.data, data.target, data.group
-        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
-        >>> model.adjusted_scores(X, sensitive_features=group).shape
-        (1000,)
+        {X, sensitive_features}
         """
         check_is_fitted(self, "postprocessor_")
         check_alignment(X=X, sensitive_features=sensitive_features)
@@ -300,21 +236,6 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         ----------
         value : float, or dict of moved group to float where the method takes one
             The repair strength.
-
-        Returns
-        -------
-        fitted copy
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from fairpot import FairPOT, FairScoreClassifier
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0)
-        >>> X, y, group = data.data, data.target, data.group
-        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
-        >>> model.at(0.3).postprocessor_.lam_
-        0.3
         """
         check_is_fitted(self, "postprocessor_")
         if not hasattr(self.postprocessor_, "at"):
@@ -330,17 +251,6 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         """Return the maps of the fitted repair as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
 
         One row per group and breakpoint: ``group``, ``score`` (of the model) and ``adjusted``.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from fairpot import FairPOT, FairScoreClassifier
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0)
-        >>> X, y, group = data.data, data.target, data.group
-        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
-        >>> list(model.frame().columns)
-        ['group', 'score', 'adjusted']
         """
         check_is_fitted(self, "postprocessor_")
         return self.postprocessor_.frame()
@@ -348,24 +258,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     def plot(self, ax: Any = None) -> Any:
         """Draw what each group's scores become, see :class:`fairpot.display.ScoreMapDisplay`.
 
-        Parameters
-        ----------
-        ax : matplotlib axes or None, default None
-            None makes new ones.
-
-        Returns
-        -------
-        axes
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from fairpot import FairPOT, FairScoreClassifier
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0)
-        >>> X, y, group = data.data, data.target, data.group
-        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
-        >>> axes = model.plot()
+        {ax}
         """
         check_is_fitted(self, "postprocessor_")
         return self.postprocessor_.plot(ax)
@@ -377,28 +270,12 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         A moved probability is one of the reference group, and no longer the chance of the outcome. With a repair
         method that has ``keep="probabilities"`` they are calibrated over all rows, whatever scores the model gives.
 
-        Parameters
-        ----------
-        X : frame or array of shape (n, d)
-            Features, as the model takes them.
-        sensitive_features : column of shape (n,), or frame with several columns, default None
-            Group of each row, unless the constructor names columns of ``X``.
+        {X, sensitive_features}
 
         Returns
         -------
         array of shape (n, 2)
             Columns in the order of ``classes_``, clipped to [0, 1] where a repair method goes beyond.
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from fairpot import FairPOT, FairScoreClassifier
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0)
-        >>> X, y, group = data.data, data.target, data.group
-        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
-        >>> model.predict_proba(X, sensitive_features=group).shape
-        (1000, 2)
         """
         positive = np.clip(self.adjusted_scores(X, sensitive_features=sensitive_features), 0.0, 1.0)
         return np.column_stack([1.0 - positive, positive][:: 1 if self._place == 1 else -1])
@@ -409,27 +286,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
 
         As in scikit-learn they are those of the second class: where the first one is positive, with a minus.
 
-        Parameters
-        ----------
-        X : frame or array of shape (n, d)
-            Features, as the model takes them.
-        sensitive_features : column of shape (n,), or frame with several columns, default None
-            Group of each row, unless the constructor names columns of ``X``.
-
-        Returns
-        -------
-        array of shape (n,)
-
-        Examples
-        --------
-        >>> from sklearn.svm import LinearSVC
-        >>> from fairpot import FairPOT, FairScoreClassifier
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0)
-        >>> X, y, group = data.data, data.target, data.group
-        >>> model = FairScoreClassifier(LinearSVC(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
-        >>> model.decision_function(X, sensitive_features=group).shape
-        (1000,)
+        {X, sensitive_features}
         """
         scores = self.adjusted_scores(X, sensitive_features=sensitive_features)
         return scores if self._place == 1 else 0.0 - scores
@@ -437,27 +294,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
         """Predict an outcome: the positive one where the adjusted score is at or above ``threshold``.
 
-        Parameters
-        ----------
-        X : frame or array of shape (n, d)
-            Features, as the model takes them.
-        sensitive_features : column of shape (n,), or frame with several columns, default None
-            Group of each row, unless the constructor names columns of ``X``.
-
-        Returns
-        -------
-        array of shape (n,)
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from fairpot import FairPOT, FairScoreClassifier
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0)
-        >>> X, y, group = data.data, data.target, data.group
-        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
-        >>> model.predict(X, sensitive_features=group).shape
-        (1000,)
+        {X, sensitive_features}
         """
         scores = self.adjusted_scores(X, sensitive_features=sensitive_features)
         threshold = self.threshold
@@ -469,31 +306,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     def score(self, X: Any, y: Any, *, sensitive_features: Any = None, sample_weight: Any = None) -> float:
         """Return the accuracy of ``predict``.
 
-        Parameters
-        ----------
-        X : frame or array of shape (n, d)
-            Features, as the model takes them.
-        y : column of shape (n,)
-            Outcomes.
-        sensitive_features : column of shape (n,), or frame with several columns, default None
-            Group of each row, unless the constructor names columns of ``X``.
-        sample_weight : column of shape (n,), default None
-            Weights.
-
-        Returns
-        -------
-        float
-
-        Examples
-        --------
-        >>> from sklearn.linear_model import LogisticRegression
-        >>> from fairpot import FairPOT, FairScoreClassifier
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0)
-        >>> X, y, group = data.data, data.target, data.group
-        >>> model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.4)).fit(X, y, sensitive_features=group)
-        >>> 0.5 < model.score(X, y, sensitive_features=group) < 1
-        True
+        {X, y, sensitive_features, sample_weight}
         """
         check_alignment(X=X, y=y, sensitive_features=sensitive_features, sample_weight=sample_weight)
         predicted = self.predict(X, sensitive_features=sensitive_features)

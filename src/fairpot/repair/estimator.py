@@ -18,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import LEVEL, TIES, Meaning, Ties, Unmapped
+from fairpot._docs import documented
 from fairpot._validation import check_choice, check_level
 from fairpot._warn import warn_user
 from fairpot.counting import as_table
@@ -36,6 +37,7 @@ from fairpot.repair.groups import find_reference, kept_groups, require_outcomes
 from fairpot.repair.notices import warn_of_choice, warn_of_flat, warn_of_needless, warn_of_table
 from fairpot.repair.own_dials import Way, along, choose_own, find_way, looked_at
 from fairpot.repair.region import in_region
+from fairpot.repair.registry import takes_reference
 from fairpot.repair.scale import ScoreScale
 from fairpot.table import ScoreTable
 from fairpot.tradeoff import Limit, LimitBracket
@@ -47,69 +49,6 @@ Learn = Callable[[ScoreTable], Family]
 RULES = ("max_gap", "max_auc_loss", "net_benefit_at")
 # Of more groups than this no other method is tried where one misses a target.
 _TRIED_GROUPS = 8
-
-# What the docstrings of methods say of what all have; it stands here once.
-_SHARED = """\
-max_gap, max_auc_loss : float or None, default None
-        The rule that chooses the strength. ``max_gap``: the highest AUC with at most that xAUC gap; if the original
-        scores keep it, nobody is moved. ``max_auc_loss`` alone: the smallest gap that costs at most that much AUC.
-        Neither: the smallest gap. With more than two groups the gap is the largest between any two.
-    net_benefit_at : float in (0, 1) or None, default None
-        The adjusted score from which you act, a probability. With ``max_gap``: the highest net benefit there within
-        the gap, instead of the highest AUC.
-    confidence : float or None, default None
-        With ``max_gap``: certify the choice. The gap is at most ``max_gap`` with this confidence, tested on rows that
-        the maps were not fitted on (cross-fitting inside ``fit``); see ``certificate_``. A plain target is kept on new
-        rows about every second time; this one is a promise. If none can be made, the error says what is missing.
-    top : float in (0, 1], int or None, default None
-        The part of the list whose gap the rule bounds: the top share (``0.1``), or so many of the fitted rows
-        (``200``). None: all of it. The AUC is always that of all rows.
-    top_of : {"all", "group"}, default "all"
-        Whether that is the top of all rows together or of each group.
-    repair : {"all", "top"}, default "all"
-        Whose scores are moved: everybody's, or only those in the top (the paper's partial case). With "top" nobody
-        below the score at which it begins is moved, and nobody from there on falls below it.
-    reference : name of a group or None, default None
-        The group whose scores do not change. None takes the group ranked highest: the one whose rows with the
-        outcome are ranked above the others' without it more often than the reverse; or, where a high score harms, the
-        one ranked lowest. Groups with fewer than 30 rows with the outcome, or without it, are passed over, unless all
-        groups are so small.
-    keep : {None, "grid", "probabilities"}, default None
-        What adjusted scores are to stay. "grid": scores of the grid that came in, deciles in, deciles out; every
-        strength is judged by the cut scores. "probabilities": one increasing map common to all groups follows and makes
-        them probabilities again; ranks, AUC and gap stay to the last bit.
-    ties : {"half", "strict"}, default "half"
-        How ties count where the reference group or the strength is chosen; "strict" is the paper's way."""
-_FITTED = """\
-strength_ : float
-        The strength under its common name. Of several groups that a rule gave a strength each: how far to go on their
-        common way, from 0 to 1.
-    strengths_ : dict of moved group to float
-        The strength of each.
-    maps_ : dict of group to ScoreMap
-        The fitted map of each group.
-    fair_maps_ : FairMaps
-        The same with all that files and exports need: ``to_sql``, ``to_onnx``, ``to_python``, ``row_scorer``, ...
-    achieved_ : Achieved
-        AUC and gap of the fitted rows before and after, of the whole list and of the top.
-    certificate_ : Certificate or None
-        How the gap is known to be within its bound, where ``confidence`` asked for that.
-    reference_ : name of the reference group, or None
-    groups_, left_out_ : tuples of names
-        All groups, and those left out of the comparison.
-    starts_ : dict of group to float, or None
-        The scores at which a repaired top begins.
-    table_ : ScoreTable
-        The fitted rows, counted."""
-
-Class = TypeVar("Class", bound=type)
-
-
-def documented(method: Class) -> Class:
-    """Fill in what the docstring of a method says of the parameters and attributes that all have."""
-    if method.__doc__ is not None:
-        method.__doc__ = method.__doc__.replace("{shared}", _SHARED).replace("{fitted}", _FITTED)
-    return method
 
 
 @dataclass(frozen=True, eq=False)
@@ -155,6 +94,7 @@ class Fit:
             return replace(self, way=way), point
 
 
+@documented
 @dataclass(eq=False, repr=False, kw_only=True)
 class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A method that repairs scores, one map a group.
@@ -227,42 +167,8 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             the model was trained on, which look better than they are. A table stands for all rows.
         y : column of shape (n,), default None
             Outcomes, 0/1; needed where the method, the choice of the strength or of the reference looks at them.
-        sensitive_features : column of shape (n,), or frame with several columns
-            Group of each row; several columns form intersections. Rows are matched by position; columns whose
-            indices hold other labels, or the same in another order, are refused.
-        sample_weight : column of shape (n,), default None
-            Weights; a whole weight counts exactly like that many rows.
-        clusters : column of shape (n,), default None
-            What rows have in common that are not independent, such as the patient of each visit; a certificate
-            counts them as one.
-        weights : {"frequency", "importance"} or None, default None
-            What ``sample_weight`` means to a certificate: a number of rows, or how much a row counts. None
-            takes whole numbers for the first and others for the second.
-        pos_label : default None
-            The positive label where ``y`` is not 0/1.
-        lower_is_riskier : bool, default False
-            Whether a low score means high risk.
-        high_score_means : {"help", "harm"} or None, default None
-            What a high score does to the person who has it. Where it harms, the default reference is the group ranked
-            lowest, so that scores are lowered. A table may say it as well; if both do, they must agree.
-        groups : list of group names or None, default None
-            Compare these only; the scores of all others do not change.
-        min_group : int, default 0
-            Groups with fewer rows are left out of the comparison: their scores do not change, and a warning names them.
-
-        Returns
-        -------
-        self
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
-        >>> repair.lam_, repair.reference_
-        (0.3, 'a')
+        {sensitive_features, sample_weight, clusters, weights, pos_label, lower_is_riskier, high_score_means, groups,
+         min_group}
         """
         labelled = scores.labelled if isinstance(scores, ScoreTable) else y is not None
         _check(self, labelled)
@@ -297,20 +203,7 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Any:
         """Adjust scores with the fitted maps.
 
-        Parameters
-        ----------
-        scores : column of shape (n,) or (n, 1)
-            Scores of the model: list, NumPy array, pandas, Polars or PyArrow column.
-        sensitive_features : column of shape (n,), or frame with several columns
-            Group of each row; several columns form intersections.
-        unknown_group : {"error", "keep", "null"}, default "error"
-            What becomes of rows whose group was not seen in ``fit``: an error that counts them, the original score, or
-            NaN.
-        missing_group : {"error", "keep", "null"}, default "error"
-            What becomes of rows that have no group, likewise.
-        other_scale : {"error", "warn"} or None, default None
-            What is done about scores that seem to be on another scale than those of ``fit``. None stops if nine in ten
-            lie far outside the fitted range, where some groups would be moved and others not, and warns otherwise.
+        {scores, sensitive_features, unknown_group, missing_group, other_scale}
 
         Returns
         -------
@@ -321,14 +214,6 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -----
         ScaleWarning
             If the scores seem to be on another scale than those of ``fit``.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> repair.transform([0.3, 0.4, 0.7], sensitive_features=["F", "F", "M"])
-        array([0.7, 0.8, 0.7])
         """
         how: dict[str, Any] = {"unknown_group": unknown_group, "missing_group": missing_group}
         return self.fair_maps_.transform(scores, sensitive_features=sensitive_features, other_scale=other_scale, **how)
@@ -339,25 +224,13 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        scores : column of shape (n,) or (n, 1)
-            Scores of the model: list, NumPy array, pandas, Polars or PyArrow column.
-        y : column of shape (n,), default None
-            Outcomes, 0/1.
-        sensitive_features : column of shape (n,), or frame with several columns
-            Group of each row; several columns form intersections.
+        {scores, y, sensitive_features}
         **rows
             What else ``fit`` takes of the rows: ``sample_weight``, ``clusters``, ``weights``, ...
 
         Returns
         -------
         The adjusted scores, float64, in the order and the type of ``scores``.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> FairPOT(lam=1.0, reference="M").fit_transform(score, sensitive_features=sex)
-        array([0.6, 0.8, 0.6, 0.8])
         """
         self.fit(scores, y, sensitive_features=sensitive_features, **rows)
         return self.transform(scores, sensitive_features=sensitive_features)
@@ -369,18 +242,6 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         value : float
             The repair strength; of several groups that have their own, how far to go on their common way.
-
-        Returns
-        -------
-        fitted copy
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> repair.at(0.5).transform(score, sensitive_features=sex)
-        array([0.2, 0.8, 0.6, 0.8])
         """
         fit = _fit_of(self)
         strength = fit.final.dial.check(value, "strength" if fit.way is not None else None)
@@ -395,14 +256,7 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         scores : column of shape (n,) or (n, 1), or ScoreTable
             Scores of rows that the method was not fitted on; a table stands for all rows.
-        y : column of shape (n,), default None
-            Outcomes, 0/1.
-        max_gap : float
-            The bound to certify.
-        confidence : float, default 0.95
-            With which confidence.
-        **rows
-            What else ``fit`` takes of rows: ``sensitive_features``, ``sample_weight``, ``clusters``, ``weights``, ...
+        {y, max_gap, confidence, **rows}
 
         Returns
         -------
@@ -413,17 +267,6 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ------
         InfeasibleRuleError
             If the gap cannot be certified to be within the bound, with the smallest bound that can be.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(4000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(max_gap=0.02).fit(score[:2000], y[:2000], sensitive_features=group[:2000])
-        >>> certified = repair.certify(score[2000:], y[2000:], sensitive_features=group[2000:], max_gap=0.15)
-        >>> certified.strength_ == repair.strength_, certified.certificate_.bound
-        (True, 0.15)
         """
         fit, table = _fit_of(self), _rows_beside(self, scores, y, rows, "a certificate")
         found = certificate_on(self.fair_maps_, table, fit.ground, max_gap, confidence)
@@ -449,18 +292,14 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         scores : column of shape (n,) or (n, 1), or ScoreTable
             Scores of rows that the method was not fitted on; a table stands for all rows.
-        y : column of shape (n,), default None
-            Outcomes, 0/1.
-        max_gap : float
-            The target gap: the largest true gap that you accept.
+        {y, max_gap}
         confidence : float, default 0.95
             With which confidence it is kept, whichever repair strength that leads to.
         max_auc_loss : float or None, default None
             Bound the cost as well.
         net_benefit_at : float in (0, 1) or None, default None
             Choose the highest net benefit at this threshold instead of the highest AUC.
-        **rows
-            What else ``fit`` takes of rows: ``sensitive_features``, ``sample_weight``, ``clusters``, ``weights``, ...
+        {**rows}
 
         Returns
         -------
@@ -471,17 +310,6 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ------
         InfeasibleRuleError
             If nothing can be certified, with the smallest bound that can be.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(4000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(lam=0).fit(score[:2000], y[:2000], sensitive_features=group[:2000])
-        >>> chosen = repair.choose_certified(score[2000:], y[2000:], sensitive_features=group[2000:], max_gap=0.1)
-        >>> chosen.certificate_.bound
-        0.1
         """
         found = self.tradeoff(scores, y, **rows)
         rule: dict[str, Any] = {"max_gap": max_gap, "max_auc_loss": max_auc_loss, "net_benefit_at": net_benefit_at}
@@ -500,35 +328,20 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         scores : column of shape (n,) or (n, 1), ScoreTable, or None, default None
             Scores of the rows to evaluate on; a table stands for all rows. None takes the fitted rows.
-        y : column of shape (n,), default None
-            Outcomes, 0/1.
+        {y}
         lams : list of floats or None, default None
             Repair strengths, whatever the method calls them. None: every distinct one, exactly, where that is possible
             (FairPOT with two groups), else those that suit the method. Where several groups have their own: 33 points
             on their common way, from the original gap to the smallest, found on the fitted rows.
         ties : {"strict", "half"} or None, default None
             Whether equal scores count as none or half a win; None takes the estimator's own.
-        **rows
-            What else ``fit`` takes of rows: ``sensitive_features``, ``sample_weight``, ``clusters``, ``weights``, ...
+        {**rows}
 
         Returns
         -------
         TradeoffCurve
             ``curve.dial`` names the repair strength, ``curve.lam`` holds its values. What the curve says at a value is
             what the metrics say of the rows transformed at that value.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
-        >>> curve = repair.tradeoff()
-        >>> round(curve.at(0.0).gap, 3), round(curve.at(1.0).gap, 3)
-        (0.275, 0.087)
-        >>> round(curve.select(max_auc_loss=0.01).gap, 3)
-        0.191
         """
         fit = _fit_of(self)
         checked: Ties = self.ties if ties is None else check_choice(ties, "ties", TIES)  # type: ignore[assignment]
@@ -547,25 +360,7 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def explain(self, scores: Any, *, sensitive_features: Any, ids: Any = None) -> Any:
         """Say for each row what becomes of its score and its rank, and why; see :meth:`FairMaps.explain`.
 
-        Parameters
-        ----------
-        scores : column of shape (n,) or (n, 1)
-            Scores of the model.
-        sensitive_features : column of shape (n,), or frame with several columns
-            Group of each row.
-        ids : column of shape (n,), default None
-            What the rows are known by; it becomes the first column.
-
-        Returns
-        -------
-        frame
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> fp = FairPOT(0.5, reference="M").fit([0.2, 0.4, 0.6, 0.8], sensitive_features=["F", "F", "M", "M"])
-        >>> list(fp.explain([0.2, 0.4, 0.6], sensitive_features=["F", "F", "M"])["new_rank"])
-        [3, 1, 2]
+        {scores, sensitive_features, ids}
         """
         return self.fair_maps_.explain(scores, sensitive_features=sensitive_features, ids=ids)
 
@@ -574,54 +369,20 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        path : str or path
-            Where the file goes.
+        {path}
         **options
             What :meth:`FairMaps.save` takes: ``overwrite``, ``timestamp``, ``columns``, ``private``, ...
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> from tempfile import mkdtemp
-        >>> import fairpot
-        >>> score, sex = range(40), ["F", "M"] * 20
-        >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
-        >>> path = Path(mkdtemp()) / "map.json"
-        >>> repair.save(path)
-        >>> fairpot.load(path).transform([30, 30], sensitive_features=["F", "M"])
-        array([31., 30.])
         """
         self.fair_maps_.save(path, **options)
 
     def frame(self) -> Any:
-        """Return the maps as a tidy frame, one row per group and breakpoint; see :meth:`FairMaps.frame`.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> list(FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex).frame()["group"].unique())
-        ['F']
-        """
+        """Return the maps as a tidy frame, one row per group and breakpoint; see :meth:`FairMaps.frame`."""
         return self.fair_maps_.frame()
 
     def plot(self, ax: Any = None) -> Any:
         """Draw what each group's scores become.
 
-        Parameters
-        ----------
-        ax : matplotlib axes, default None
-            None makes a new figure.
-
-        Returns
-        -------
-        axes
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> axes = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex).plot()
+        {ax}
         """
         return self.fair_maps_.plot(ax)
 
@@ -661,7 +422,7 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Name the one output column, for ``set_output``."""
         return self.fair_maps_.get_feature_names_out(input_features)
 
-    def obstacle(self, table: ScoreTable) -> str | None:
+    def _obstacle(self, table: ScoreTable) -> str | None:
         """Say why the method cannot run on a table in reasonable time, or at all; None if it can."""
         return None
 
@@ -673,7 +434,7 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Show gap and maps in a notebook once fitted, where scikit-learn shows an unfitted estimator."""
         if not hasattr(self, "strength_"):
             return str(super()._html_repr())
-        return shown_maps(self.fair_maps_, " ".join(repr(self).split()), _fit_of(self).ground)
+        return shown_maps(self.fair_maps_, " ".join(repr(self).split()), _fit_of(self).ground, self.achieved_)
 
     def __getattr__(self, name: str) -> Any:
         """Give the strength by the method's own name for it."""
@@ -706,6 +467,23 @@ class _Steps:
 
     def __call__(self, values: Any) -> Iterator[dict[Hashable, ScoreMap]]:
         return _fit_of(self.model).final.steps(np.asarray(values))
+
+
+@dataclass(frozen=True, eq=False)
+class _Again:
+    """The maps that a fitted method learns from other rows of its groups, at the strengths it has."""
+
+    model: Repair
+
+    def __call__(self, table: ScoreTable, starts: dict[Hashable, float] | None) -> dict[Hashable, ScoreMap]:
+        fit = _fit_of(self.model)
+        kept = table.only([g for g in table.groups if g not in self.model.left_out_])
+        cut = fit.ground.cut
+        if cut is not None and starts is not None:
+            cut = cut._replace(starts={g: starts[g] for g in kept.groups})
+        family = _learner(self.model, fit.family.reference, None, cut)(kept)
+        strengths = fit.final.strengths(self.model.strength_)
+        return {g: family.map(g, strengths[g]) if g in strengths else ScoreMap.identity() for g in table.groups}
 
 
 @dataclass(frozen=True, eq=False)
@@ -823,11 +601,6 @@ def _checked(table: ScoreTable) -> ScoreTable:
     return table
 
 
-def takes_reference(method: type[Repair]) -> bool:
-    """Whether a method has a group whose scores do not change."""
-    return "reference" in signature(method.learn).parameters
-
-
 def _learner(model: Repair, reference: Hashable | None, grid: Floats | None, cut: Cut | None) -> Learn:
     """Make the function from a table to a family: the method's own, for the top alone and on a grid where asked."""
     taken = [name for name in signature(type(model).learn).parameters if hasattr(model, name)]
@@ -934,8 +707,8 @@ def _other_method(model: Repair, fit: Fit, rule: Rule) -> str:
     for other in tried:
         asked = {name: getattr(model, name) for name in (*RULES, "top", "top_of", "repair", "keep", "ties")}
         try:
-            named = {"reference": fit.family.reference} if takes_reference(other) else {}
-            made = begin(other(**asked, **named), ground.table)
+            asked |= {"reference": fit.family.reference} if takes_reference(other) else {}
+            made = begin(other(**asked), ground.table)
             found.append((made.search(rule)[1].auc, other.__name__))
         except ValueError:  # it does not keep the rule, or is not for these scores
             continue
@@ -1019,4 +792,5 @@ def _fair_maps(model: Repair) -> FairMaps:
         done,
         parameters=model.get_params(deep=False) | given,
         dial=(model._dial_name, strength),
+        again=_Again(model),
     )

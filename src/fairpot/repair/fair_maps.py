@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Hashable, Mapping
 from copy import copy
 from dataclasses import replace
@@ -17,6 +18,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import LEVEL, UNMAPPED, Meaning, Unmapped
+from fairpot._docs import documented
 from fairpot._html import html_table, intervals_svg, lines_svg, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import Bar, bar, display
@@ -27,15 +29,18 @@ from fairpot._warn import warn_user
 from fairpot.counting import as_table
 from fairpot.exceptions import ModelFileError, SmallGroupWarning
 from fairpot.export import RowScorer, SimplifiedMaps, simplify, to_javascript, to_onnx, to_python, to_sql
-from fairpot.inference import overview
+from fairpot.inference import confidence_interval
 from fairpot.inference.certify import Certificate, certify_one
 from fairpot.inference.dial import Cut, Evidence, Part, SameMaps, Top, same_rows
-from fairpot.inference.limits import gap_name
-from fairpot.modelfile import MAX_BYTES, ModelFile, describe_table, naming, read, write
+from fairpot.modelfile import MAX_BYTES, ModelFile, dumps, write
 from fairpot.modelfile.checks import refuse, shown
+from fairpot.modelfile.files import read_known
+from fairpot.modelfile.origin import describe_table
+from fairpot.modelfile.text import naming
+from fairpot.repair.achieved import Achieved
 from fairpot.repair.finish import Finished
 from fairpot.repair.ground import Ground
-from fairpot.repair.private import made_private
+from fairpot.repair.private import Learn, made_private
 from fairpot.repair.registry import method_of
 from fairpot.repair.saving import (
     USUAL_COLUMNS,
@@ -45,13 +50,13 @@ from fairpot.repair.saving import (
     then_content,
     told,
     with_columns,
-    with_fingerprint,
 )
 from fairpot.repair.scale import ScoreScale, tell
 from fairpot.repair.stored import TOPS, group_words, is_number, made_of, with_new_names
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats, FollowedMap, ScoreMap, ShiftMap, moving
 from fairpot.transport.scoremap import part_words
+from fairpot.words import FRACTIONS, gap_name
 
 if TYPE_CHECKING:
     from fairpot.repair.estimator import Repair
@@ -69,16 +74,11 @@ class Adjusted(NamedTuple):
 
 
 def descending_ranks(scores: Floats) -> NDArray[np.int64]:
-    """Rank scores from the highest, 1; equal ones share the best rank among them.
-
-    Examples
-    --------
-    >>> descending_ranks(np.array([0.3, 0.9, 0.9, 0.1]))
-    array([3, 1, 1, 4])
-    """
+    """Rank scores from the highest, 1; equal ones share the best rank among them."""
     return np.asarray(len(scores) - np.searchsorted(np.sort(scores), scores, side="right") + 1, dtype=np.int64)
 
 
+@documented
 class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Fitted maps: what ``transform``, files and exports need, without the method that made them.
 
@@ -86,31 +86,22 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     Attributes
     ----------
-    method_ : str
-        Name of the method, such as "FairPOT".
-    params_ : dict
-        What the method was given.
-    dial_ : (str, value)
-        Name of the method's strength (lam, t, slope, theta, shift) and its value, given or chosen in ``fit``; a dict
-        where groups have their own.
-    groups_ : tuple of the groups' names
+    method_, params_, dial_ : str, dict, and (str, value)
+        Name of the method, such as "FairPOT"; what it was given; and name and value of its strength (lam, t, slope,
+        theta, shift), a dict where groups have their own.
+    groups_, reference_, left_out_ : names of groups
+        All groups, the one whose scores do not change (or None), and those left out of the comparison.
     maps_ : dict of group to ScoreMap
-    reference_ : name of the group that does not change, or None
-    left_out_ : tuple of the groups left out of the comparison
     thresholds_ : dict of group to float, or None
         The scores at which a repaired top begins.
-    fitted_on_ : dict
-        Counts and score ranges, None where they depend on few people; version of the library; a fingerprint and the
-        time if they were stored.
-    columns_ : dict or None
-        What the columns of score and group were called, if that was stored.
+    fitted_on_, columns_ : dict, and dict or None
+        Counts, score ranges (None where they depend on few people), version, and, if they were stored, fingerprint,
+        time, and what the columns of score and group were called.
     certified_ : dict or None
         What the gap was certified to be within, if it was.
-    private_ : dict or None
-        The ``largest_error`` of any adjusted score and the ``step`` of the knots, if the file is a private one.
-    simplified_ : dict or None
-        What it changes that maps of very many breakpoints were simplified, if they were: ``largest_error`` of any
-        adjusted score, ``knots_before``, ``knots``, and ``auc_change`` and ``gap_change`` of the fitted rows.
+    private_, simplified_ : dict or None
+        The ``largest_error`` of any adjusted score, where a private file was rounded, or maps of very many breakpoints
+        were simplified; with the ``step`` of the knots, or what it changes.
     table_ : ScoreTable or None
         The fitted rows, counted; None where the maps come from a file.
 
@@ -143,6 +134,10 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     lower_is_riskier_: bool = False
     # What a high score does to a person, if that was said.
     high_score_means_: Meaning | None = None
+    # What the method learns from other rows, where the maps are fitted ones.
+    _again: Learn | None = None
+    # Of the map file that they were read from, or saved to last.
+    _sha256: str | None = None
 
     # To scikit-learn's routing the first argument is data, whatever its name.
     __metadata_request__transform: ClassVar = dict.fromkeys(
@@ -158,6 +153,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         maps.groups_, maps.left_out_, maps.reference_ = model.groups_, model.left_out_, model.reference_
         maps.maps_, maps.simplified_ = done.maps, done.simplified
         maps.thresholds_, maps.table_ = model.starts_, model.table_
+        maps._again = facts["again"]
         maps.certified_ = None if model.certificate_ is None else model.certificate_.to_dict()
         maps.lower_is_riskier_ = model.table_.lower_is_riskier
         maps.high_score_means_ = model.table_.high_score_means
@@ -206,6 +202,13 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return f"<maps of {getattr(self, 'method_', 'nothing')}{where}: {dial} = {said}>"
 
     @property
+    def sha256_(self) -> str:
+        """The SHA-256 of the map file they were read from or saved to; before that, of what ``save(path)`` writes."""
+        if self._sha256 is None:
+            self._sha256 = hashlib.sha256(dumps(self.file_content())).hexdigest()
+        return self._sha256
+
+    @property
     def scale(self) -> ScoreScale:
         """The range of the fitted scores."""
         if self.table_ is not None:
@@ -247,12 +250,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         scores : column of shape (n,) or (n, 1), or ScoreTable
             Scores of new rows; a table stands for all rows.
-        y : column of shape (n,), default None
-            Outcomes, 0/1.
-        max_gap : float
-            The bound to certify.
-        confidence : float, default 0.95
-            With which confidence.
+        {y, max_gap, confidence}
         **rows
             What else is known of the rows: ``sensitive_features``, ``sample_weight``, ``clusters``, ``weights``, ...
 
@@ -260,17 +258,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -------
         FairMaps
             The same maps; ``certified_`` says how the bound is known.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(4000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(max_gap=0.02).fit(score[:2000], y[:2000], sensitive_features=group[:2000])
-        >>> maps = repair.fair_maps_.certify(score[2000:], y[2000:], sensitive_features=group[2000:], max_gap=0.15)
-        >>> maps.certified_["bound"], maps.certified_["how"]
-        (0.15, 'map')
         """
         table = counted_like(self, scores, y, rows, "a certificate")
         table = table.only([g for g in table.groups if g not in self.left_out_])
@@ -294,20 +281,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ) -> Any:
         """Adjust scores with the fitted maps.
 
-        Parameters
-        ----------
-        scores : column of shape (n,) or (n, 1)
-            Scores of the model: list, NumPy array, pandas, Polars or PyArrow column.
-        sensitive_features : column of shape (n,), or frame with several columns
-            Group of each row; several columns form intersections.
-        unknown_group : {"error", "keep", "null"}, default "error"
-            What becomes of rows whose group was not seen in ``fit``: an error that counts them, the original score, or
-            NaN.
-        missing_group : {"error", "keep", "null"}, default "error"
-            What becomes of rows that have no group, likewise.
-        other_scale : {"error", "warn"} or None, default None
-            What is done about scores that seem to be on another scale than those of ``fit``. None stops if nine in ten
-            lie far outside the fitted range, where some groups would be moved and others not, and warns otherwise.
+        {scores, sensitive_features, unknown_group, missing_group, other_scale}
 
         Returns
         -------
@@ -318,14 +292,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         -----
         ScaleWarning
             If the scores seem to be on another scale than those of ``fit``.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> repair.transform([0.3, 0.4, 0.7], sensitive_features=["F", "F", "M"])
-        array([0.7, 0.8, 0.7])
         """
         check_is_fitted(self)
         check_alignment(scores=scores, sensitive_features=sensitive_features)
@@ -336,14 +302,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def explain(self, scores: Any, *, sensitive_features: Any, ids: Any = None) -> Any:
         """Say for each row what becomes of its score and its rank, and why: a record for the person it is about.
 
-        Parameters
-        ----------
-        scores : column of shape (n,) or (n, 1)
-            Scores of the model: list, NumPy array, pandas, Polars or PyArrow column.
-        sensitive_features : column of shape (n,), or frame with several columns
-            Group of each row; several columns form intersections.
-        ids : column of shape (n,), default None
-            What the rows are known by; it becomes the first column.
+        {scores, sensitive_features, ids}
 
         Returns
         -------
@@ -351,16 +310,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             One row for each row, in the same order: its number from 1, group, original and adjusted score, old and new
             rank among these rows (1 is the highest score, equal scores share the best rank), and why. The columns are
             those of ``fairpot apply --changes``.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> fp = FairPOT(0.5, reference="M").fit([0.2, 0.4, 0.6, 0.8], sensitive_features=["F", "F", "M", "M"])
-        >>> found = fp.explain([0.2, 0.4, 0.6], sensitive_features=["F", "F", "M"], ids=["a", "b", "c"])
-        >>> list(found["why"])[0], list(found["why"])[1]
-        ('below the part that is moved: the score stays', "moved by transport towards 'M'")
-        >>> list(found["new_rank"])
-        [3, 1, 2]
         """
         check_alignment(scores=scores, sensitive_features=sensitive_features, ids=ids)
         found = _adjust(self, scores, sensitive_features)
@@ -383,16 +332,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         One row per group and breakpoint, on the scale of the scores: ``group``, ``score`` and ``adjusted``. Between
         breakpoints a map is a straight line; a group whose scores do not change has none. A map has no interval:
         ``fairpot.effect`` measures what it does, with intervals.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> print(repair.frame().to_string(index=False))
-        group  score  adjusted
-            F    0.2       0.6
-            F    0.4       0.8
         """
         scale = self.scale
         ends = np.array([scale.low, scale.high])  # of a map that adds the same to every score
@@ -406,21 +345,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def plot(self, ax: Any = None) -> Any:
         """Draw what each group's scores become.
 
-        Parameters
-        ----------
-        ax : matplotlib axes, default None
-            None makes a new figure.
-
-        Returns
-        -------
-        axes
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> axes = repair.plot()
+        {ax}
         """
         return display("ScoreMapDisplay").from_maps(self.maps_, self.table_, ax=ax).ax_
 
@@ -439,7 +364,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         timestamp: bool = False,
         columns: Mapping[str, Any] | None = None,
         private: bool = False,
-        fingerprint_key: str | PathLike[str] | None = None,
         max_bytes: int = MAX_BYTES,
     ) -> None:
         """Write the fitted maps to a JSON file, for :func:`fairpot.load`; equal fits give equal bytes.
@@ -449,39 +373,20 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        path : str or path
-            Where the file goes.
-        overwrite : bool, default False
-            Whether an existing file is replaced.
+        {path, overwrite}
         timestamp : bool, default False
             Whether the time of saving is stored.
         columns : dict or None, default None
             ``{"score": name, "group": [names]}``: what `fairpot apply` looks for in a file.
         private : bool, default False
-            Whether maps are simplified and breakpoints and counts rounded, so that no person's score is in the file.
-            The file says by how much adjusted scores may differ: :meth:`private_content` has it.
-        fingerprint_key : str, path or None, default None
-            The file of a secret. With it a fingerprint of the fitted rows is stored, which only those who have the
-            secret can compare.
-        max_bytes : int, default 100,000,000
-            A larger file is refused, here and in ``load``.
+            Whether the maps are those learnt from means of at least ten rows, whatever these weigh, and counts are
+            rounded. The file says by how much adjusted scores may differ: :meth:`private_content` has it.
+        {max_bytes}
 
         Warns
         -----
         SmallGroupWarning
-            If fewer than ten people of a group make up the maps: the file then shows their scores.
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> from tempfile import mkdtemp
-        >>> import fairpot
-        >>> score, sex = range(40), ["F", "M"] * 20
-        >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
-        >>> path = Path(mkdtemp()) / "map.json"
-        >>> repair.save(path)
-        >>> fairpot.load(path).transform([30, 30], sensitive_features=["F", "M"])
-        array([31., 30.])
+            If fewer than ten rows of a group make up the maps: the file then shows their scores.
         """
         content = self.private_content() if private else self.file_content()
         few = small_groups(content, self.table_) if content.private is None else []
@@ -491,16 +396,15 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "or keep the file as you keep the data.",
                 SmallGroupWarning,
             )
-        if fingerprint_key is not None:
-            content = with_fingerprint(content, self.table_, fingerprint_key)
         known = {"lower_is_riskier": self.lower_is_riskier_, "high_score_means": self.high_score_means_}
         if columns is not None or any(known.values()):
             content = with_columns(content, columns or USUAL_COLUMNS, **known)
-        write(stamped(content) if timestamp else content, path, overwrite=overwrite, max_bytes=max_bytes)
+        digest = write(stamped(content) if timestamp else content, path, overwrite=overwrite, max_bytes=max_bytes)
+        self._sha256 = self._sha256 if private else digest  # a private file holds other maps than these
 
     def private_content(self) -> ModelFile:
         """Return what a private model file holds; ``private["largest_error"]`` says how far new scores differ."""
-        return made_private(self.file_content(), self.table_)
+        return made_private(self.file_content(), self.maps_, self.table_, self._again)
 
     def file_content(self) -> ModelFile:
         """Return what a model file holds of this model."""
@@ -533,20 +437,8 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         **options
             Passed on to :func:`fairpot.export.to_sql`: ``score``, ``group``, ``table``, ``column``, ``unknown_group``,
             ``missing_group``, ``form``, ``pieces_table``.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> "CASE" in repair.fair_maps_.to_sql("duckdb", group="sex")
-        True
         """
-        return to_sql(_own_scale(self), dialect=dialect, **options)
+        return to_sql(_own_scale(self), dialect=dialect, map_sha256=self.sha256_, **options)
 
     def to_onnx(self, model: Any = None, **options: Any) -> Any:
         """Write the maps as an ONNX model, after ``model`` if there is one; see :func:`fairpot.export.to_onnx`.
@@ -558,20 +450,8 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         **options
             Passed on to :func:`fairpot.export.to_onnx`: ``model_output``, ``score``, ``group``, ``output``,
             ``unknown_group``, ``missing_group``.
-
-        Returns
-        -------
-        onnx.ModelProto
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> [each.name for each in repair.fair_maps_.to_onnx().graph.output]
-        ['score_adjusted']
         """
-        return to_onnx(_own_scale(self), model=model, **options)
+        return to_onnx(_own_scale(self), model=model, map_sha256=self.sha256_, **options)
 
     def to_python(self, **options: Any) -> str:
         """Write the maps as a Python module, see :func:`fairpot.export.to_python`.
@@ -580,22 +460,8 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         **options
             Passed on to :func:`fairpot.export.to_python`: ``name``, ``unknown_group``, ``missing_group``.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> names = {}
-        >>> exec(repair.fair_maps_.to_python(), names)
-        >>> names["adjusted_score"](0.4, "F")
-        0.8
         """
-        return to_python(_own_scale(self), **options)
+        return to_python(_own_scale(self), map_sha256=self.sha256_, **options)
 
     def to_javascript(self, **options: Any) -> str:
         """Write the maps as a JavaScript file, see :func:`fairpot.export.to_javascript`.
@@ -605,20 +471,8 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         **options
             Passed on to :func:`fairpot.export.to_javascript`: ``name``, ``module``, ``unknown_group``,
             ``missing_group``.
-
-        Returns
-        -------
-        str
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> "function adjustedScore(score, group)" in repair.fair_maps_.to_javascript()
-        True
         """
-        return to_javascript(_own_scale(self), **options)
+        return to_javascript(_own_scale(self), map_sha256=self.sha256_, **options)
 
     def row_scorer(self, **options: Any) -> RowScorer:
         """Return a function of one score and its group, see :class:`fairpot.export.RowScorer`.
@@ -627,18 +481,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         **options
             Passed on to :class:`fairpot.export.RowScorer`: ``unknown_group``, ``missing_group``.
-
-        Returns
-        -------
-        RowScorer
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-        >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-        >>> repair.fair_maps_.row_scorer()(0.4, "F")
-        0.8
         """
         return RowScorer(_own_scale(self), **options)
 
@@ -656,20 +498,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         keep_ranks : bool, default False
             Whether all fitted rows stay in their order, ties included. That needs the fitted table, which a model
             that comes from a file does not have.
-
-        Returns
-        -------
-        SimplifiedMaps
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
-        >>> print(repair.fair_maps_.simplify(max_error=0.01))
-        simplified from 151 to 22 breakpoints, scores within 0.00956
         """
         maps = _own_scale(self)
         table = self.table_
@@ -793,9 +621,9 @@ def certificate_on(maps: FairMaps, table: ScoreTable, ground: Ground, max_gap: f
     return certify_one(dial, max_gap, confidence, **known, top=evidence.seen_in)
 
 
-def shown_maps(maps: FairMaps, title: str, ground: Ground | None = None) -> str:
+def shown_maps(maps: FairMaps, title: str, ground: Ground | None = None, achieved: Achieved | None = None) -> str:
     """Show gap and maps in a notebook."""
-    said, bars = _measured_here(maps, ground)
+    said, bars = _measured_here(maps, ground, achieved)
     gaps = intervals_svg(bars, "The gap on the fitted rows, with its interval")
     scale, moved = maps.scale, [g for g in maps.groups_ if not maps.maps_[g].is_identity]
     x = np.linspace(scale.low, scale.high, 61)
@@ -806,20 +634,25 @@ def shown_maps(maps: FairMaps, title: str, ground: Ground | None = None) -> str:
     return f"<div>{paragraph(title, said)}{gaps}{picture}{html_table(rows, 'What becomes of scores')}</div>"
 
 
-def _measured_here(maps: FairMaps, ground: Ground | None) -> tuple[str, list[Bar]]:
-    """Measure the gap before and after on the fitted rows, for a picture; say why where that cannot be done."""
-    if ground is None:
+def _measured_here(maps: FairMaps, ground: Ground | None, achieved: Achieved | None) -> tuple[str, list[Bar]]:
+    """Say what is achieved on the fitted rows, and estimate the gap there for a picture; or say how to."""
+    if ground is None or achieved is None:
         return "A map file has no rows: fairpot.effect(model, scores, y, ...) measures gap and intervals.", []
-    kept = ground.rows
-    if not kept.labelled or len(kept.groups) > _MOST_MEASURED or sum(len(c.score) for c in kept.counts) > _FEW:
+    kept, name = ground.rows, gap_name(ground.alpha)
+    if not kept.labelled:
         return "fairpot.effect(model, scores, y, ...) measures gap and AUC with intervals.", []
+    known = (achieved.gap_before, achieved.gap, achieved.auc_before, achieved.auc)
+    if achieved.gap_top is not None and achieved.gap_top_before is not None:
+        known = (achieved.gap_top_before, achieved.gap_top, *known[2:])
+    was, now, auc_was, auc_now = map(FRACTIONS.auc, known)
+    said = f"On the fitted rows: {name} {was} -> {now}, AUC {auc_was} -> {auc_now}; new rows may differ."
+    if len(kept.groups) > _MOST_MEASURED or sum(len(c.score) for c in kept.counts) > _FEW:
+        return f"{said} fairpot.effect(model, scores, y, ...) has the intervals.", []
     moved = moving({g: m for g, m in maps.maps_.items() if g in kept.groups})
     asked: dict[str, Any] = {"ties": ground.ties}
     if ground.top is not None:
         asked |= {"alpha": ground.top.alpha, "region": ground.top.region}
-    gaps = [overview(each, **asked).gap for each in (kept, kept.rescored(moved))]
-    name = gap_name(ground.alpha)
-    said = f"{name[0].upper()}{name[1:]} on the fitted rows: {gaps[0]:.3f} -> {gaps[1]:.3f}; new rows may differ."
+    gaps = [confidence_interval("xauc_gap", each, **asked) for each in (kept, kept.rescored(moved))]
     return said, [bar(f"{name} {when}", gap) for when, gap in zip(("before", "after"), gaps)]
 
 
@@ -831,13 +664,8 @@ def fair_maps(model: Any) -> FairMaps | None:
     return found if isinstance(found, FairMaps) else None
 
 
-def load(
-    path: str | PathLike[str],
-    *,
-    expect_sha256: str | None = None,
-    key: str | PathLike[str] | None = None,
-    max_bytes: int = MAX_BYTES,
-) -> FairMaps:
+@documented
+def load(path: str | PathLike[str], *, expect_sha256: str | None = None, max_bytes: int = MAX_BYTES) -> FairMaps:
     """Load a map file that ``save`` wrote.
 
     Parameters
@@ -846,10 +674,7 @@ def load(
         The map file.
     expect_sha256 : str or None, default None
         The SHA-256 of the file, if you know it: any other file is refused.
-    key : str, path or None, default None
-        The file of a key: the signature beside the map file must be good, see :func:`fairpot.modelfile.verify`.
-    max_bytes : int, default 100,000,000
-        A larger file is refused unread.
+    {max_bytes}
 
     Returns
     -------
@@ -860,8 +685,8 @@ def load(
     ------
     ModelFileError
         If the file is anything but a complete, unchanged map file of a known schema version, if no fit can give
-        its maps, or if it is not the file that was expected or signed. A good checksum does not say where a file
-        comes from: ``expect_sha256`` and ``key`` do.
+        its maps, or if it is not the file that was expected. A good checksum does not say where a file comes from:
+        ``expect_sha256`` does.
 
     Examples
     --------
@@ -874,9 +699,11 @@ def load(
     >>> fairpot.load(path).transform([0.2, 0.3, 0.8], sensitive_features=["F", "F", "M"])
     array([0.6, 0.7, 0.8])
     """
-    content = read(path, expect_sha256=expect_sha256, key=key, max_bytes=max_bytes)
+    content, digest = read_known(path, expect_sha256=expect_sha256, max_bytes=max_bytes)
     with naming(path):
-        return FairMaps.from_content(content)
+        maps = FairMaps.from_content(content)
+    maps._sha256 = digest
+    return maps
 
 
 # What methods of earlier versions were given, and none is now.

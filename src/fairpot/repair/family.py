@@ -99,38 +99,27 @@ class Family:
 
     Parameters
     ----------
-    dial : Dial
-        The strength: its name and the values it may take.
-    groups : tuple of hashable
-        The names of all groups.
-    reference : hashable or None
-        The group that stays, or None if all groups move.
+    dial, groups, reference : Dial, names of all groups, and the group that stays or None
+        The strength with its name and the values it may take; and who is moved.
     map : function of a group and a strength
         Gives the ScoreMap of the group there.
-    values : array
-        Strengths that a curve has by default, ascending; all there are where ``finer`` is None.
-    finer : function of two strengths, or None
-        Gives more between them; None if there are no others.
+    values, finer : array, and function of two strengths or None
+        Strengths that a curve has by default, ascending; and more between two, or None if there are no others.
     few : array or None
         Strengths to try folds and to compare methods at; None takes ``values``.
-    reach : function of a group, or None
-        Gives the strengths of its own that are worth a look, ascending. None: a method with one strength for all.
+    reach, listed : function of a group or None, and bool
+        The strengths of its own that are worth a look, ascending; and whether these are all that differ. None: a method
+        with one strength for all.
     quick : function of a table and ties, or None
         Traces every strength exactly, or gives None where it cannot.
-    move : function of a group and scores, or None
-        Gives a function from a strength to what the scores become: a quicker way than through ``map``, where there is
-        one, in the same order, on a scale of its own if it likes.
+    move, moves_exactly : function of a group and scores or None, and bool
+        Gives a function from a strength to what the scores become, quicker than through ``map``, in the same order, on
+        a scale of its own if it likes; and whether these are the very scores of ``map``.
     scale : function of scores, or None
         Brings those of a group that stays to the scale of ``move``; None: it is theirs.
-    moves_exactly : bool
-        Whether ``move`` gives the very scores of ``map``, whatever scores it is given.
-    listed : bool
-        Whether ``reach`` lists every strength that differs.
-    shy : float
-        Scores of two groups that are nearer than this on the scale of ``move`` tie by rounding alone: strengths at
-        which that happens are not chosen. 0 where ties are real.
-    settle : function of a table, a group and a strength, or None
-        Moves the strength off such ties without changing an order.
+    shy, settle : float, and function of a table, a group and a strength or None
+        Scores of two groups that are nearer than this on the scale of ``move`` tie by rounding alone, and such
+        strengths are not chosen (0 where ties are real); and what moves a strength off such ties, changing no order.
     own : function of a strength, or None
         Gives that of every moved group, where each has its own.
 

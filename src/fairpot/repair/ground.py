@@ -25,26 +25,13 @@ _CELLS = 2**21
 
 @dataclass(frozen=True, eq=False)
 class Ground:
-    """Rows to judge strengths on.
+    """Rows to judge strengths on."""
 
-    Parameters
-    ----------
-    table : ScoreTable
-        All rows: their AUC counts.
-    ties : {"half", "strict"}
-    top : Top or None
-        The part of the list whose gap counts, found again at every strength; None for all of it.
-    cut : Cut or None
-        Or everybody from these scores on, whatever they become.
-    fitted : bool
-        Whether the maps were learnt from these rows.
-    """
-
-    table: ScoreTable
+    table: ScoreTable  # all rows: their AUC counts
     ties: Ties = "half"
-    top: Top | None = None
-    cut: Cut | None = None
-    fitted: bool = False
+    top: Top | None = None  # the part of the list whose gap counts, found again at every strength; None for all of it
+    cut: Cut | None = None  # or everybody from these scores on, whatever they become
+    fitted: bool = False  # whether the maps were learnt from these rows
 
     @cached_property
     def rows(self) -> ScoreTable:

@@ -71,20 +71,7 @@ def require_outcomes(table: ScoreTable) -> None:
 
 
 def kept_groups(table: ScoreTable, min_group: Any = 0, groups: Any = None) -> ScoreTable:
-    """Keep the groups that are named, if any are, and have at least ``min_group`` rows.
-
-    Parameters
-    ----------
-    table : ScoreTable
-    min_group : int, default 0
-        Groups with fewer rows (less weight) are left out.
-    groups : list of group names or None, default None
-        Only these; None keeps all.
-
-    Returns
-    -------
-    ScoreTable
-    """
+    """Keep the groups that are named, if any are, and have at least ``min_group`` rows."""
     if isinstance(min_group, bool) or not isinstance(min_group, int | np.integer) or min_group < 0:
         raise ValueError(f"min_group must be a whole number of rows, at least 0, got {min_group!r}.")
     named = table.groups if groups is None else _named(groups, table.groups)

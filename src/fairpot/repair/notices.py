@@ -42,15 +42,15 @@ def warn_of_table(kept: ScoreTable, left_out: tuple[Hashable, ...], table: Score
         warn_user(f"left out of the comparison: {sizes}; their scores do not change.", SmallGroupWarning)
     hard = hard_predictions(kept)
     if hard is not None:
-        warn_user(hard, PredictionsWarning)
+        warn_user(hard.text, PredictionsWarning)
     if not kept.labelled:
         return
     found = small_cells(kept)
     if found:
-        warn_user(" ".join(found) + _way_out(kept), SmallGroupWarning)
+        warn_user(" ".join(note.text for note in found) + _way_out(kept), SmallGroupWarning)
     told = reversed_score(kept)
     if told is not None:
-        warn_user(told, ReversedScoreWarning)
+        warn_user(told.text, ReversedScoreWarning)
 
 
 def _way_out(kept: ScoreTable) -> str:

@@ -73,6 +73,12 @@ def method_name(kind: type[Repair]) -> str:
     return own.get(kind.__name__) or next(name for name in _outside() if _class_name(name) == kind.__name__)
 
 
+def takes_reference(kind: type) -> bool:
+    """Whether a method leaves one group's scores as they are, and lets its name be given; others move all groups."""
+    learn = getattr(kind, "learn", None)
+    return learn is None or "reference" in signature(learn).parameters
+
+
 @cache
 def _outside() -> dict[str, EntryPoint]:
     """Find the methods that other packages provide."""

@@ -5,24 +5,19 @@ from __future__ import annotations
 from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from datetime import UTC, datetime
-from os import PathLike
 from typing import Any, Protocol, runtime_checkable
 
 from fairpot.exceptions import ModelFileError
-from fairpot.modelfile import FEWER_THAN, ModelFile, read_key, table_fingerprint
-from fairpot.modelfile.origin import people_of
+from fairpot.modelfile import ModelFile
+from fairpot.modelfile.origin import FEWER_THAN, rows_behind
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap, ShiftMap, parted
 
 
 def small_groups(content: ModelFile, table: ScoreTable | None) -> list[Hashable]:
-    """Name the groups of which fewer than ten people stand behind the knots and values of the maps.
+    """Name the groups of which fewer than ten rows stand behind the knots and values of the maps.
 
-    Parameters
-    ----------
-    content : ModelFile
-    table : ScoreTable or None
-        The fitted rows, where they are at hand: of a group with many people, a few may be moved.
+    ``table``: the fitted rows, where they are at hand: of a group with many rows, a few may be moved.
     """
     moving = {g: each for g, each in content.maps.items() if each.get("knots")}
     behind = {g: _begin(each) for g, each in moving.items()}
@@ -35,11 +30,12 @@ def small_groups(content: ModelFile, table: ScoreTable | None) -> list[Hashable]
 def told(groups: list[Hashable]) -> str:
     """Say what the file shows of whom."""
     names = ", ".join(map(repr, groups[:5])) + (", ..." if len(groups) > 5 else "")
-    return f"fewer than {FEWER_THAN} people of {names} make up the maps: who reads the file sees their scores"
+    few = f"fewer than {FEWER_THAN} rows (or clusters) of {names}"
+    return f"{few} make up the maps: who reads the file sees their scores"
 
 
 def _begin(content: dict[str, object]) -> float | None:
-    """Return the score from which a map moves people."""
+    """Return the score from which a map moves rows."""
     knots: list[float] = content["knots"]  # type: ignore[assignment]
     start = content["start"]
     return knots[0] if not isinstance(start, float) else max(start, knots[0])
@@ -48,7 +44,8 @@ def _begin(content: dict[str, object]) -> float | None:
 def _few(group: Hashable, begin: float | None, table: ScoreTable | None) -> bool:
     if table is None or group not in table.groups:
         return False
-    return people_of(table[group] if begin is None else table[group].above(begin)).rows < FEWER_THAN
+    counts = table[group] if begin is None else table[group].above(begin)
+    return rows_behind(counts, table.weighted).rows < FEWER_THAN
 
 
 @runtime_checkable
@@ -98,17 +95,3 @@ def with_columns(content: ModelFile, columns: Mapping[str, Any], **known: Any) -
         raise ModelFileError("columns must be {'score': name, 'group': [names]}.")
     named = {"score": str(columns["score"]), "group": [str(name) for name in columns["group"]]}
     return replace(content, columns=named | {name: value for name, value in known.items() if value})
-
-
-def with_fingerprint(content: ModelFile, table: ScoreTable | None, key: str | PathLike[str]) -> ModelFile:
-    """Put down the fingerprint of the fitted rows under a secret of the owner."""
-    if table is None:
-        raise ModelFileError(
-            "a model that comes from a file has no rows to take a fingerprint of.\nHint: save the fitted model."
-        )
-    found = read_key(key)
-    if not isinstance(found.secret, bytes):
-        raise ModelFileError(
-            "a fingerprint takes a shared secret, not an Ed25519 key.\nHint: fairpot sign --new-key FILE"
-        )
-    return replace(content, fitted_on=content.fitted_on | {"fingerprint": table_fingerprint(table, found.secret)})

@@ -13,8 +13,9 @@ import numpy as np
 from fairpot._defaults import Meaning
 from fairpot._version import __version__
 from fairpot.exceptions import ModelFileError
-from fairpot.modelfile import ModelFile, naming, read
+from fairpot.modelfile import ModelFile, read
 from fairpot.modelfile.checks import refuse, shown
+from fairpot.modelfile.text import naming
 from fairpot.repair.registry import method_of
 from fairpot.repair.scale import ScoreScale
 from fairpot.transport import ScoreMap, ShiftMap, followed, parted
@@ -46,11 +47,9 @@ class StoredMaps:
         return (self.columns_ or {}).get("high_score_means")
 
 
-def stored_maps(
-    path: str | PathLike[str], *, key: str | PathLike[str] | None = None, expect_sha256: str | None = None
-) -> StoredMaps:
+def stored_maps(path: str | PathLike[str], *, expect_sha256: str | None = None) -> StoredMaps:
     """Read the maps of a file; what else it says of the method that made them, `fairpot.load` looks at."""
-    content = read(path, expect_sha256=expect_sha256, key=key)
+    content = read(path, expect_sha256=expect_sha256)
     with naming(path):
         return made_of(content)
 
@@ -131,7 +130,7 @@ def with_new_names(content: ModelFile) -> ModelFile:
 
 
 def _left_out(content: ModelFile) -> tuple[Hashable, ...]:
-    """Name the groups that the parameters leave out; counts of fewer than ten people are not in the file."""
+    """Name the groups that the parameters leave out; counts of fewer than ten rows are not in the file."""
     few, named = content.parameters.get("min_group") or 0, content.parameters.get("groups")
     rows = {each["group"]: each["counts"]["rows"] for each in content.fitted_on["groups"]}
     return tuple(g for g in content.groups if (rows[g] or 0) < few or (named is not None and g not in named))

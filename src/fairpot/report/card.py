@@ -20,13 +20,7 @@ _EXAMPLE = 'Hint: purpose = "...", owner = "...", not_for = ["...", "..."].'
 
 
 def read_card(card: Mapping[str, Any] | str | PathLike[str] | None) -> dict[str, list[str]] | None:
-    """Read a card from a TOML file or a dict: each name with its lines of text, what matters most first.
-
-    Examples
-    --------
-    >>> read_card({"owner": "Credit risk", "not_for": ["pricing", "hiring"]})
-    {'owner': ['Credit risk'], 'not_for': ['pricing', 'hiring']}
-    """
+    """Read a card from a TOML file or a dict: each name with its lines of text, what matters most first."""
     if card is None:
         return None
     given = dict(card) if isinstance(card, Mapping) else _parsed(Path(card))

@@ -1,31 +1,32 @@
-"""Everything a report shows, measured at each setting of the dial: one pass over the settings."""
+"""What a report shows at each setting of the dial and no audit has measured: crossings, moves, pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from fairpot._defaults import Region, Ties
-from fairpot.auditing import measures as auditing
-from fairpot.auditing.calibration import calibration_errors
-from fairpot.auditing.finding import Finding, main_finding
-from fairpot.auditing.gains import SHARE
-from fairpot.auditing.queue import LABELS, SMALLEST_BAND, Mapped, Marks, marks, queue_places
+from fairpot._defaults import Ties
 from fairpot.counts import GroupCounts
 from fairpot.display.calibration import reliability
 from fairpot.display.distributions import histogram, score_edges
-from fairpot.inference import Changes, change_by_maps
-from fairpot.inference.dial import Top
-from fairpot.metrics.wins import WinMatrix, inner_half_wins
+from fairpot.inference import Estimate
+from fairpot.report.content import Band, Crossing, Curve, GroupAt, Line, Marked, Ranks, Setting, Within
+from fairpot.report.dial import Dial
 from fairpot.report.people import above, band_shifts, bands, crossings, mean_places, top_scores
-from fairpot.report.settings import Dial
+from fairpot.report.ranks import Counted, count_at, count_top, ranks
+from fairpot.results import Audit, Effect
+from fairpot.results.calibration import as_risks, calibration_errors
+from fairpot.results.people import LABELS, SMALLEST_BAND, Mapped, Marks, Moved, marks, moves, queue_places
+from fairpot.results.ranking import Ranking, own_scale
+from fairpot.results.rates import SHARE
 from fairpot.table import Maps, ScoreTable
-from fairpot.transport import Floats
+from fairpot.tradeoff import Limit, LimitBracket, TradeoffCurve
+from fairpot.transport import Floats, parted
 
-# Above this many entries people are counted on a coarser table; AUC and gaps are not.
+# Above this many entries rows are counted in bins away from the reported setting; totals, AUC and gaps are not.
 MOST_ENTRIES = 400_000
 # Up to this many entries it is still counted exactly whose score changes.
 MOST_MOVED = 4_000_000
@@ -35,21 +36,20 @@ DRAWN, LISTED = 8, 24
 BINS, MAP_POINTS, ROC_POINTS, CALIBRATION_BINS = 48, 97, 80, 10
 # About so many marks show a group in the queue.
 MARKS = 30
+# With more groups than this the limit is not looked for.
+_MOST_IN_BRACKET = 8
 ALPHAS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 
 
 @dataclass(frozen=True, eq=False)
-class Setting:
-    """What was measured at one value of the dial; arrays are over the groups of the table, or those drawn."""
+class Drawn:
+    """What pictures show at one setting; arrays are over the groups of the table, or over those that are drawn.
 
-    value: float | None
-    auc: float
-    xauc: Floats  # groups x groups, NaN without pairs
-    top: dict[str, float] | None  # AUC, xAUC and gap inside the region of a partial repair; NaN where not known
-    moves: list[dict[str, float]]
-    calibration: list[tuple[float, float] | None]  # of each group, then of all
-    places: Floats  # groups x outcomes
-    up: Floats  # choices x groups x outcomes
+    Scores are on the scale of the rows' own.
+    """
+
+    places: Floats  # groups x outcomes: mean place in the ranking
+    up: Floats  # lines x groups x outcomes
     down: Floats
     histogram: Floats  # drawn x outcomes x bins, shares
     mapped: Floats  # drawn x points
@@ -57,118 +57,186 @@ class Setting:
     reliability: list[dict[str, Floats]] | None  # of the drawn
     bands: list[list[tuple[float, float]]]  # of the drawn
     queue: list[Floats]  # of the drawn: the place of each mark in the list of all rows
-    acted: Floats  # choices: the share of all rows at or above the line
-
-
-@dataclass(frozen=True, eq=False)
-class Measured:
-    """All settings, and what they share."""
-
-    table: ScoreTable
-    people: ScoreTable
-    dial: Dial
-    pair: tuple[int, int]  # the groups the report speaks of: the one ranked higher, and the one ranked lower
-    large: list[int]  # the groups that can carry a headline: all where fewer than two can
-    drawn: list[int]
-    listed: list[int]
-    edges: Floats
-    grid: Floats
-    thresholds: Floats
-    alphas: tuple[float, ...]
-    tops: Floats  # thresholds of the top shares before, the largest share first
-    above: Floats  # choices x groups x outcomes, before
-    bands: list[list[slice]]
-    marks: list[Marks]  # of the drawn
-    start: dict[str, int]  # the threshold and the top share that are shown first
-    first: str  # which of the two is shown first
-    settings: list[Setting]
-    audits: dict[int, auditing.Measured]  # of the scores as they came, and at the reported setting
-    changes: Changes | None  # from the one to the other
-    finding: Finding  # what the audit of the original scores found, groups by their names as text
-    top: Top | None  # the top of the ranking, if the repair works on it alone
-
-    @property
-    def groups(self) -> tuple[Hashable, ...]:
-        """The names of the groups."""
-        return self.table.groups
-
-    @property
-    def coarse(self) -> bool:
-        """Whether people were counted on a coarser table."""
-        return self.people is not self.table
+    acted: Floats  # lines: the share of all rows above
 
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Where people are acted on: thresholds and top shares, both ascending, and those that were asked for."""
+    """Where rows are acted on: thresholds as they are counted and top shares, both ascending; what was asked for."""
 
     thresholds: Floats
     alphas: tuple[float, ...]
     threshold: float | None = None
     alpha: float | None = None
 
+    def start(self, counted: Floats) -> dict[str, int]:
+        """Begin with what was asked for, else with the share that `fit` and `effect` look at."""
+        rows = counted.sum(axis=(1, 2))[: len(self.thresholds)]
+        nearest = int(np.argmin(np.abs(rows - SHARE * rows.max(initial=1.0)))) if len(rows) else 0
+        place = nearest if self.threshold is None else int(np.searchsorted(self.thresholds, self.threshold))
+        alpha = SHARE if self.alpha is None else self.alpha
+        return {"threshold": place, "top": self.alphas[::-1].index(alpha)}
 
-def measure(
-    table: ScoreTable, dial: Dial, ties: Ties, lines: Lines, *, top: tuple[float, Region] | None = None
-) -> Measured:
-    """Measure a labelled table of at least two groups at every setting of a dial; ``top`` is what a repair works on."""
+
+@dataclass(frozen=True, eq=False)
+class Measured:
+    """All settings, and what they share; places stand for groups."""
+
+    table: ScoreTable
+    people: ScoreTable
+    dial: Dial
+    pair: tuple[int, int]  # the groups the report speaks of: the one ranked higher, and the one ranked lower
+    drawn: list[int]
+    listed: list[int]
+    edges: Floats
+    grid: Floats
+    lines: Lines
+    above: Floats  # lines x groups x outcomes, before
+    bands: list[list[slice]]
+    marks: list[Marks]
+    start: dict[str, int]  # the threshold and the top share that are shown first
+    pictures: list[Drawn]
+    settings: list[Setting]
+
+    @property
+    def coarse(self) -> bool:
+        """Whether rows are counted in bins away from the reported setting."""
+        return self.people is not self.table
+
+    @property
+    def shown(self) -> int:
+        """The line that is shown first."""
+        first = "top" if self.lines.threshold is None else "threshold"
+        return self.start[first] + (len(self.lines.thresholds) if first == "top" else 0)
+
+    @property
+    def turned(self) -> bool:
+        """Whether scores are counted with a minus."""
+        return self.table.lower_is_riskier
+
+    def crossed(self) -> tuple[Line, ...]:
+        """List every line: who is above before, and comes and goes at the reported setting."""
+        now, table = self.pictures[self.dial.chosen], self.table
+        cells = [
+            (group, k == 0, getattr(counts, label).sum().item(), g, k)
+            for g, (group, counts) in enumerate(zip(table.groups, table.counts))
+            for k, label in enumerate(LABELS)
+        ]
+
+        def crossings_of(i: int) -> tuple[Crossing, ...]:
+            return tuple(
+                Crossing(group, positive, rows, *(_whole(n[i, g, k]) for n in (self.above, now.up, now.down)))
+                for group, positive, rows, g, k in cells
+            )
+
+        found = [Line(own_scale(table, t), None, crossings_of(i)) for i, t in enumerate(self.lines.thresholds)]
+        tops = enumerate(self.lines.alphas[::-1], len(found))
+        return (*found, *(Line(None, alpha, crossings_of(i)) for i, alpha in tops))
+
+
+def _whole(number: float) -> float:
+    return int(number) if number == int(number) else float(number)
+
+
+def measure(table: ScoreTable, dial: Dial, audit: Audit, effect: Effect | None, lines: Lines) -> Measured:
+    """Measure a labelled table of at least two groups at every setting of a dial."""
     people = table if entries(table) <= MOST_ENTRIES else table.quantise(COARSE_BINS)[0]
-    inside: dict[str, Any] = {} if top is None else {"alpha": top[0], "region": top[1]}
-    audits = {
-        place: auditing.measure(people.rescored(dial.maps(place)) if place else people, ties=ties, **inside)
-        for place in sorted({0, dial.chosen})
-    }
-    small = audits[0].numbers["headline"]["small_groups"]
-    large = [place for place, group in enumerate(table.groups) if group not in small]
-    large = large if len(large) > 1 else list(range(len(table.groups)))
-    xauc = audited_xauc(audits[0]) if people is table else _counted_xauc(table, ties)
-    told = xauc if top is None else audited_xauc(audits[0], auditing.tops(audits[0].numbers)[0])
-    finding = main_finding(audits[0].numbers).named(str)
-    pair, order = _pair_and_order(told if np.isfinite(told - told.T).any() else xauc, large, _places(table, finding))
+    pair, order = _pair_and_order(audit)
     drawn = sorted(order[:DRAWN])
-    tops = _tops(people.pooled(), lines.alphas)
-    counted = np.concatenate((above(people, lines.thresholds), above(people, tops)))
-    whole = Measured(
+    counted = np.concatenate((above(table, lines.thresholds), above(table, _tops(table.pooled(), lines.alphas))))
+    size = MARKS if len(drawn) <= 4 else MARKS * 2 // 3
+    found = Measured(
         table,
         people,
         dial,
         pair,
-        large,
         drawn,
         sorted(order[:LISTED]),
         *_grids(people, dial),
-        lines.thresholds,
-        lines.alphas,
-        tops,
+        lines,
         counted,
         [bands(people.counts[g]) for g in drawn],
-        [marks(people.counts[g], MARKS if len(drawn) <= 4 else MARKS * 2 // 3) for g in drawn],
-        _start(lines, counted),
-        "threshold" if lines.threshold is not None else "top",
+        [marks(people.counts[g], size) for g in drawn],
+        lines.start(counted),
         [],
-        audits,
-        _changes(people, dial, ties),
-        finding,
-        None if top is None else Top(*top),
+        [],
     )
-    whole.settings.extend(_setting(whole, place, ties) for place in range(len(dial)))
-    return whole
+    _measure_settings(found, audit, effect)
+    return found
 
 
-def _changes(people: ScoreTable, dial: Dial, ties: Ties) -> Changes | None:
-    """Compare the scores as they came with those of the reported setting, on the same rows."""
-    if not dial.chosen or len(people.groups) > auditing.MOST_GROUPS:
-        return None
-    return change_by_maps(people, dial.maps(dial.chosen), ties=ties)
+def _measure_settings(found: Measured, audit: Audit, effect: Effect | None) -> None:
+    """Go through the settings: an audit's numbers where there is one, else counted and estimated."""
+    dial, people, ties = found.dial, found.people, audit.ranking.ties
+    audits = {0: audit} if effect is None else {0: audit, dial.chosen: effect.after}
+    large = [g for g, group in enumerate(people.groups) if group not in audit.ranking.small_groups]
+    groups: list[tuple[GroupAt, ...]] = []
+    counted: list[tuple[Counted, Counted | None]] = []
+    for place in range(len(dial)):
+        maps = dial.maps(place)
+        mapped = Mapped.of(people, maps)
+        found.pictures.append(_drawn(found, place, maps, mapped))
+        here = audits.get(place)
+        known = _audited(here.ranking, people) if here is not None else count_at(dial, place, mapped.after, ties, large)
+        top = None
+        if dial.top is not None:
+            told = None if here is None else here.told
+            top = count_top(dial, mapped.after, ties, audit.ranking) if told is None else _audited(told, people)
+        counted.append((known, top))
+        shifts = effect.moves if effect is not None and place == dial.chosen else _moves(found, maps)
+        groups.append(_groups(found, place, here, known, mapped, shifts))
+    whole = ranks(people, dial, [each for each, _ in counted], audit.ranking, ties)
+    tops = [top for _, top in counted if top is not None]
+    inside = ranks(people, dial, tops, audit.told, ties) if tops else [None] * len(dial)
+    for place, each in enumerate(groups):
+        here = audits.get(place)
+        own: tuple[Ranks, Ranks | None] = whole[place], inside[place]
+        if here is not None:
+            own = Ranks.of(here.ranking), None if dial.top is None else Ranks.of(here.told)
+        moved, rows = (sum(getattr(g.moved, name) for g in each) for name in ("moved", "rows"))
+        found.settings.append(Setting(dial.values[place], dial.strengths(place), *own, moved, rows, each))
 
 
-def _start(lines: Lines, counted: Floats) -> dict[str, int]:
-    """Begin with what was asked for, else with the share that `fit` and `effect` look at."""
-    people = counted.sum(axis=(1, 2))[: len(lines.thresholds)]
-    nearest = int(np.argmin(np.abs(people - SHARE * people.max(initial=1.0))))
-    threshold = nearest if lines.threshold is None else int(np.searchsorted(lines.thresholds, lines.threshold))
-    alpha = SHARE if lines.alpha is None else lines.alpha
-    return {"threshold": threshold, "top": lines.alphas[::-1].index(alpha)}
+def _audited(ranking: Ranking, table: ScoreTable) -> Counted:
+    """Read what an audit has counted; nothing of it is counted again."""
+    at = {group: g for g, group in enumerate(table.groups)}
+    xauc = np.diag([np.nan if each.auc is None else float(each.auc) for each in ranking.groups])
+    for cell in ranking.xauc:
+        xauc[at[cell.positive], at[cell.negative]] = np.nan if cell.xauc is None else float(cell.xauc)
+    large = [at[group] for group in table.groups if group not in ranking.small_groups]
+    return Counted(float("nan") if ranking.auc is None else float(ranking.auc), xauc, large)
+
+
+def _moves(found: Measured, maps: Maps) -> tuple[Moved, ...]:
+    """Count whose scores change; a map that makes probabilities of all scores afterwards is no part of that."""
+    exact = entries(found.table) <= MOST_MOVED
+    return moves(found.table if exact else found.people, parted(maps)[0])  # type: ignore[arg-type]
+
+
+_AWAY = "it is not computed away from the reported setting"
+
+
+def _groups(
+    found: Measured, place: int, here: Audit | None, known: Counted, mapped: Mapped, shifts: Sequence[Moved]
+) -> tuple[GroupAt, ...]:
+    """Give the numbers of every group at one setting."""
+    by_group = {each.group: each for each in shifts}
+    change = 100 * (found.pictures[place].places - found.pictures[0].places)
+    listed = []
+    for g, group in enumerate(found.table.groups):
+        if here is not None:
+            own = here.ranking.group(group)
+            auc, calibration = own.auc, own.calibration
+            bias = None if calibration is None else calibration.error_in_the_large
+            error = None if calibration is None else calibration.expected_calibration_error
+        else:
+            auc = None if np.isnan(known.xauc[g, g]) else Estimate("group_auc", known.xauc[g, g], reason=_AWAY)
+            errors = calibration_errors(as_risks(mapped.after.counts[g], found.turned))
+            bias = None if errors is None else Estimate("error_in_the_large", errors[0], reason=_AWAY)
+            error = None if errors is None else Estimate("expected_calibration_error", errors[1], reason=_AWAY)
+        first, second = (None if np.isnan(each) else float(each) for each in change[g])
+        listed.append(GroupAt(group, auc, bias, error, first, second, by_group[group]))
+    return tuple(listed)
 
 
 def entries(table: ScoreTable) -> int:
@@ -181,130 +249,57 @@ def _tops(ranking: GroupCounts, alphas: tuple[float, ...]) -> Floats:
     return top_scores(ranking, alphas[::-1])
 
 
-def _setting(whole: Measured, place: int, ties: Ties) -> Setting:
-    people = whole.people
-    maps = whole.dial.maps(place)
-    mapped = Mapped.of(people, maps)
-    after = mapped.after
-    auc, xauc = _ranks(whole, place, after, ties)
-    drawn = [after.counts[g] for g in whole.drawn]
-    probabilities = all(len(c.score) == 0 or (c.score[0] >= 0 and c.score[-1] <= 1) for c in after.counts)
-    up, down = _choices(whole, mapped)
-    return Setting(
-        whole.dial.values[place],
-        auc,
-        xauc,
-        _inside(whole, place, after, ties) if whole.top is not None else None,
-        auditing.moves(whole.table if entries(whole.table) <= MOST_MOVED else people, maps),
-        _calibration(whole, place, [*after.counts, mapped.ranking]),
-        mean_places(mapped),
+def _drawn(found: Measured, place: int, maps: Maps, mapped: Mapped) -> Drawn:
+    counts = [mapped.after.counts[g] for g in found.drawn]
+    risks = [as_risks(c, found.turned) for c in counts]
+    probabilities = all(len(c.score) == 0 or (c.score[0] >= 0 and c.score[-1] <= 1) for c in risks)
+    exact = Mapped.of(found.table, maps) if found.coarse and place in (0, found.dial.chosen) else mapped
+    up, down = _crossings(found.lines, exact)
+    shares = np.array([[_shares(c, label, _counted_edges(found)) for label in LABELS] for c in counts])
+    sign, turn = (-1.0, -1) if found.turned else (1.0, 1)
+    shifts = [band_shifts(mapped, g, parts) for g, parts in zip(found.drawn, found.bands)]
+    return Drawn(
+        mean_places(exact),
         up,
         down,
-        np.array([[_shares(c, label, whole.edges) for label in LABELS] for c in drawn]),
-        np.array([_mapped_grid(whole, maps, g) for g in whole.drawn]),
-        _roc(after, whole.pair),
-        [_reliability(c) for c in drawn] if probabilities else None,
-        [band_shifts(mapped, g, parts) for g, parts in zip(whole.drawn, whole.bands)],
-        [queue_places(mapped, g, shown) for g, shown in zip(whole.drawn, whole.marks)],
-        (whole.above + up - down).sum(axis=(1, 2)) / float(mapped.ranking.weight.sum()),
+        shares[..., ::turn],
+        np.array([sign * _mapped(maps, found.table.groups[g], sign * found.grid) + 0.0 for g in found.drawn]),
+        [_steps(mapped.after.counts[g], mapped.after.counts[h]) for g, h in (found.pair, found.pair[::-1])],
+        [_reliability(c) for c in risks] if probabilities else None,
+        [[(sign * mean + 0.0, sign * far + 0.0) for mean, far in each] for each in shifts],
+        [queue_places(mapped, g, shown) for g, shown in zip(found.drawn, found.marks)],
+        (found.above + up - down).sum(axis=(1, 2)) / float(mapped.ranking.weight.sum()),
     )
 
 
-def _choices(whole: Measured, mapped: Mapped) -> tuple[Floats, Floats]:
+def _counted_edges(found: Measured) -> Floats:
+    """Give the edges of bins as scores are counted."""
+    return 0.0 - found.edges[::-1] if found.turned else found.edges
+
+
+def _mapped(maps: Maps, group: Any, scores: Floats) -> Floats:
+    return np.asarray(maps[group](scores)) if group in maps else scores
+
+
+def _crossings(lines: Lines, mapped: Mapped) -> tuple[Floats, Floats]:
     """Count crossings of every threshold, then of every top share."""
-    fixed = crossings(mapped, whole.thresholds, whole.thresholds)
-    moving = crossings(mapped, whole.tops, _tops(mapped.ranking, whole.alphas))
-    up, down = (np.concatenate(parts) for parts in zip(fixed, moving))
+    fixed = crossings(mapped, lines.thresholds, lines.thresholds)
+    before, after = (_tops(each, lines.alphas) for each in (mapped.table.pooled(), mapped.ranking))
+    up, down = (np.concatenate(parts) for parts in zip(fixed, crossings(mapped, before, after)))
     return up, down
 
 
-def _ranks(whole: Measured, place: int, after: ScoreTable, ties: Ties) -> tuple[float, Floats]:
-    """Read AUC and xAUC off the exact curve where it has them, else count them."""
-    point = whole.dial.point(place)
-    known = whole.audits.get(place)
-    if known is not None and not whole.coarse:  # what an audit has measured is not counted again
-        auc = known.numbers["auc"]
-        return float("nan") if auc is None else float(auc), audited_xauc(known)
-    if point is None or whole.top is not None or whole.dial.curve is None or len(whole.groups) != 2:
-        matrix = WinMatrix.of(after, ties)
-        total = float(matrix.pairs.sum())
-        auc = float(matrix.half_wins.sum()) / 2 / total if total else float("nan")
-        return auc, shares_won(matrix)
-    a = whole.groups.index(whole.dial.curve.reference)
-    counts = after.for_pairs()
-    inside = np.diag([float(inner_half_wins(c, ties)) for c in counts.counts])
-    xauc = shares_won(WinMatrix(whole.groups, inside, counts.positives, counts.negatives))
-    xauc[a, 1 - a], xauc[1 - a, a] = point.xauc_ab, point.xauc_ba
-    return point.auc, xauc
-
-
-def _inside(whole: Measured, place: int, after: ScoreTable, ties: Ties) -> dict[str, float]:
-    """Give the numbers of the top that a repair is about: as the audit has them, else counted."""
-    assert whole.top is not None
-    names, known = ("auc", "gap", "xauc_higher", "xauc_lower"), whole.audits.get(place)
-    if known is not None:
-        [inside] = auditing.tops(known.numbers)
-        xauc, both = audited_xauc(known, inside), (inside["auc"], inside["gap"])
-    else:
-        wins = WinMatrix.of(after.top(*whole.top), ties)
-        xauc, total = shares_won(wins), float(wins.pairs.sum())
-        gaps = np.abs(xauc - xauc.T)[np.triu_indices(len(xauc), 1)]
-        gap = float(np.nanmax(gaps)) if np.isfinite(gaps).any() else None
-        both = (float(wins.half_wins.sum()) / 2 / total if total else None), gap
-    numbers = (*both, xauc[whole.pair], xauc[whole.pair[::-1]])
-    found = {name: float("nan") if each is None else float(each) for name, each in zip(names, numbers)}
-    return {**found, "signed_gap": found["xauc_higher"] - found["xauc_lower"]}
-
-
-def shares_won(matrix: WinMatrix) -> Floats:
-    """Give every xAUC; NaN where there are no pairs."""
-    pairs = matrix.pairs
-    return np.asarray(np.divide(matrix.half_wins / 2, pairs, out=np.full(pairs.shape, np.nan), where=pairs > 0))
-
-
-def audited_xauc(found: auditing.Measured, part: dict[str, Any] | None = None) -> Floats:
-    """Give every xAUC of an audit, or of one of its tops; groups' own AUCs on the diagonal, NaN without pairs."""
-    numbers = found.numbers
-    groups = [each["group"] for each in numbers["groups"]]
-    own = [each["auc"] if part is None else None for each in numbers["groups"]]
-    xauc = np.diag(np.array([np.nan if value is None else value for value in own], dtype=np.float64))
-    for cell in (part or numbers)["xauc"]:
-        value = cell["xauc"]
-        xauc[groups.index(cell["positive"]), groups.index(cell["negative"])] = np.nan if value is None else value
-    return xauc
-
-
-def _counted_xauc(table: ScoreTable, ties: Ties) -> Floats:
-    return shares_won(WinMatrix.of(table, ties))
-
-
-def _calibration(whole: Measured, place: int, counts: list[GroupCounts]) -> list[tuple[float, float] | None]:
-    """Give the calibration errors of each group, and of all; an audit's where there is one."""
-    known = whole.audits.get(place)
-    if known is None:
-        return [calibration_errors(c) for c in counts]
-    found = [each["calibration"] for each in (*known.numbers["groups"], known.numbers)]
-    return [c and (float(c["error_in_the_large"]), float(c["expected_calibration_error"])) for c in found]
-
-
-def _places(table: ScoreTable, finding: Finding) -> tuple[int, int] | None:
-    """Give the places of the two groups that the finding is of."""
-    names = [str(group) for group in table.groups]
-    return None if finding.pair is None else (names.index(str(finding.pair[0])), names.index(str(finding.pair[1])))
-
-
-def _pair_and_order(xauc: Floats, large: list[int], pair: tuple[int, int] | None) -> tuple[tuple[int, int], list[int]]:
-    """Take the pair of the finding, else the widest of large groups; order all: it first, then by their widest gap."""
-    gap = np.nan_to_num(xauc - xauc.T)
-    told = np.zeros(gap.shape)
-    told[np.ix_(large, large)] = gap[np.ix_(large, large)]
-    first, second = divmod(int(np.argmax(told)), len(gap))
-    if first == second:
-        first, second = large[:2]
-    first, second = pair or (first, second)
-    widest = np.abs(gap).max(axis=1)
-    widest[[first, second]] = np.inf
-    return (first, second), np.argsort(-widest, kind="stable").tolist()
+def _pair_and_order(audit: Audit) -> tuple[tuple[int, int], list[int]]:
+    """Take the pair of the finding, else the first two groups; order all: it first, then by their largest gap."""
+    groups = list(audit.table.groups)
+    told = audit.told if any(pair.known for pair in audit.told.gaps) else audit.ranking
+    pair = (0, 1) if audit.finding.gap is None else (*map(groups.index, audit.finding.pair),)
+    widest = np.zeros(len(groups))
+    for each in told.gaps:
+        for group in (each.first, each.second):
+            widest[groups.index(group)] = max(widest[groups.index(group)], each.size)
+    widest[list(pair)] = np.inf
+    return pair, np.argsort(-widest, kind="stable").tolist()  # type: ignore[return-value]
 
 
 def _grids(people: ScoreTable, dial: Dial) -> tuple[Floats, Floats]:
@@ -315,7 +310,8 @@ def _grids(people: ScoreTable, dial: Dial) -> tuple[Floats, Floats]:
     edges = score_edges(ends, BINS)
     scores = [c.score for c in people.counts if len(c.score)]
     low, high = min(float(s[0]) for s in scores), max(float(s[-1]) for s in scores)
-    return edges, 2 * np.linspace(low / 2, high / 2, MAP_POINTS)
+    grid = 2 * np.linspace(low / 2, high / 2, MAP_POINTS)
+    return (0.0 - edges[::-1], 0.0 - grid[::-1]) if people.lower_is_riskier else (edges, grid)
 
 
 def _shares(counts: GroupCounts, label: str, edges: Floats) -> Floats:
@@ -331,16 +327,6 @@ def _reliability(counts: GroupCounts) -> dict[str, Floats]:
     bins = min(CALIBRATION_BINS, int(counts.weight.sum() / SMALLEST_BAND))
     found = reliability(counts, max(bins, 1))
     return found if bins else {name: column[:0] for name, column in found.items()}
-
-
-def _mapped_grid(whole: Measured, maps: Maps, g: int) -> Floats:
-    group = whole.groups[g]
-    return maps[group](whole.grid) if group in maps else whole.grid
-
-
-def _roc(table: ScoreTable, pair: tuple[int, int]) -> list[tuple[Floats, Floats]]:
-    """Trace both directions of one pair of groups, step by step."""
-    return [_steps(table.counts[g], table.counts[h]) for g, h in (pair, pair[::-1])]
 
 
 def _steps(winners: GroupCounts, losers: GroupCounts) -> tuple[Floats, Floats]:
@@ -372,3 +358,82 @@ def _reached(scores: Floats, weight: Any, thresholds: Floats) -> Floats:
     """Add up the weight at and above each threshold, beginning with none at all."""
     above = np.append(np.cumsum(weight[::-1])[::-1], 0)
     return np.concatenate(([0.0], above[np.searchsorted(scores, thresholds, side="left")]))
+
+
+def thresholds(table: ScoreTable, given: Sequence[float], most: int) -> Floats:
+    """Choose thresholds, as they are counted: round ones on [0, 1], else quantiles; those named are among them."""
+    scores = [c.score for c in table.counts if len(c.score)]
+    ends = [own_scale(table, each) for s in scores for each in (s[0], s[-1])]
+    low, high = min(ends), max(ends)
+    if low >= 0 and high <= 1 and high - low >= 0.25:
+        step = 0.02 if most >= 48 else 0.05
+        grid = np.arange(1, round(1 / step)) * step
+        grid = grid[(grid > low) & (grid <= high)].round(6)
+    else:
+        pooled = table.pooled()
+        reached = np.cumsum(pooled.weight) / float(pooled.weight.sum())
+        places = np.searchsorted(reached, np.arange(1, most // 2) / (most // 2))
+        found = pooled.score[np.minimum(places, len(reached) - 1)]
+        grid = np.array([float(f"{own_scale(table, each):.4g}") for each in found])
+    return np.unique([own_scale(table, each) for each in (*grid.tolist(), *given)])
+
+
+def curve_of(curve: TradeoffCurve | None) -> Curve | None:
+    """Keep what a picture of the curve needs: a bounded number of its points, the ends and the best among them."""
+    if curve is None:
+        return None
+    few = np.unique(np.linspace(0, len(curve) - 1, min(len(curve), 500)).round().astype(np.intp))
+    best = int(np.argmax(-np.nan_to_num(curve.gap, nan=2.0))), int(np.argmax(np.nan_to_num(curve.auc)))
+    few = np.union1d(few, best)
+    columns = (
+        tuple(column[few].tolist()) for column in (curve.lam, curve.auc, curve.gap, curve.signed_gap, curve.pareto)
+    )
+    return Curve(curve.exact, len(curve), curve.reference, *columns)
+
+
+def limit_of(found: Measured, audit: Audit) -> Within | None:
+    """Give the line that no repair which keeps the order inside each group can cross, and what is within reach."""
+    table, curve, ties = found.table, found.dial.curve, audit.ranking.ties
+    if curve is None or found.dial.top is not None or entries(table) > MOST_ENTRIES:
+        return None
+    if len(table.groups) != 2:
+        return _bracket(table, curve, ties)
+    first, second = audit.finding.pair
+    limit = Limit.of(table, reference=first, ties=ties)
+    gaps = [float(each.all.pair(first, second).signed_gap or 0.0) for each in found.settings]
+    shown = np.clip(np.linspace(min(*gaps, 0.0), max(*gaps, 0.0), 60), -1, 1)
+    reachable = None if limit.optimism is None else tuple(limit.reachable_at(shown).tolist())
+    return Within(tuple(shown.tolist()), tuple(limit.auc_at(shown).tolist()), reachable, None, limit.reason)
+
+
+def _bracket(table: ScoreTable, curve: TradeoffCurve, ties: Ties) -> Within | None:
+    """Give both ends of the limit of few groups, along the gaps of the curve."""
+    if {*curve.moved, curve.reference} != set(table.groups) or len(table.groups) > _MOST_IN_BRACKET:
+        return None
+    ends = float(np.nanmin(curve.gap)), float(np.nanmax(curve.gap))
+    limit, shown, some = LimitBracket.of(table, ties=ties), np.linspace(*ends, 30), np.linspace(*ends, 3)
+    low = np.interp(shown, some, [limit.low(float(gap)) for gap in some])
+    auc = tuple(np.asarray(limit.auc_at(shown)).tolist())
+    return Within(tuple(shown.tolist()), auc, None, tuple(low.tolist()), limit.reason)
+
+
+def marked(found: Measured) -> list[Marked]:
+    """Give the place in the list of a mark for every few rows, before and at the reported setting."""
+    first, later = (found.pictures[place].queue for place in (0, found.dial.chosen))
+    return [
+        Marked(found.table.groups[g], some.rows, *(tuple(each.tolist()) for each in (some.positive, was, now)))
+        for g, some, was, now in zip(found.drawn, found.marks, first, later)
+    ]
+
+
+def banded(found: Measured) -> list[Band]:
+    """Show how far scores move at the reported setting, by bands of people."""
+    made = []
+    for g, parts, shifts in zip(found.drawn, found.bands, found.pictures[found.dial.chosen].bands):
+        counts = found.people.counts[g]
+        for part, shift in zip(parts, shifts):
+            ends = sorted(own_scale(found.table, counts.score[part][at]) for at in (0, -1))
+            rows = counts.weight[part].sum().item()
+            if rows >= SMALLEST_BAND:
+                made.append(Band(found.table.groups[g], (ends[0], ends[1]), rows, *shift))
+    return made

@@ -61,6 +61,9 @@
     const acted = [...new Set(both.map((v) => (v / 1e4).toFixed(1) + "%"))].join(" \u2192 ");
     const plain = acted === queue.named[at];
     for (const one of all("[data-acted]")) one.textContent = plain ? "" : queue.said.replace("{acted}", acted);
+    for (const one of all("[data-steady]")) one.textContent = who.steady[at];
+    const steady = who.marks[at] === null ? null : 8 + 984 * who.marks[at] / (who.up.length - 1);
+    for (const one of all("[data-steady-mark]")) one.setAttribute("d", steady === null ? "" : "M" + steady + " 0V6");
     if (value) value.setAttribute("aria-valuetext", who.labels[at]);
     for (const cell of all("[data-who]")) cell.textContent = number(above(...cell.dataset.who.split(" ")));
     for (const cell of all("[data-rate]")) {
@@ -213,7 +216,7 @@
     });
   }
 
-  // The queue as a picture: what stands in it is painted again, with the finding as its title.
+  // The queue as a picture: what stands in it is painted again, below what it is of and how far it can be trusted.
   function paint(svg, pen, x, y, scale) {
     const box = svg.viewBox.baseVal;
     for (const one of all("path, circle, text", svg)) {
@@ -256,9 +259,13 @@
     const across = lanes.length > 4 ? Math.ceil(lanes.length / 2) : lanes.length, rows = Math.ceil(lanes.length / across);
     const width = Math.max(across * (box.width + gap) + gap, 600), tall = box.height + 58;
     const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
+    const said = (...names) => names.map((name) => document.querySelector(name)).filter(Boolean).map((one) => one.textContent);
     const texts = [
+      ["bold 15px ", said("h1", ".badge").join(" \u00b7 "), 20],
+      ["13px ", said(".sub").join(""), 17],
       ["bold 19px ", document.getElementById("finding").textContent, 25],
       ["15px ", document.querySelector(".lead").textContent, 20],
+      ["bold 13px ", said("[data-k=setting]").join(""), 17],
       ["13px ", [document.getElementById("queue-title").textContent, document.getElementById("queue-note").textContent].join(". "), 17],
     ].filter((each) => each[1]);
     let height = gap;

@@ -5,107 +5,310 @@ from __future__ import annotations
 import base64
 import hashlib
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from typing import Any
 
 import numpy as np
 
-from fairpot._html import COLOURS, DARK
-from fairpot.report import first, queue, sections, words
-from fairpot.report.figures import Figure
-from fairpot.report.measure import Measured
-from fairpot.report.svg import Markup, figure_svg, tag
-from fairpot.report.text import LANGUAGE, TEXT
-from fairpot.report.words import count, number, percent, points, say
-
-
-def make_page(found: Measured, summary: Mapping[str, Any], figures: Mapping[str, Figure]) -> str:
-    """Write the whole page."""
-    live = sections.Live(summary["dial"]["settings"], summary["dial"]["chosen"])
-    moving = {name: each for figure in figures.values() for name, each in figure.moving.items()}
-    repaired = summary["method"] is not None
-    body = [
-        first.screen(found, summary, live, moving),
-        tag(
-            "section",
-            tag("h2", TEXT["validator"], id="validator"),
-            tag("p", TEXT["validator_lead" if repaired else "validator_lead_audit"], class_="note opens"),
-            _bar(summary, live) if repaired else None,
-            sections.parts(summary, figures, live, moving, found.start),
-            aria_labelledby="validator",
-        ),
-    ]
-    style, script = _asset("page.css") + _palette(), _asset("page.js")
-    content = _script_data(found, summary, moving, live)
-    head = tag(
-        "head",
-        tag("meta", charset="utf-8"),
-        tag("meta", http_equiv="Content-Security-Policy", content=_policy(style, script)),
-        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
-        tag("meta", name="referrer", content="no-referrer"),
-        tag("title", summary["title"]),
-        tag("style", Markup(style)),
-    )
-    page = tag(
-        "body",
-        tag("a", TEXT["skip"], href="#finding", class_="skip"),
-        first.header(summary),
-        tag("main", body),
-        tag("script", Markup(embedded_json(content)), type="application/json", id="data"),
-        tag("script", Markup(script)),
-    )
-    return "<!doctype html>\n" + tag("html", head, page, lang=LANGUAGE) + "\n"
-
-
-def _bar(summary: Mapping[str, Any], live: sections.Live) -> Markup:
-    """Make the slider again, small enough to stay in sight while parts are read."""
-    said = live(lambda n: words.live_line(summary, n), "bar")
-    return tag(
-        "div",
-        first.slider(summary, "dial-bar"),
-        tag("p", said, class_="live"),
-        class_="bar-dial",
-        hidden=True,
-        data_script=True,
-    )
-
+from fairpot._svg import COLOURS, DARK, Markup, figure_svg, printable, short, tag
+from fairpot.inference import Estimate
+from fairpot.metrics.cells import SMALL
+from fairpot.report import queue, tables
+from fairpot.report.figures import style
+from fairpot.report.tables import Text, View
+from fairpot.results.ranking import Pair
+from fairpot.words import POINTS, headline, meaning, trust
+from fairpot.words import page as words
+from fairpot.words.page import HEADS, TEXT, count, rate, say, with_limits
 
 _DASHES = ("none", "7 3", "9 3 2 3", "2 2", "12 3 2 3 2 3")
+# A bar is drawn a thousand units wide and stretched to its cell.
+_WIDE = 1000
+# Gaps this much wider have the next shade, in points.
+_STEP = 4.0
+# The first screen has room for every group of so many; names of groups and of the outcome are cut there.
+_FEW, _GROUPS, _LONGEST, _LONGEST_PAIR, _LONGEST_OUTCOME = 3, (8, 5), 26, 30, 20
+_CARE = 3  # more notes than these are folded away
 
 
-def _palette() -> str:
-    """Write the colours and dashes of the groups, which are those of the pictures in :mod:`fairpot.display`."""
-    light, dark = ("".join(f"--c{i}:{each};" for i, each in enumerate(of)) for of in (COLOURS, DARK))
-    rules = [f".c{i}{{--own:var(--c{i})}}" for i in range(len(COLOURS))]
-    rules += [f".now.d{i},.faint.d{i}{{stroke-dasharray:{each}}}" for i, each in enumerate(_DASHES)]
-    return f":root{{{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}" + "".join(rules)
+def make_page(view: View) -> str:
+    """Write the whole page."""
+    script, css = _asset("page.js"), _asset("page.css") + _palette()
+    options = {"css": Markup(css), "script": Markup(script), "policy": _policy(css, script)}
+    return str(_template("page.html").render(v=view, s=Screen(view), **options)) + "\n"
 
 
-def _script_data(
-    found: Measured, summary: Mapping[str, Any], moving: Mapping[str, Any], live: sections.Live
-) -> dict[str, Any]:
+class Screen:
+    """What only the page shows of a view, each made when the template comes to it."""
+
+    def __init__(self, view: View) -> None:
+        self.view, self.report = view, view.report
+        self.few, self.crowd = len(view.listed) < _FEW, len(view.listed) > _FEW
+        self.lanes, self.across = queue.lanes(view), queue.across(view.found)
+        self.care, self.more_care = view.notes()[:_CARE], view.notes()[_CARE:]
+        self.most_pairs = 3 if self.crowd else 5  # that the first screen has room for
+        self.kind = "threshold" if self.report.line.top is None else "top"
+        self.steady = steady(view)
+        at = self.steady[1][view.report.shown]
+        self.mark = "" if at is None else f"M{8 + 984 * at / (len(view.settings) - 1):g} 0V6"
+
+    @property
+    def small_print(self) -> str:
+        """What the finding means in pairs, and on what a certificate stands."""
+        known = self.report.trust
+        certified = trust(known, POINTS) if known is not None and known.certificate is not None else ""
+        return f"{meaning(self.view.finding, self.view.outcome) if self.view.repaired else ''} {certified}".strip()
+
+    @property
+    def gap_note(self) -> str:
+        """Say how to read the bars."""
+        higher, lower = self.view.pair
+        method, left = self.report.method, len(self.view.pairs()) - self.most_pairs
+        said = [TEXT["gap note many"] if self.view.many else say("gap note", higher=higher, lower=lower)]
+        said += [say("gap aim", aim=POINTS.gap(method.aim))] if method is not None and method.aim is not None else []
+        return " ".join([*said, *([say("gap more", left=left)] if left > 0 else [])])
+
+    def above(self, groups: Sequence[Any]) -> list[Above]:
+        """Give each group's shares and counts above the line by outcome, before and after."""
+        outcome = self.view.outcome if len(self.view.outcome) <= _LONGEST_OUTCOME else TEXT["it"]
+        return [self._above(group, outcome) for group in groups]
+
+    def _above(self, group: Any, outcome: str) -> Above:
+        view = self.view
+        place = view.listed.index(group)
+        own = [each for each in view.report.line.crossings if each.group == group]
+        name = short(group, _LONGEST)
+        name = say("few rows", text=name) if group in view.small else name
+        names = [say("group with", group=name, outcome=outcome), say("group without", group=name)]
+        rows = []
+        for k, each in enumerate(own):
+            both = (("before", each.above), ("now", each.now))[: 1 + view.repaired]
+            cells = [(rate(n, each.rows), count(n), f"{when} {2 * place + k}") for when, n in both]
+            rows.append((names[k], count(each.rows), cells))
+        return Above(name, style(view.found.listed[place]), count(sum(each.rows for each in own)), rows)
+
+    @property
+    def above_groups(self) -> tuple[list[Any], list[Any]]:
+        """All groups that the first screen has room for, else the finding's; and the rest."""
+        listed = self.view.listed
+        if len(listed) <= _GROUPS[self.view.repaired]:
+            return listed, []
+        return [g for g in listed if g in self.view.pair], [g for g in listed if g not in self.view.pair]
+
+    def auc(self, top: bool) -> tuple[str, Text | str, Text | str]:
+        """Give AUC before, at the setting and the change, of all rows or of the top."""
+        view = self.view
+        values = [each.told.auc if top else each.all.auc for each in view.settings]
+        name = say("auc name top", alpha=words.top_of(view.finding)) if top else TEXT["axis auc"]
+        now, change = view.live(lambda k: POINTS.auc(values[k])), view.live(lambda k: self._change(values, k, top))
+        return say("auc to", name=name, before=POINTS.auc(values[0])), now, change
+
+    def _change(self, values: Sequence[Estimate | None], place: int, top: bool) -> str:
+        first, now, effect = values[0], values[place], self.report.effect
+        if first is None or now is None or top:
+            return ""
+        known = None if effect is None or effect.changes is None else effect.changes.auc
+        sure = known is not None and known.reason is None and place == self.view.chosen
+        ends = [now - first, *([known.low, known.high] if sure and known is not None else [])]
+        said = [POINTS.auc(each, "+") for each in ends]
+        if set(said) == {POINTS.auc(0.0)}:
+            return TEXT["change none"]
+        if not sure:
+            return say("change", change=said[0])
+        worse = TEXT["worse"] if ends[2] < 0 else ""
+        return say("change sure", change=said[0], low=said[1], high=said[2], worse=worse)
+
+    def calibration(self) -> list[Text | str]:
+        """Say whose calibration error rises: what comes before that, what got worse, and what comes after it."""
+        view = self.view
+        said = [words.calibration_cost(view.settings[0], each, tuple(view.small)) for each in view.settings]
+        return [view.live(lambda k, part=part: said[k][part]) for part in range(3)]  # type: ignore[misc]
+
+    @property
+    def best(self) -> int:
+        """The setting with the smallest gap."""
+        gaps = [self.view.gap(k) for k in range(len(self.view.settings))]
+        return int(np.argmin([np.inf if gap is None else abs(gap) for gap in gaps]))
+
+    def live_line(self, name: str) -> Text | str:
+        """Say the few numbers of a setting."""
+        view = self.view
+        return view.live(lambda k: words.live_line(view.settings[k], view.finding, view.many, view.gap(k)), name)
+
+    def data(self) -> Markup:
+        """Give the script its numbers; called last, when every text is made."""
+        return Markup(embedded_json(_script_data(self.view, *self.steady)))
+
+
+@dataclass(frozen=True)
+class Above:
+    """One group above the line: its name, look and rows, and for each outcome its name, rows and shares."""
+
+    name: str
+    look: str
+    rows: str
+    outcomes: list[tuple[str, str, list[tuple[str, str, str]]]]
+
+
+@dataclass(frozen=True)
+class Bar:
+    """A pair of groups in a forest: its name, cut and whole, bars and texts before and at the setting."""
+
+    label: str
+    whole: str
+    bars: list[Markup]
+    texts: list[Any]
+
+
+def forest(view: View, most: int, name: str) -> list[Bar]:
+    """Draw the gaps of the widest pairs, before and at the setting, with their intervals; the target is shaded."""
+    shown = view.pairs()[:most]
+    gaps = [[each.told.pair(pair.first, pair.second).signed_gap for each in view.settings] for pair in shown]
+    method = view.report.method
+    aim = None if method is None else method.aim
+    scale = _scale([row[k] for row in gaps for k in {0, view.chosen}], aim)
+    found = []
+    for i, (pair, row) in enumerate(zip(shown, gaps)):
+        key, was, now = f"{name}-{i}", row[0], row[view.chosen]
+        if view.repaired and len({_line(scale, each) + _dot(scale, each) for each in row}) > 1:
+            view.moving[f"{key}-bar"] = {"d": [_line(scale, each) for each in row]}
+            view.moving[f"{key}-dot"] = {"d": [_dot(scale, each) for each in row]}
+        marks = [_marks(scale, was, "original"), _marks(scale, now, "adjusted", key)][: 1 + view.repaired]
+        first = [POINTS.gap(was), words.limits(was)]
+        after = view.live(lambda k, row=row: with_limits(row[k])) if view.repaired else None  # type: ignore[misc]
+        bars = [_bar(scale, aim, *marks)] if view.many else [_bar(scale, aim, each) for each in marks]
+        found.append(Bar(_versus(view, pair, _LONGEST_PAIR), _versus(view, pair, None), bars, [first, after]))
+    return found
+
+
+def _versus(view: View, pair: Pair, longest: int | None) -> str:
+    """Name a pair, its names cut to what a line has room for, and say if it is small."""
+    first, second = (str(g) if longest is None else short(g, longest) for g in (pair.first, pair.second))
+    label = say("versus", first=first, second=second)
+    small = {pair.first, pair.second} & set(view.report.audit.told.small_groups)
+    return say("few rows", text=label) if small else label
+
+
+Scale = tuple[float, float]
+
+
+def _scale(gaps: Sequence[Estimate | None], aim: float | None) -> Scale:
+    """Choose the ends of the axis: they hold every bar that is known before and at the reported setting, and 0."""
+    values = [0.0, *([] if aim is None else [-aim, aim])]
+    for gap in gaps:
+        values += [] if gap is None else [each for each in (float(gap), gap.low, gap.high) if each == each]
+    low, high = min(values), max(values)
+    room = 0.04 * (high - low) or 0.01
+    return low - room, high + room
+
+
+def _x(scale: Scale, value: float) -> int:
+    return round(_WIDE * float(np.clip((value - scale[0]) / (scale[1] - scale[0]), 0.0, 1.0)))
+
+
+def _line(scale: Scale, gap: Estimate | None) -> str:
+    if gap is None:
+        return ""
+    low, high = (gap.low, gap.high) if gap.low == gap.low else (float(gap), float(gap))
+    return f"M{_x(scale, low)} 11H{_x(scale, high)}"
+
+
+def _dot(scale: Scale, gap: Estimate | None) -> str:
+    return "" if gap is None else f"M{_x(scale, float(gap))} 11h.1"
+
+
+def _marks(scale: Scale, gap: Estimate | None, kind: str, name: str = "") -> list[Markup]:
+    """Draw a gap as a dot on its interval."""
+    bar, dot = ({"data_path": f"{name}-{part}"} if name else {} for part in ("bar", "dot"))
+    return [
+        tag("path", d=_line(scale, gap), class_=f"whisker {kind}", **bar),
+        tag("path", d=_dot(scale, gap), class_=f"dot {kind}", **dot),
+    ]
+
+
+def _bar(scale: Scale, aim: float | None, *marks: list[Markup]) -> Markup:
+    shaded = None
+    if aim is not None:
+        left, right = _x(scale, -aim), _x(scale, aim)
+        shaded = tag("rect", x=left, y=0, width=right - left, height=22, class_="aim")
+    zero = tag("path", d=f"M{_x(scale, 0.0)} 0V22", class_="zero")
+    fixed = {"viewBox": f"0 0 {_WIDE} 22", "preserveAspectRatio": "none", "aria_hidden": "true", "class_": "bar"}
+    return tag("svg", shaded, zero, list(marks), **fixed)
+
+
+def heat(view: View) -> list[tuple[Any, list[tuple[Text | str, str]]]]:
+    """Give the rows of a heat map: for each group the gap over every other and its shade."""
+    small = view.small
+    rows = []
+    for first in view.listed:
+        cells: list[tuple[Text | str, str]] = []
+        for second in view.listed:
+            if first == second:
+                cells.append(("", "none"))
+                continue
+
+            def tell(k: int, first: Any = first, second: Any = second) -> str:
+                return POINTS.change(view.settings[k].told.pair(first, second).signed_gap)
+
+            hatched = "hatched " if {first, second} & small else ""
+            cells.append((view.live(tell), f"heat {hatched}{shade_of(tell(view.chosen))}"))
+        rows.append((first, cells))
+    return rows
+
+
+def shade_of(written: str) -> str:
+    """Name the shade of a gap as it is written."""
+    try:
+        gap = float(written.replace("−", "-"))
+    except ValueError:
+        return ""
+    return f"{'n' if gap < 0 else 'p'}{min(5, int(abs(gap) / _STEP) + 1)}"
+
+
+def steady(view: View) -> tuple[list[str], list[int | None]]:
+    """Say of each line from which strength on nobody crosses it, and give that setting's place, if there is one."""
+    if len(view.settings) < 3:
+        return [""] * len(view.report.lines), [None] * len(view.report.lines)
+    up, down = (np.array([getattr(each, name) for each in view.found.pictures]) for name in ("up", "down"))
+    changed = np.any(np.diff(up, axis=0) != 0, axis=(2, 3)) | np.any(np.diff(down, axis=0) != 0, axis=(2, 3))
+    names = [view.setting(k) for k in range(len(view.settings))]
+    if view.settings[-1].strengths is None:
+        names = [name.partition(":")[0] for name in names]  # what the strength means stands beside the dial
+    said, marks = [], []
+    for i in range(len(view.report.lines)):
+        changes = [False, *changed[:, i].tolist()]
+        last = max((k for k, each in enumerate(changes) if each), default=None)
+        line = view.line(i) if view.report.lines[i].top is not None else say("list", line=view.line(i))
+        said.append(words.crossing_until(names, changes, line))
+        marks.append(None if last is None or last == len(changes) - 1 else last)
+    return said, marks
+
+
+def _script_data(view: View, told: list[str], marks: list[int | None]) -> dict[str, Any]:
     """Collect what the script needs: texts, lines and counts at every setting."""
-    size = len(found.thresholds)
-    counts = {
-        "above": _cells(found.above[:, found.listed]),
-        "up": [_cells(setting.up[:, found.listed]) for setting in found.settings],
-        "down": [_cells(setting.down[:, found.listed]) for setting in found.settings],
-    }
-    sizes = [summary["data"]["groups"][g] for g in found.listed]
+    found, listed = view.found, view.found.listed
+    size = len(found.lines.thresholds)
+    lines = range(len(view.report.lines))
     return {
-        "chosen": summary["dial"]["chosen"],
-        "texts": live.texts,
-        "moving": moving,
-        "queue": queue.moving(found),
+        "chosen": view.chosen,
+        "texts": view.texts,
+        "moving": view.moving,
+        "queue": queue.moving(view),
         "who": {
-            **counts,
-            "rows": [each[name] for each in sizes for name in ("positives", "negatives")],
-            "labels": [sections.choice_label(choice) for choice in summary["who"]["choices"]],
-            "questions": [sections.choice_question(choice) for choice in summary["who"]["choices"]],
-            "ranges": {"threshold": [0, size], "top": [size, size + len(found.alphas)]},
+            "above": _cells(found.above[:, listed]),
+            "up": [_cells(each.up[:, listed]) for each in found.pictures],
+            "down": [_cells(each.down[:, listed]) for each in found.pictures],
+            "rows": [each.rows for each in tables.crossings(view)],
+            "labels": [view.line(i) for i in lines],
+            "questions": [view.line(i, "who") for i in lines],
+            "ranges": {"threshold": [0, size], "top": [size, size + len(found.lines.alphas)]},
             "start": found.start,
-            "shown": summary["who"]["shown"],
+            "shown": found.shown,
+            "steady": told,
+            "marks": marks,
         },
     }
 
@@ -117,28 +320,59 @@ def _cells(counts: Any) -> list[Any]:
     return flat.astype(np.int64).tolist() if whole else flat.round(3).tolist()
 
 
-def embedded_json(content: Any) -> str:
-    """Write JSON that cannot end the element it stands in.
+@cache
+def _environment() -> Any:
+    """Make templates escape everything that is not markup, and show what is no character as its code."""
+    import jinja2
 
-    Examples
-    --------
-    >>> embedded_json({"name": "</script>"})
-    '{"name":"\\\\u003c/script\\\\u003e"}'
-    """
+    def finalize(value: Any) -> Any:
+        return value if hasattr(value, "__html__") else "" if value is None else printable(str(value))
+
+    loader = jinja2.PackageLoader("fairpot.report", "")
+    made = jinja2.Environment(
+        loader=loader,
+        autoescape=True,
+        finalize=finalize,
+        trim_blocks=True,
+        lstrip_blocks=True,
+        undefined=jinja2.StrictUndefined,
+    )
+    made.globals |= {
+        "T": TEXT,
+        "HEADS": HEADS,
+        "say": say,
+        "words": words,
+        "tables": tables,
+        "queue": queue,
+        "style": style,
+    }
+    made.globals |= {"POINTS": POINTS, "headline": headline, "meaning": meaning, "forest": forest, "heat": heat}
+    made.globals |= {"figure_svg": figure_svg, "SMALL": SMALL, "most_pairs": tables.MOST_PAIRS}
+    return made
+
+
+def _template(name: str) -> Any:
+    return _environment().get_template(name)
+
+
+def _palette() -> str:
+    """Write the colours and dashes of the groups, which are those of the pictures in :mod:`fairpot.display`."""
+    light, dark = ("".join(f"--c{i}:{each};" for i, each in enumerate(of)) for of in (COLOURS, DARK))
+    rules = [f".c{i}{{--own:var(--c{i})}}" for i in range(len(COLOURS))]
+    rules += [f".now.d{i},.faint.d{i}{{stroke-dasharray:{each}}}" for i, each in enumerate(_DASHES)]
+    return f":root{{{light}}}@media screen and (prefers-color-scheme:dark){{:root{{{dark}}}}}" + "".join(rules)
+
+
+def embedded_json(content: Any) -> str:
+    """Write JSON that cannot end the element it stands in."""
     text = json.dumps(content, allow_nan=False, separators=(",", ":"), ensure_ascii=True)
     return text.replace("<", "\\u003c").replace(">", "\\u003e").replace("&", "\\u0026")
 
 
 def _policy(style: str, script: str) -> str:
     """Allow this style and this script by their hashes, and nothing else."""
-    rules = [
-        "default-src 'none'",
-        f"style-src '{_hash(style)}'",
-        f"script-src '{_hash(script)}'",
-        "base-uri 'none'",
-        "form-action 'none'",
-    ]
-    return "; ".join(rules)
+    rules = ["default-src 'none'", f"style-src '{_hash(style)}'", f"script-src '{_hash(script)}'"]
+    return "; ".join([*rules, "base-uri 'none'", "form-action 'none'"])
 
 
 def _hash(text: str) -> str:
@@ -149,49 +383,9 @@ def _asset(name: str) -> str:
     return resources.files("fairpot.report").joinpath(name).read_text(encoding="utf-8")
 
 
-_STYLE = """
-.fairpot-report { max-width: 44rem; line-height: 1.45; }
-.fairpot-report table { border-collapse: collapse; margin: .4rem 0; }
-.fairpot-report th, .fairpot-report td { text-align: right; padding: .15rem .7rem; border-bottom: 1px solid #8884; }
-.fairpot-report th[scope=row] { text-align: left; font-weight: normal; }
-.fairpot-report svg { max-width: 26rem; display: block; }
-.fairpot-report svg text { fill: currentColor; font-size: 12px; }
-.fairpot-report .mid { text-anchor: middle; } .fairpot-report .end { text-anchor: end; }
-.fairpot-report .frame, .fairpot-report .grid, .fairpot-report .zero { fill: none; stroke: #8885; }
-.fairpot-report .curve { fill: none; stroke: #0072b2; stroke-width: 4; }
-.fairpot-report .limit { fill: none; stroke: currentColor; stroke-width: 2; stroke-dasharray: 10 8; }
-.fairpot-report .band { fill: #0072b2; opacity: .16; } .fairpot-report .aim { fill: #00724f; opacity: .16; }
-.fairpot-report .best { fill: none; stroke: #0072b2; stroke-width: 2; }
-.fairpot-report .chosen { fill: #b84300; } .fairpot-report .here { fill: none; stroke: currentColor; stroke-width: 4; }
-"""
-
-
-def make_compact(summary: Mapping[str, Any], figures: Mapping[str, Figure]) -> str:
-    """Write the compact form."""
-    before, after = summary["before"], summary["after"]
-    pair = summary["pair"]
-    rows: list[tuple[str, Callable[[Mapping[str, Any]], str]]] = [
-        (TEXT["col_gap"], lambda n: points(words.headline(summary, n))),
-        (TEXT["axis_auc"], lambda n: number(n["auc"])),
-        (say("row_xauc", first=pair["lower"], second=pair["higher"]), lambda n: percent(n["xauc_lower"])),
-        (say("row_xauc", first=pair["higher"], second=pair["lower"]), lambda n: percent(n["xauc_higher"])),
-        *([] if after is None else [(TEXT["moves_caption"], lambda n: count(n["moved"]))]),
-    ]
-    shown = [before] if after is None else [before, after]
-    head = [TEXT["before"], TEXT["after"]][: len(shown)]
-    body = [tag("tr", tag("th", name, scope="row"), [tag("td", write(n)) for n in shown]) for name, write in rows]
-    top = tag("tr", tag("td"), [tag("th", name, scope="col") for name in head])
-    return tag(
-        "div",
-        tag("style", Markup(_STYLE)),
-        [tag("p", sentence) for sentence in words.answer(summary)],
-        tag("table", tag("thead", top), tag("tbody", body)),
-        _picture(figures["tradeoff"], after) if "tradeoff" in figures and after is not None else None,
-        [tag("p", text) for text in words.warnings(summary)],
-        class_="fairpot-report",
-    )
-
-
-def _picture(figure: Figure, numbers: Mapping[str, Any]) -> Markup:
-    """Show a figure by itself."""
-    return figure_svg(None, figure.panels[0][2], aria_label=figure.alt(numbers))
+def make_compact(view: View) -> str:
+    """Write the compact form, for a notebook."""
+    rows = [[str(cell) for cell in row] for row in tables.numbers(view)[0].rows[: 6 if view.many else 4]]
+    figure = view.figures.get("tradeoff")
+    picture = None if figure is None else figure_svg(None, figure.panels[0][2], aria_label=figure.alt(view.chosen))
+    return str(_template("compact.html").render(v=view, rows=rows, picture=picture))

@@ -9,8 +9,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.auditing.queue import LABELS, SMALLEST_BAND, Mapped
 from fairpot.counts import GroupCounts
+from fairpot.results.people import LABELS, SMALLEST_BAND, Mapped
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 from fairpot.transport.plan import weight_to_reach
@@ -32,23 +32,8 @@ def above(table: ScoreTable, thresholds: Floats) -> Floats:
 def crossings(mapped: Mapped, before: Floats, later: Floats) -> tuple[Floats, Floats]:
     """Count who comes to be at or above each threshold, and who no longer is.
 
-    Parameters
-    ----------
-    mapped : Mapped
-    before, later : ascending arrays of shape (k,)
-        The thresholds that hold before and after; the same, unless they follow the ranking.
-
-    Returns
-    -------
-    (up, down) : arrays of thresholds x groups x outcomes (with, without)
-
-    Examples
-    --------
-    >>> table = ScoreTable.from_rows(np.array([0.2, 0.4]), np.array([0, 1], dtype=np.int8))
-    >>> at = np.array([0.3, 0.5])
-    >>> up, down = crossings(Mapped.of(table, {"all": lambda s: s + 0.15}), at, at)
-    >>> up[:, 0].tolist(), int(down.sum())
-    ([[0.0, 1.0], [1.0, 0.0]], 0)
+    ``before`` and ``later``: the thresholds that hold before and after; the same, unless they follow the ranking.
+    Returns (up, down) : arrays of thresholds x groups x outcomes (with, without).
     """
     size = len(before)
     up, down = (np.zeros((size, len(mapped.scores), 2)) for _ in range(2))
@@ -72,14 +57,7 @@ def _between(low: NDArray[np.intp], high: NDArray[np.intp], weight: NDArray[Any]
 
 
 def top_scores(ranking: GroupCounts, alphas: Sequence[float]) -> Floats:
-    """Return the lowest score of the top of a ranking, ties included, for each share of it.
-
-    Examples
-    --------
-    >>> ranking = GroupCounts(np.array([0.1, 0.5, 0.9]), np.array([1, 1, 1]), np.array([0, 1, 0]))
-    >>> top_scores(ranking, [0.25, 0.5])
-    array([0.9, 0.5])
-    """
+    """Return the lowest score of the top of a ranking, ties included, for each share of it."""
     from_top = np.cumsum(ranking.weight[::-1])
     places = np.searchsorted(from_top, [weight_to_reach(a, from_top[-1].item()) for a in alphas])
     return np.asarray(ranking.score[::-1][places])
@@ -100,14 +78,7 @@ def mean_places(mapped: Mapped) -> Floats:
 
 
 def bands(counts: GroupCounts) -> list[slice]:
-    """Cut a group's scores into bands with about as many people each, and at least a handful.
-
-    Examples
-    --------
-    >>> group = GroupCounts(np.arange(4.0), np.array([8, 8, 8, 8]), np.array([3, 3, 3, 3]))
-    >>> bands(group)
-    [slice(0, 1, None), slice(1, 2, None), slice(2, 3, None), slice(3, 4, None)]
-    """
+    """Cut a group's scores into bands with about as many people each, and at least a handful."""
     reached = np.cumsum(counts.weight).astype(np.float64)
     total = float(reached[-1])
     parts = max(1, min(_BANDS, int(total / SMALLEST_BAND)))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike
@@ -12,37 +13,52 @@ from typing import Any, Self, cast
 
 import numpy as np
 
-from fairpot._defaults import REGIONS, TIES, Meaning, Region, Ties
-from fairpot._shown import Bar, ShownBars, ends_of
+from fairpot._defaults import REGIONS, TIES, Meaning, Region, Ties, Weights
+from fairpot._docs import documented
+from fairpot._shown import Bar, ShownBars, bar, ends_of
+from fairpot._svg import short
 from fairpot._validation import check_choice, check_share, is_number
-from fairpot.auditing.effect import (
-    calibration_stages,
-    fitted_on,
-    standing,
-    trust_in,
-    with_intervals,
-)
-from fairpot.auditing.measures import listed, tops
+from fairpot._version import __version__
 from fairpot.counting import as_table
 from fairpot.display.display import table_of
-from fairpot.inference.limits import gap_name
+from fairpot.inference.dial import Top
 from fairpot.repair.fair_maps import FairMaps, fair_maps
 from fairpot.repair.finish import in_words
 from fairpot.report.card import read_card
-from fairpot.report.figures import Figure, make_figures
+from fairpot.report.content import SCHEMA, About, Method, Named, Origin, Report, Turned
+from fairpot.report.dial import Dial, dial_of
+from fairpot.report.figures import Figure, make_figures, told_gap
 from fairpot.report.markdown import make_markdown
-from fairpot.report.measure import ALPHAS, Lines, Measured, measure
+from fairpot.report.measure import (
+    ALPHAS,
+    Lines,
+    Measured,
+    banded,
+    curve_of,
+    limit_of,
+    marked,
+    measure,
+    thresholds,
+)
 from fairpot.report.page import make_compact, make_page
-from fairpot.report.settings import dial_of, no_dial
-from fairpot.report.summary import About, renamed, shown_names, summarise
-from fairpot.report.text import TEXT
+from fairpot.report.tables import View
+from fairpot.results import Audit, Effect
+from fairpot.results.audit import audit_table, several
+from fairpot.results.effect import effect
+from fairpot.results.kinds import Plain, number, renamed, to_dict
+from fairpot.results.ranking import own_scale
+from fairpot.results.rates import actions
 from fairpot.rows.output import atomic_file
 from fairpot.table import ScoreTable
-from fairpot.transport import Floats
+from fairpot.words import Note, gap_name, name_of
+from fairpot.words.page import TEXT
 
 FORMATS = (".html", ".json", ".md")
+# Letters of a group's name in sentences, tables and pictures.
+_LONGEST_NAME = 60
 
 
+@documented
 class FairnessReport(ShownBars):
     """Write a report on a score, with or without a repair: a page, JSON or Markdown.
 
@@ -55,15 +71,12 @@ class FairnessReport(ShownBars):
     title, source, outcome : str, default ""
         What the report is called, where the rows come from, and what a positive has, such as "a stroke within a year".
     threshold : float or list of floats or None, default None
-        Scores from which people are acted on, to be shown among others.
+        Scores, as the rows have them, from which people are acted on, to be shown among others.
     alpha : float in (0, 1], list of them, or None, default None
         Shares of the ranking that are acted on, to be shown among others. An audit is about the first of them.
     region : {"pooled", "group"}, default "pooled"
         Whether an audit's share is that of the whole list or of each group.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win or as none.
-    high_score_means : {"help", "harm"} or None, default None
-        What a high score does to the person who has it; table or method may say it as well.
+    {ties, high_score_means}
     columns : dict or None, default None
         What the columns are called, by the part they play.
     command, created : str, default ""
@@ -78,14 +91,13 @@ class FairnessReport(ShownBars):
 
     Examples
     --------
-    >>> from fairpot import FairPOT, FairnessReport
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+    >>> import fairpot
+    >>> data = fairpot.datasets.make_synthetic(1000, random_state=0, as_frame=False)
     >>> score, y, group = data.probability, data.target, data.group
-    >>> repair = FairPOT(max_gap=0.02).fit(score, y, sensitive_features=group)
-    >>> report = FairnessReport.from_estimator(repair)
-    >>> report.summary["pair"]
-    {'higher': 'a', 'lower': 'b'}
+    >>> repair = fairpot.FairPOT(max_gap=0.02).fit(score, y, sensitive_features=group)
+    >>> report = fairpot.FairnessReport.from_estimator(repair)
+    >>> report.audit.finding.pair
+    ('a', 'b')
     >>> len(report.to_html()) < 3_000_000
     True
     """
@@ -113,30 +125,19 @@ class FairnessReport(ShownBars):
         _check_table(table)
         self.maps = None if method is None else _maps_of(method)
         said = None if self.maps is None else self.maps.high_score_means_
-        table = table.meaning(high_score_means).meaning(said)
+        self._all_groups = table.meaning(high_score_means).meaning(said)
         left_out = () if self.maps is None else self.maps.left_out_
-        self._all_groups = table
-        self.table = table.only([g for g in table.groups if g not in left_out]) if left_out else table
+        self.table = self._all_groups.only([g for g in table.groups if g not in left_out])
         self.method = method
         self.ties = cast(Ties, check_choice(ties, "ties", TIES))
         self.region = cast(Region, check_choice(region, "region", REGIONS))
         self._thresholds = _check_thresholds(threshold)
-        self._alphas = tuple(check_share(each, "alpha", zero=False) for each in listed(alpha))
-        self._about = About(
-            title=title or TEXT["title"],
-            source=source,
-            outcome=outcome or TEXT["outcome"],
-            columns=dict(columns or {}),
-            command=command,
-            created=created,
-            ties=ties,
-            method=None if self.maps is None else _describe(self.maps, self.table),
-            same_rows=self.maps is not None and fitted_on(self.maps, table),
-            left_out={str(g): table[g].weight.sum().item() for g in left_out if g in table.groups},
-            warnings=(*warnings, *_simplified(self.maps)),
-            largest_changes=largest_changes,
-            card=read_card(card),
-        )
+        self._alphas = tuple(check_share(each, "alpha", zero=False) for each in several(alpha))
+        self._said = (*warnings, *_simplified(self.maps))
+        self._largest = largest_changes
+        names, origin = dict(columns or {}), Origin(__version__, command, created)
+        told = title or TEXT["title"], read_card(card), source, outcome or TEXT["outcome"]
+        self._about = About(*told, names, origin)
 
     @classmethod
     def from_table(cls, table: ScoreTable, method: Any = None, **options: Any) -> Self:
@@ -144,27 +145,11 @@ class FairnessReport(ShownBars):
 
         Parameters
         ----------
-        table : ScoreTable
-            With outcomes and at least two groups.
+        {table}
         method : fitted repair method or None, default None
             The repair to report on; None audits the original scores.
         **options
-            What the class takes: ``title``, ``source``, ``outcome``, ``threshold``, ``alpha``, ``region``, ``ties``,
-            ``high_score_means``, ``columns``, ``command``, ``created``, ``warnings``, ``card``.
-
-        Returns
-        -------
-        FairnessReport
-
-        Examples
-        --------
-        >>> from fairpot import FairnessReport, score_table
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> table = score_table(y, score, sensitive_features=group)
-        >>> FairnessReport.from_table(table, title="Screening").summary["pair"]
-        {'higher': 'a', 'lower': 'b'}
+            What the class takes besides.
         """
         return cls(table, method, **options)
 
@@ -177,8 +162,9 @@ class FairnessReport(ShownBars):
         sensitive_features: Any,
         sample_weight: Any = None,
         clusters: Any = None,
-        weights: str | None = None,
+        weights: Weights | None = None,
         pos_label: Any = None,
+        lower_is_riskier: bool = False,
         method: Any = None,
         ids: Any = None,
         most: int = 20,
@@ -188,21 +174,11 @@ class FairnessReport(ShownBars):
 
         Parameters
         ----------
-        y_true : column of shape (n,)
-            Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
-        y_score : column of shape (n,)
-            Scores of any model, on any scale.
-        sensitive_features : column of shape (n,), or frame with several columns
-            Group of each row; several columns form intersections.
-        sample_weight : column of shape (n,), default None
-            Weights; ``weights`` says what they mean.
-        clusters : column of shape (n,), default None
-            What rows have in common that are not independent of each other, such as the patient of each visit.
-        weights : {"frequency", "importance"} or None, default None
-            What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
-            the first and others for the second.
-        pos_label : default None
-            The positive value where ``y_true`` is not 0/1.
+        y_true, y_score : columns of shape (n,)
+            Outcomes, 0/1 or booleans, and the scores of any model, on any scale.
+        {sensitive_features}
+        sample_weight, clusters, weights, pos_label, lower_is_riskier
+            What the rows are, as :func:`fairpot.score_table` takes it.
         method : fitted repair method or None, default None
             The repair to report on; None audits the original scores.
         ids : column of shape (n,), default None
@@ -210,25 +186,11 @@ class FairnessReport(ShownBars):
         most : int, default 20
             How many are named.
         **options
-            What the class takes: ``title``, ``source``, ``outcome``, ``threshold``, ``alpha``, ``region``, ``ties``,
-            ``high_score_means``, ``columns``, ``command``, ``created``, ``warnings``, ``card``.
-
-        Returns
-        -------
-        FairnessReport
-
-        Examples
-        --------
-        >>> from fairpot import FairnessReport
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> report = FairnessReport.from_predictions(y, score, sensitive_features=group)
-        >>> report.summary["pair"]
-        {'higher': 'a', 'lower': 'b'}
+            What the class takes besides.
         """
-        known = {"sample_weight": sample_weight, "clusters": clusters, "weights": weights, "pos_label": pos_label}
-        table = as_table(y_true, y_score, sensitive_features=sensitive_features, **known)
+        rows = {"sample_weight": sample_weight, "clusters": clusters, "weights": weights, "pos_label": pos_label}
+        known = {"sensitive_features": sensitive_features, "lower_is_riskier": lower_is_riskier}
+        table = as_table(y_true, y_score, **rows, **known)
         if ids is not None:
             if method is None:
                 raise ValueError("ids name the people whose scores change most, and there is no method to change them.")
@@ -258,38 +220,16 @@ class FairnessReport(ShownBars):
             The repair to report on.
         scores : column of shape (n,) or (n, 1), ScoreTable, or None, default None
             Scores of the rows to report on; a table stands for all rows. None takes the fitted rows.
-        y : column of shape (n,), default None
-            Outcomes, 0/1.
-        sensitive_features : column of shape (n,), or frame with several columns, default None
-            Group of each row; several columns form intersections.
-        sample_weight : column of shape (n,), default None
-            Weights; ``weights`` says what they mean.
-        clusters : column of shape (n,), default None
-            What rows have in common that are not independent of each other, such as the patient of each visit.
-        weights : {"frequency", "importance"} or None, default None
-            What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for
-            the first and others for the second.
+        y, sensitive_features : columns of shape (n,), default None
+            Outcomes, 0/1, and the group of each row; a frame with several columns forms intersections.
+        sample_weight, clusters, weights
+            What the rows are, as :func:`fairpot.score_table` takes it.
         ids : column of shape (n,), default None
             Names of the rows. Only with them does the report name anybody: the ``most`` largest changes.
         most : int, default 20
             How many are named.
         **options
-            What the class takes: ``title``, ``source``, ``outcome``, ``threshold``, ``alpha``, ``region``, ``ties``,
-            ``high_score_means``, ``columns``, ``command``, ``created``, ``warnings``, ``card``.
-
-        Returns
-        -------
-        FairnessReport
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT, FairnessReport
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> repair = FairPOT(max_gap=0.02).fit(score, y, sensitive_features=group)
-        >>> FairnessReport.from_estimator(repair).summary["pair"]
-        {'higher': 'a', 'lower': 'b'}
+            What the class takes besides.
         """
         table = table_of(estimator, scores, y, sensitive_features, sample_weight, clusters, weights)
         if ids is not None:
@@ -299,148 +239,122 @@ class FairnessReport(ShownBars):
         return cls(table, estimator, **_column_names(y, scores, sensitive_features) | options)
 
     @cached_property
-    def measured(self) -> Measured:
-        """Everything that was counted, at every setting of the dial."""
+    def effect(self) -> Effect | None:
+        """What the repair changes on these rows; None for an audit."""
+        if self.maps is None:
+            return None
+        found = effect(self.maps, self._all_groups, ties=self.ties, threshold=self._thresholds)
+        if self._alphas and not self._thresholds and self.maps.where is None:  # who is acted on there is asked for
+            found = replace(found, actions=actions(found.before.table, found.after.table, [], self._alphas[0]))
+        return found
+
+    @cached_property
+    def audit(self) -> Audit:
+        """What the original scores do to each group: in the top, where the report is about one."""
+        if self.effect is not None:
+            return self.effect.before
+        asked: dict[str, Any] = {"alpha": self._alphas, "region": self.region, "threshold": self._thresholds}
+        return audit_table(self.table, ties=self.ties, **asked)
+
+    @cached_property
+    def notes(self) -> tuple[Note, ...]:
+        """What may mislead: about the repair, about the scores, and about the report itself."""
+        known = () if self.effect is None else self.effect.notes
+        return (*self._own_notes(), *known, *self.audit.notes, *(Note("said", said=text) for text in self._said))
+
+    def _own_notes(self) -> list[Note]:
+        found, made = self.effect, []
+        if found is not None:
+            if found.trust is not None and found.trust.same_rows:
+                certified = found.trust.certificate
+                made.append(Note("same rows", value=None if certified is None else float(certified["bound"])))
+            if found.finding.state == "no clear difference":
+                made.append(Note("no difference"))
+            rows = {g: self._all_groups[g].weight.sum().item() for g in found.left_out if g in self._all_groups.groups}
+            made += [Note("left out", group, value=size) for group, size in rows.items()]
+        if self.table.lower_is_riskier:
+            made.append(Note("lower is riskier"))
+        if self._measured.coarse and len(self._measured.dial) > 2:
+            made.append(Note("coarse", value=float(len(self._measured.people.pooled().score))))
+        return made
+
+    @cached_property
+    def _measured(self) -> Measured:
+        """What no audit has measured, at every setting of the dial."""
         size = len(self.table.groups)
         most = 100 if size <= 3 else 50 if size <= 6 else 20 if size <= 12 else 10
-        dial = no_dial() if self.maps is None else dial_of(self.method, self.maps, self.table, self.ties, most)
-        top = self._top()
-        alphas = self._alphas if top is None else (*self._alphas, top[0])
+        dial = Dial() if self.maps is None else dial_of(self.method, self.maps, self.table, self.ties, most)
+        top = self.audit.told.top
+        alphas = (*self._alphas, *([] if top is None else [top.alpha]))
         lines = Lines(
-            _thresholds(self.table, self._thresholds, 48 if size <= 4 else 24),
+            thresholds(self.table, self._thresholds, 48 if size <= 4 else 24),
             tuple(sorted({*ALPHAS, *alphas})),
-            float(self._thresholds[0]) if len(self._thresholds) else None,
+            own_scale(self.table, self._thresholds[0]) if self._thresholds else None,
             next(iter(alphas), None),
         )
-        return measure(self.table, dial, self.ties, lines, top=top)
-
-    def _top(self) -> tuple[float, Region] | None:
-        """Name the part of the ranking that the report is about: what is repaired, or audited; None for all of it."""
-        about = self._about.method
-        if about is None:
-            return (self._alphas[0], self.region) if self._alphas else None
-        return None if about["alpha"] is None else (float(about["alpha"]), about["region"])
+        dial = dial if top is None else replace(dial, top=Top(top.alpha, top.region))
+        return measure(self.table, dial, self.audit, self.effect, lines)
 
     @cached_property
-    def summary(self) -> dict[str, Any]:
-        """The report as plain numbers, lists, dicts and texts."""
-        return summarise(self.measured, replace(self._about, **self._judged()))
-
-    def _judged(self) -> dict[str, Any]:
-        """Say what is known of the method on these rows: its certificate, and trust in it."""
-        about = self._about.method
-        if about is None:
-            return {}
-        found = standing(self.maps, self._all_groups)
-        trust = trust_in(self.maps, self._all_groups, found)
-        assert self.maps is not None
-        maps = self.maps.maps_on(self.table)
-        return {
-            "method": {**about, "certificate": None if found is None else found.to_dict()},
-            "trust": None if trust is None else trust.to_dict(),
-            "calibration": with_intervals(calibration_stages(self.table, maps)),
-        }
+    def content(self) -> Report:
+        """Everything that the report says, as a typed tree."""
+        found = self._measured
+        return Report(
+            SCHEMA,
+            self._about,
+            self.audit,
+            self.effect,
+            self.notes,
+            None if self.maps is None else _describe(self.maps, self.table),
+            Turned(found.dial.name, found.dial.chosen, tuple(found.settings)),
+            curve_of(found.dial.curve),
+            limit_of(found, self.audit),
+            found.crossed(),
+            found.shown,
+            tuple(marked(found)),
+            tuple(banded(found)),
+            None if self._largest is None else tuple(Named(**each) for each in self._largest),
+        )
 
     @cached_property
-    def _shown(self) -> tuple[Measured, dict[str, Any]]:
-        """What was measured and the summary, groups called by what people read."""
-        names = shown_names(self.table.groups, self._about.columns)
-        if all(name == group for group, name in names.items()):
-            return self.measured, self.summary
-        table = self.table.renamed(tuple(names.values()))
-        return replace(self.measured, table=table), renamed(self.summary, self.measured, names)
+    def _spoken(self) -> Report:
+        """The same, with the groups called by what people read."""
+        name = _names(self.table, self._about.columns)
+        told: Report = renamed(self.content, name)
+        return replace(
+            told, audit=self.audit.named(name), effect=None if self.effect is None else self.effect.named(name)
+        )
 
     @cached_property
     def figures(self) -> dict[str, Figure]:
         """The figures by name."""
-        return make_figures(*self._shown)
+        return make_figures(self._measured, self._spoken)
 
-    def to_dict(self) -> dict[str, Any]:
-        """Return the report as plain numbers, lists, dicts and texts.
+    @property
+    def _view(self) -> View:
+        """A view to write from, with texts of its own."""
+        return View(self._measured, self._spoken, self.figures)
 
-        Examples
-        --------
-        >>> from fairpot import FairnessReport
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> report = FairnessReport.from_predictions(y, score, sensitive_features=group)
-        >>> "finding" in report.to_dict()
-        True
-        """
-        return self.summary
+    def to_dict(self) -> Plain:
+        """Return the report as plain numbers, lists, dicts and texts."""
+        return to_dict(self.content)
 
     def to_json(self) -> str:
-        """Write the report as JSON.
-
-        Examples
-        --------
-        >>> import json
-        >>> from fairpot import FairnessReport
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> report = FairnessReport.from_predictions(y, score, sensitive_features=group)
-        >>> json.loads(report.to_json()) == report.to_dict()
-        True
-        """
-        return json.dumps(self.summary, allow_nan=False, indent=1) + "\n"
+        """Write the report as JSON."""
+        return json.dumps(self.to_dict(), allow_nan=False, indent=1) + "\n"
 
     def to_html(self) -> str:
-        """Write the report as one page that needs nothing else.
-
-        Examples
-        --------
-        >>> from fairpot import FairnessReport
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> report = FairnessReport.from_predictions(y, score, sensitive_features=group)
-        >>> report.to_html()[:15]
-        '<!doctype html>'
-        """
-        return make_page(*self._shown, self.figures)
+        """Write the report as one page that needs nothing else."""
+        return make_page(self._view)
 
     def to_markdown(self) -> str:
-        """Write the report as Markdown.
-
-        Examples
-        --------
-        >>> from fairpot import FairnessReport
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> report = FairnessReport.from_predictions(y, score, sensitive_features=group)
-        >>> report.to_markdown().startswith("#")
-        True
-        """
-        return make_markdown(self._shown[1])
+        """Write the report as Markdown."""
+        return make_markdown(self._view)
 
     def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> Path:
         """Write the report to a file: .html, .json or .md, as its name ends; return its path.
 
-        Parameters
-        ----------
-        path : str or path
-            Where it goes.
-        overwrite : bool, default False
-            Whether an existing file is replaced.
-
-        Returns
-        -------
-        Path
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> from tempfile import mkdtemp
-        >>> from fairpot import FairnessReport
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> report = FairnessReport.from_predictions(y, score, sensitive_features=group)
-        >>> report.save(Path(mkdtemp()) / "report.html").name
-        'report.html'
+        {path, overwrite}
         """
         place = Path(path)
         writers = dict(zip(FORMATS, (self.to_html, self.to_json, self.to_markdown)))
@@ -453,33 +367,28 @@ class FairnessReport(ShownBars):
             temporary.write_text(content, encoding="utf-8", newline="\n")
         return place
 
-    def _listed(self) -> list[dict[str, Any]]:
+    def _listed(self) -> list[Plain]:
         """Give AUC and gap before and, with a repair, after, with their limits; those of the top as well."""
-        chosen = self.measured.dial.chosen
-        places = {"before": 0} if self.method is None else {"before": 0, "after": chosen}
-        numbers = {when: self.measured.audits[place].numbers for when, place in places.items()}
-        rows = []
-        for when, found in numbers.items():
-            for top in ({"alpha": None, **found}, *tops(found)):
-                for metric in ("auc", "gap"):
-                    rows.append(
-                        {"metric": metric, "alpha": top["alpha"], "when": when, **ends_of("value", top[metric])}
-                    )
-        return rows
+        audits = {"before": self.audit} | ({} if self.effect is None else {"after": self.effect.after})
+        return [
+            {"metric": metric, "alpha": each.alpha, "when": when, **ends_of("value", found)}
+            for when, audit in audits.items()
+            for each in (audit.ranking, *audit.tops)
+            for metric, found in (("auc", each.auc), ("gap", each.headline))
+        ]
 
     def _bars(self) -> list[Bar]:
         """Draw the gap that the report speaks of, before and after."""
-        alpha = self.measured.finding.alpha
-        wanted = [row for row in self._listed() if row["metric"] == "gap" and row["alpha"] == alpha]
-        ends = ("value", "value_low", "value_high")
-        known = [[float("nan") if row[name] is None else row[name] for name in ends] for row in wanted]
-        return [Bar(f"{gap_name(alpha)} {row['when']}", *numbers) for row, numbers in zip(wanted, known)]
+        name = gap_name(self.audit.finding.alpha)
+        ends = {"before": self.content.dial.settings[0], "after": self.content.chosen}
+        shown = list(ends.items())[: 1 if self.effect is None else 2]
+        return [bar(f"{name} {when}", told_gap(self.content, setting)) for when, setting in shown]
 
     def _says(self) -> list[str]:
-        return [self.measured.finding.headline]
+        return [self.audit.finding.headline]
 
     def _repr_html_(self) -> str:
-        return make_compact(self._shown[1], self.figures)
+        return make_compact(self._view)
 
     def __repr__(self) -> str:
         rows = sum(int(c.weight.sum()) for c in self.table.counts)
@@ -487,7 +396,7 @@ class FairnessReport(ShownBars):
         return f"<FairnessReport: {what} of {rows} rows, {len(self.table.groups)} groups>"
 
 
-def _column_names(y_true: Any, y_score: Any, sensitive_features: Any) -> dict[str, Any]:
+def _column_names(y_true: Any, y_score: Any, sensitive_features: Any) -> Plain:
     """Read what columns are called, where they say so, as those of pandas and Polars do."""
     given = {"score": y_score, "label": y_true, "group": sensitive_features}
     names = {part: getattr(column, "name", None) for part, column in given.items()}
@@ -506,28 +415,12 @@ def _check_table(table: Any) -> None:
         raise ValueError(f"a report compares groups, and there is one, {table.groups[0]!r}.")
 
 
-def _check_thresholds(given: Any) -> Floats:
+def _check_thresholds(given: Any) -> list[float]:
     listed = [] if given is None else [given] if is_number(given) else list(given)
     for value in listed:
         if not is_number(value) or not np.isfinite(value):
             raise ValueError(f"threshold must be a finite number or a list of them, got {value!r}.")
-    return np.array(sorted({float(v) for v in listed}))
-
-
-def _thresholds(table: ScoreTable, given: Floats, most: int) -> Floats:
-    """Choose round thresholds on [0, 1], else quantiles of the scores; those that were named are among them."""
-    scores = [c.score for c in table.counts if len(c.score)]
-    low, high = min(float(s[0]) for s in scores), max(float(s[-1]) for s in scores)
-    if low >= 0 and high <= 1 and high - low >= 0.25:
-        step = 0.02 if most >= 48 else 0.05
-        grid = np.arange(1, round(1 / step)) * step
-        grid = grid[(grid > low) & (grid <= high)].round(6)
-    else:
-        pooled = table.pooled()
-        reached = np.cumsum(pooled.weight) / float(pooled.weight.sum())
-        places = np.searchsorted(reached, np.arange(1, most // 2) / (most // 2))
-        grid = np.array([float(f"{v:.4g}") for v in pooled.score[np.minimum(places, len(reached) - 1)]])
-    return np.union1d(grid, given)
+    return [float(each) for each in several(listed)]
 
 
 def _maps_of(method: Any) -> FairMaps:
@@ -538,23 +431,31 @@ def _maps_of(method: Any) -> FairMaps:
     return found
 
 
-def _describe(maps: FairMaps, table: ScoreTable) -> dict[str, Any]:
+def _describe(maps: FairMaps, table: ScoreTable) -> Method:
     """Say which method it is, what it was given and whom it moves."""
-    parameters, reference, where = maps.params_, maps.reference_, maps.where
-    return {
-        "name": maps.method_,
-        "strength": maps.dial_[0],
-        "parameters": {k: v for k, v in parameters.items() if v is not None},
-        "reference": None if reference is None else str(reference),
-        "moved": [str(g) for g in table.groups if g != reference],
-        "aim": parameters.get("max_gap"),
-        "alpha": None if where is None else where.alpha,
-        "region": None if where is None else where.region,
-        "certificate": None,  # judged once the rows are measured
-    }
+    given, reference, where = maps.params_, maps.reference_, maps.where
+    return Method(
+        maps.method_,
+        maps.dial_[0],
+        {name: number(value) for name, value in given.items() if value is not None},
+        reference,
+        tuple(g for g in table.groups if g != reference),
+        given.get("max_gap"),
+        None if where is None else where.alpha,
+        None if where is None else where.region,
+    )
 
 
-def _largest(method: Any, scores: Any, groups: Any, ids: Any, most: int) -> list[dict[str, Any]]:
+def _names(table: ScoreTable, columns: Any) -> Callable[[Any], Any]:
+    """Call groups by what people read: numbers and booleans by their column as well, and no name too long."""
+    given = [part for part in str(columns.get("group") or "").split(" x ") if part]
+    known = {group: str(name_of(group, given or table.group_columns)) for group in table.groups}
+    cut = {group: short(name, _LONGEST_NAME) for group, name in known.items()}
+    names = cut if len(set(cut.values())) == len(set(known.values())) else known
+    return lambda group: names.get(group, group)
+
+
+def _largest(method: Any, scores: Any, groups: Any, ids: Any, most: int) -> list[Plain]:
     """Name the people whose scores change most."""
     before = np.asarray(scores, dtype=np.float64).ravel()
     after = np.asarray(method.transform(before, sensitive_features=groups), dtype=np.float64)
@@ -563,7 +464,7 @@ def _largest(method: Any, scores: Any, groups: Any, ids: Any, most: int) -> list
         raise ValueError(f"ids has {len(names)} rows, but there are {len(before)} scores.")
     order = np.argsort(-np.abs(after - before), kind="stable")[:most]
     return [
-        {"id": names[i], "group": str(kinds[i]), "before": float(before[i]), "after": float(after[i])}
+        {"id": number(names[i]), "group": kinds[i], "before": float(before[i]), "after": float(after[i])}
         for i in order.tolist()
         if after[i] != before[i]
     ]

@@ -43,7 +43,6 @@ def apply(
     output_format: str | None = None,
     types: Literal["text", "auto"] = "text",
     neutralise_formulas: bool = False,
-    key: str | os.PathLike[str] | None = None,
     expect_sha256: str | None = None,
     overwrite: bool = False,
     memory_limit: str = "2GB",
@@ -98,8 +97,6 @@ def apply(
     neutralise_formulas : bool, default False
         Whether text that a spreadsheet would run as a formula (``=1+1``) is written to CSV with an apostrophe before
         it.
-    key : path or None, default None
-        The file of a key, for the path of a map file: one whose signature is not good under it is refused.
     expect_sha256 : str or None, default None
         Refuse any map file but the one with this SHA-256.
     overwrite : bool, default False
@@ -154,7 +151,7 @@ def apply(
     unknown = [name for name in options if name not in READING]
     if unknown:
         raise TypeError(f"apply has no argument {unknown[0]!r}.")
-    fitted = _fitted(model, key, expect_sha256)
+    fitted = _fitted(model, expect_sha256)
     how = Applying(
         None if output is None else os.fspath(output),
         column,
@@ -198,13 +195,13 @@ def _stored() -> ModuleType:
     return import_module("fairpot.repair.stored")
 
 
-def _fitted(model: Any, key: Any, expect_sha256: str | None) -> Any:
+def _fitted(model: Any, expect_sha256: str | None) -> Any:
     """Return the fitted maps of a model, with what they know of their rows; None of bare maps."""
     if isinstance(model, str | os.PathLike):
-        return _stored().stored_maps(model, key=key, expect_sha256=expect_sha256)
-    if key is not None or expect_sha256 is not None:
-        named = "key" if key is not None else "expect_sha256"
-        raise TypeError(f"{named} says which map file alone will do, and model is {type(model).__name__}, not a path.")
+        return _stored().stored_maps(model, expect_sha256=expect_sha256)
+    if expect_sha256 is not None:
+        kind = type(model).__name__
+        raise TypeError(f"expect_sha256 says which map file alone will do, and model is {kind}, not a path.")
     if isinstance(model, Mapping) and all(isinstance(each, ScoreMap) for each in model.values()):
         return None
     fitted = _stored().maps_of(model)

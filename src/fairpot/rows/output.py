@@ -102,18 +102,16 @@ def _umask() -> int:
 
 
 @contextmanager
-def complete_file(
-    target: str | Path, *, overwrite: bool = False, inputs: Iterable[Path] = (), private: bool = False
-) -> Iterator[Path]:
+def complete_file(target: str | Path, *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> Iterator[Path]:
     """Give a temporary path beside ``target`` that becomes the target when the block ends without an error.
 
     What a link points to is replaced; a target that is there is an error without ``overwrite``, and so is one of
-    ``inputs``, under any name or link. ``private`` is for its owner alone. Whatever goes wrong, nothing is left of it.
+    ``inputs``, under any name or link. Whatever goes wrong, nothing is left of it.
     """
     inputs = list(inputs)
     place = check_output(target, overwrite=overwrite, inputs=inputs)
     try:
-        with atomic_file(place, overwrite=overwrite, inputs=inputs, private=private) as temporary:
+        with atomic_file(place, overwrite=overwrite, inputs=inputs) as temporary:
             yield temporary
     except FileExistsError as error:
         raise OutputFileError(
@@ -124,9 +122,7 @@ def complete_file(
 
 
 @contextmanager
-def atomic_file(
-    place: Path, *, overwrite: bool = False, inputs: Iterable[Path] = (), private: bool = False
-) -> Iterator[Path]:
+def atomic_file(place: Path, *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> Iterator[Path]:
     """Do the writing of :func:`complete_file` and of model files: no checks before, and the system's own errors.
 
     At any moment ``place`` is what it was before, or complete. A file that is there, or comes up meanwhile, is a
@@ -139,8 +135,6 @@ def atomic_file(
         temporary = folder / place.name
         yield temporary
         hand_over(temporary, place if overwrite else None, [*inputs])
-        if private:
-            temporary.chmod(0o600)
         _sync(temporary)
         if overwrite:
             os.replace(temporary, place)

@@ -75,7 +75,7 @@ class Roles:
         return self.but(label=None, weight=None, cluster=None)
 
 
-def find_column(name: str, columns: Sequence[str], where: str, role: str = "") -> int:
+def find_column(name: str, columns: Sequence[str], where: str, role: str = "", known: bool = True) -> int:
     """Return the place of a column; if there is none of that name, say which come near, or how to name its ``role``."""
     places = [i for i, column in enumerate(columns) if column == name]
     if len(places) == 1:
@@ -89,4 +89,5 @@ def find_column(name: str, columns: Sequence[str], where: str, role: str = "") -
     if role and not near:
         part = "group" if role.startswith("group") else role
         hint = f"say which column holds the {part}, {argument(part, ...)}"
-    raise InputFileError(f"{where} has no column {name!r} {wording.all_columns(columns)}.\nHint: {hint}")
+    listed = wording.all_columns(columns, known and bool(role))
+    raise InputFileError(f"{where} has no column {name!r} {listed}.\nHint: {hint}")

@@ -294,7 +294,9 @@ def _check_alike(layouts: dict[Path, Layout], roles: dict[str, str]) -> None:
     """Insist that every file has the columns that are used, and of one type."""
     first: tuple[Path, list[str]] | None = None
     for path, layout in layouts.items():
-        places = [find_column(name, layout.all_columns, str(path), role) for role, name in roles.items()]
+        columns = layout.all_columns
+        known = bool(set(roles.values()) & set(columns))
+        places = [find_column(name, columns, str(path), role, known) for role, name in roles.items()]
         types = [layout.types[i] for i in places if i < len(layout.types)]
         if first is None:
             first = path, types

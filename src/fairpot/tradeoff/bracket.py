@@ -18,6 +18,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairpot._defaults import Ties
+from fairpot._docs import documented
 from fairpot._html import html_table, lines_svg, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import display
@@ -45,19 +46,7 @@ _ALONG = 5
 
 
 class BracketPoint(NamedTuple):
-    """Hold what the highest AUC within a gap is between: a merge has ``low``, nothing is above ``high``.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fairpot.tradeoff import auc_limit
-    >>> rng = np.random.default_rng(0)
-    >>> y, region = rng.integers(0, 2, 300), rng.choice(["east", "north", "west"], 300)
-    >>> score = rng.normal(y + 0.5 * (region == "east"))
-    >>> point = auc_limit(y, score, sensitive_features=region).best(max_gap=0.05)
-    >>> point.low <= point.high
-    True
-    """
+    """Hold what the highest AUC within a gap is between: a merge has ``low``, nothing is above ``high``."""
 
     max_gap: float
     low: float
@@ -76,6 +65,7 @@ class PairLine(NamedTuple):
         return float(np.interp(best, self.signed_gap, self.added))
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class LimitBracket:
     """The highest AUC of more than two groups whose largest gap is within a bound, between two numbers.
@@ -148,25 +138,7 @@ class LimitBracket:
     def high(self, max_gap: float) -> float:
         """Return what no repair that keeps the order inside each group exceeds within a gap.
 
-        Parameters
-        ----------
-        max_gap : float
-            The target gap: the largest that you accept.
-
-        Returns
-        -------
-        float
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from fairpot.tradeoff import auc_limit
-        >>> rng = np.random.default_rng(0)
-        >>> y, region = rng.integers(0, 2, 300), rng.choice(["east", "north", "west"], 300)
-        >>> score = rng.normal(y + 0.5 * (region == "east"))
-        >>> bracket = auc_limit(y, score, sensitive_features=region)
-        >>> bracket.high(0.05) <= bracket.high(0.1)
-        True
+        {max_gap}
         """
         bound = check_share(max_gap, "max_gap", zero=True)
         return min(self.inside + sum(line.most(bound) for line in self.lines.values()), 1.0)
@@ -174,25 +146,7 @@ class LimitBracket:
     def low(self, max_gap: float) -> float:
         """Return the AUC of the best merge that was found within a gap.
 
-        Parameters
-        ----------
-        max_gap : float
-            The target gap: the largest that you accept.
-
-        Returns
-        -------
-        float
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from fairpot.tradeoff import auc_limit
-        >>> rng = np.random.default_rng(0)
-        >>> y, region = rng.integers(0, 2, 300), rng.choice(["east", "north", "west"], 300)
-        >>> score = rng.normal(y + 0.5 * (region == "east"))
-        >>> bracket = auc_limit(y, score, sensitive_features=region)
-        >>> bracket.low(0.05) <= bracket.high(0.05)
-        True
+        {max_gap}
         """
         bound = check_share(max_gap, "max_gap", zero=True)
         if bound not in self.known:
@@ -202,26 +156,7 @@ class LimitBracket:
     def best(self, max_gap: float = 1.0) -> BracketPoint:
         """Return both ends for gaps of at most ``max_gap``.
 
-        Parameters
-        ----------
-        max_gap : float, default 1
-            The target gap: the largest that you accept.
-
-        Returns
-        -------
-        BracketPoint
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from fairpot.tradeoff import auc_limit
-        >>> rng = np.random.default_rng(0)
-        >>> y, region = rng.integers(0, 2, 300), rng.choice(["east", "north", "west"], 300)
-        >>> score = rng.normal(y + 0.5 * (region == "east"))
-        >>> bracket = auc_limit(y, score, sensitive_features=region)
-        >>> point = bracket.best(max_gap=0.05)
-        >>> point.low <= point.high
-        True
+        {max_gap}
         """
         return BracketPoint(float(max_gap), self.low(max_gap), self.high(max_gap))
 
@@ -232,21 +167,6 @@ class LimitBracket:
         ----------
         gap : array
             Gaps between any two groups.
-
-        Returns
-        -------
-        array
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from fairpot.tradeoff import auc_limit
-        >>> rng = np.random.default_rng(0)
-        >>> y, region = rng.integers(0, 2, 300), rng.choice(["east", "north", "west"], 300)
-        >>> score = rng.normal(y + 0.5 * (region == "east"))
-        >>> bracket = auc_limit(y, score, sensitive_features=region)
-        >>> (bracket.auc_at([0.05, 0.1]) <= 1).all().item()
-        True
         """
         wanted = np.asarray(gap, dtype=np.float64)
         return np.reshape([self.high(abs(float(each))) for each in wanted.ravel()], wanted.shape)
@@ -260,23 +180,6 @@ class LimitBracket:
             Of the same rows.
         signed : bool, default True
             Not used: the gap of several groups has no sign.
-
-        Returns
-        -------
-        dict of str to array
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from fairpot import FairPOT
-        >>> from fairpot.tradeoff import auc_limit
-        >>> rng = np.random.default_rng(0)
-        >>> y, region = rng.integers(0, 2, 300), rng.choice(["east", "north", "west"], 300)
-        >>> score = rng.normal(y + 0.5 * (region == "east"))
-        >>> bracket = auc_limit(y, score, sensitive_features=region)
-        >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=region).tradeoff(lams=[0, 0.5, 1])
-        >>> list(bracket.along(curve))
-        ['limit_auc', 'limit_low', 'reachable_auc']
         """
         if {*curve.moved, curve.reference} != set(self.groups):
             raise ValueError(
@@ -301,45 +204,12 @@ class LimitBracket:
     def plot(self, ax: Any = None) -> Any:
         """Draw both ends over the target gap.
 
-        Parameters
-        ----------
-        ax : matplotlib axes, default None
-            None makes a new figure.
-
-        Returns
-        -------
-        axes
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from fairpot.tradeoff import auc_limit
-        >>> rng = np.random.default_rng(0)
-        >>> y, region = rng.integers(0, 2, 300), rng.choice(["east", "north", "west"], 300)
-        >>> score = rng.normal(y + 0.5 * (region == "east"))
-        >>> bracket = auc_limit(y, score, sensitive_features=region)
-        >>> axes = bracket.plot()
+        {ax}
         """
         return display("LimitDisplay").from_limit(self, ax=ax).ax_
 
     def frame(self) -> Any:
-        """Return both ends at some bounds as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
-
-        Returns
-        -------
-        frame
-
-        Examples
-        --------
-        >>> import numpy as np
-        >>> from fairpot.tradeoff import auc_limit
-        >>> rng = np.random.default_rng(0)
-        >>> y, region = rng.integers(0, 2, 300), rng.choice(["east", "north", "west"], 300)
-        >>> score = rng.normal(y + 0.5 * (region == "east"))
-        >>> bracket = auc_limit(y, score, sensitive_features=region)
-        >>> len(bracket.frame()) > 1
-        True
-        """
+        """Return both ends at some bounds as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
         points = [self.best(bound) for bound in _LISTED]
         return make_frame({name: np.array([getattr(p, name) for p in points]) for name in BracketPoint._fields})
 

@@ -11,8 +11,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot import exceptions
 from fairpot._defaults import Region, Ties
-from fairpot.exceptions import UndefinedMetricWarning
 from fairpot.metrics.wins import (
     Undefined,
     WinMatrix,
@@ -118,7 +118,7 @@ def trace(
     before = WinMatrix.of(table, ties)
     seen = _Seen(before, reference, undefined, partial)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        warnings.simplefilter("ignore", exceptions.UndefinedMetricWarning)
         for maps in steps:
             after = table.for_pairs().rescored(maps)
             orders = all(len(one.score) == 1 or len(other.score) != 1 for one, other in zip(table.counts, after.counts))
@@ -246,7 +246,7 @@ def trace_top(
     before = WinMatrix.of(table.top(alpha, region), ties)
     seen = _Seen(before, reference, partial=True)
     with warnings.catch_warnings():
-        warnings.simplefilter("ignore", UndefinedMetricWarning)
+        warnings.simplefilter("ignore", exceptions.UndefinedMetricWarning)
         for maps in steps:
             wins = WinMatrix.of(table.rescored(maps).top(alpha, region), ties)
             seen.add(wins, keeps_order(table.top(alpha, region), maps))

@@ -11,16 +11,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._defaults import LEVEL
+from fairpot._docs import documented
 from fairpot._html import html_table, lines_svg, notes, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import display
 from fairpot._validation import as_double, check_share, is_number
 from fairpot.inference.certify import Certificate, Worth, choose_certified
 from fairpot.inference.dial import Band, DialEstimates, Evidence, band_of, thin
-from fairpot.inference.limits import gap_name
 from fairpot.tradeoff.choice import Choice
 from fairpot.tradeoff.rules import Rule
 from fairpot.transport import Floats, top_place
+from fairpot.words import gap_name
 
 
 def pareto_mask(gap: NDArray[np.float64], auc: NDArray[np.float64]) -> NDArray[np.bool_]:
@@ -57,8 +58,8 @@ def pareto_mask(gap: NDArray[np.float64], auc: NDArray[np.float64]) -> NDArray[n
 
 
 _NO_LIMITS = "a point of a curve has no interval of its own: curve.band(), or effect of the fitted model, has it"
-# Points at which a notebook shows the interval.
-_SHOWN_BAND = 33
+# Points at which a notebook shows the interval, and distinct scores of two groups up to which it does.
+_SHOWN_BAND, _SHOWN_ENTRIES = 33, 400_000
 
 
 @dataclass(frozen=True)
@@ -70,17 +71,6 @@ class TradeoffPoint:
     between: ``signed_gap`` is above 0 where the first is ranked higher. ``net_benefit`` is that of a rule with
     ``net_benefit_at``. ``note`` is what else is to be said of a choice, such as that no repair is needed; ``print``
     shows it first.
-
-    Examples
-    --------
-    >>> from fairpot import FairPOT
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-    >>> score, y, group = data.probability, data.target, data.group
-    >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff()
-    >>> point = curve.select(max_gap=0.05)
-    >>> round(point.auc, 3), round(point.gap, 3)
-    (0.847, 0.05)
     """
 
     lam: float
@@ -106,6 +96,7 @@ class TradeoffPoint:
         return f"<div>{paragraph(said)}{notes([_NO_LIMITS])}</div>"
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class TradeoffCurve:
     """Trace AUC against the gap at each repair strength, in ascending order.
@@ -118,53 +109,43 @@ class TradeoffCurve:
     auc : array of shape (k,)
         AUC of all rows.
     xauc_ab, xauc_ba : arrays of shape (k,)
-        How often a positive of the reference group is above a negative of the moved group, and the
-        reverse; with more than two groups, those of the pair with the largest gap, see ``pairs``.
-    moved : tuple of groups
-        The groups whose scores the repair changes.
-    reference : name of a group
-        The group whose scores do not change.
+        How often a positive of the reference group is above a negative of the moved group, and the reverse; with more
+        than two groups, those of the pair with the largest gap, see ``pairs``.
+    moved, reference : tuple of groups, and name of a group
+        The groups whose scores the repair changes, and the one whose scores do not change.
     exact : bool
         Whether every distinct lambda is on the curve.
-    dial : str
-        What the method that the curve belongs to calls its repair strength.
+    dial, identity : str, and float or None
+        What the method calls its repair strength, and the one that changes nothing; None if there is none.
     unrepaired_auc : float or None
-        AUC of the original scores, from which ``max_auc_loss`` is measured; None where ``lam`` 0 is on the
-        curve and leaves them so.
-    evidence : Evidence or None
-        The rows that band and certificates are computed from.
+        AUC of the original scores, where ``lam`` 0 is not on the curve: ``max_auc_loss`` is measured from it.
+    evidence, whole : Evidence or None
+        The rows that band and certificates are computed from; and those whose AUC it is, where they are more.
     pairs : tuple of pairs of groups, one for each point, or None
-        With more than two groups, the pair with the largest gap at each point. Numbers are seen from its first group:
-        the reference where it is one of the two, else the one that is ranked higher. None with two groups.
+        With more than two groups, the pair with the largest gap at each point, seen from its first group: the reference
+        where it is one of the two, else the one that is ranked higher.
     alpha : float or None
         The share of the list whose gap it is; None for all of it.
     orders : boolean array of shape (k,) or None
-        Whether something of the order inside every group is left. Where it is not, all scores of a group are equal,
-        and no rule chooses such a point. None: it is so everywhere.
-    identity : float or None
-        The repair strength that changes nothing; None if there is none.
+        Whether something of the order inside every group is left; where all scores of a group are equal, no rule
+        chooses the point. None: it is so everywhere.
     strengths : dict of moved group to array of shape (k,), or None
         Where several groups have their own: the value of each at every point.
-    whole : Evidence or None
-        The rows whose AUC it is, where the gap is that of a part of them.
     search : function of a Rule, or None
         How a rule is kept best, also between the points of the curve; None chooses among the points.
 
     Attributes
     ----------
-    gap, signed_gap : arrays of shape (k,)
+    gap, signed_gap, pareto : arrays of shape (k,)
         ``signed_gap = xauc_ab - xauc_ba``: above 0 where the reference (with more than two groups, the first of the
-        pair) is ranked higher. With two groups it changes its sign where the repair overshoots.
-    pareto : boolean array of shape (k,)
-        The points that no other point beats in both gap and AUC.
+        pair) is ranked higher; and the points that no other point beats in both gap and AUC.
 
     Examples
     --------
-    >>> from fairpot import FairPOT
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
+    >>> import fairpot
+    >>> data = fairpot.datasets.make_synthetic(1000, random_state=0, as_frame=False)
     >>> score, y, group = data.probability, data.target, data.group
-    >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff()
+    >>> curve = fairpot.FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff()
     >>> len(curve.lam), curve.auc.round(3).max().item(), curve.gap.round(3).min().item()
     (501, 0.878, 0.001)
     >>> curve.select(max_gap=0.05).lam
@@ -205,7 +186,7 @@ class TradeoffCurve:
         best = int(np.nanargmin(self.gap)) if not np.isnan(self.gap).all() else 0
         named = {"first": 0, "smallest gap": best, "last": len(self) - 1}
         places = np.union1d(thin(len(self), _SHOWN_BAND), list(named.values())).astype(np.intp)
-        limits, reason = self._limits(places)
+        limits, reason = self._limits(places, cheap=True)
         rows = []
         for name, place in named.items():
             point, at = self.point(place), int(np.searchsorted(places, place))
@@ -222,15 +203,23 @@ class TradeoffCurve:
         title = f"{len(self):,} points, {'every' if self.exact else 'a grid of'} {self.dial}"
         return f"<div>{paragraph(repr(self)[1:-1])}{picture}{html_table(rows, title)}</div>"
 
-    def _limits(self, places: NDArray[np.intp]) -> tuple[dict[str, Floats], str | None]:
-        """Give limits of AUC and gap at some places; NaN, and why, where there are none."""
+    def _limits(self, places: NDArray[np.intp], *, cheap: bool = False) -> tuple[dict[str, Floats], str | None]:
+        """Give limits of AUC and gap at some places; NaN, and why, where there are none, or none that are ``cheap``."""
         nothing = np.full(len(places), np.nan)
         none = dict.fromkeys(("auc_low", "auc_high", "gap_low", "gap_high"), nothing)
         if self.evidence is None:
             return none, "this curve does not keep the rows it was counted from"
+        if cheap and sum(len(c.score) for part in self.evidence.parts for c in part.table.counts) > self._entries:
+            return none, "curve.band() computes them"
         found = band_of(self._estimates(places), LEVEL, self.dial)
         known = {"auc": found.auc, "gap": found.gap}
         return {f"{name}_{end}": getattr(known[name], end) for name in known for end in ("low", "high")}, found.reason
+
+    @property
+    def _entries(self) -> int:
+        """How many distinct scores a notebook waits for: fewer with more groups, which have more pairs."""
+        pairs: int = len(self.moved) * (len(self.moved) + 1) // 2
+        return _SHOWN_ENTRIES // pairs**2
 
     @property
     def gap_name(self) -> str:
@@ -258,16 +247,6 @@ class TradeoffCurve:
         ``auc_low``, ``auc_high``, ``gap_low`` and ``gap_high`` are 95% limits, as :meth:`band` computes them; of a
         curve with more than 256 points at 256 of them, NaN between. With more than two groups the columns ``first`` and
         ``second`` name the pair with the largest gap.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff()
-        >>> list(curve.frame().columns)[:7]
-        ['lam', 'auc', 'gap', 'signed_gap', 'xauc_ab', 'xauc_ba', 'pareto']
         """
         columns = {name: getattr(self, name) for name in ("auc", "gap", "signed_gap", "xauc_ab", "xauc_ba", "pareto")}
         places = thin(len(self))
@@ -293,23 +272,9 @@ class TradeoffCurve:
 
         Parameters
         ----------
-        ax : matplotlib axes, default None
-            None makes a new figure.
+        {ax}
         **options
             What :meth:`fairpot.display.TradeoffDisplay.from_curve` takes: a limit to draw, a band, a chosen point.
-
-        Returns
-        -------
-        The axes.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff()
-        >>> axes = curve.plot()
         """
         return display("TradeoffDisplay").from_curve(self, ax=ax, **options).ax_
 
@@ -322,20 +287,6 @@ class TradeoffCurve:
         ----------
         lam : float
             The repair strength, whatever the method calls it.
-
-        Returns
-        -------
-        TradeoffPoint
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff()
-        >>> round(curve.at(0.4).gap, 3)
-        0.013
         """
         if self.exact and self.lam[0] == 0 and self.lam[-1] == 1:
             # The next lambda upwards belongs to the same cut, with the round-off that TransportPlan.cut allows.
@@ -368,10 +319,7 @@ class TradeoffCurve:
     def band(self, level: float = LEVEL) -> Band:
         """Compute confidence limits of the curve, at each repair strength and at all of them together.
 
-        Parameters
-        ----------
-        level : float, default 0.95
-            Confidence level.
+        {level}
 
         Returns
         -------
@@ -380,15 +328,6 @@ class TradeoffCurve:
             ``low_all``, ``high_all`` (right everywhere at once); ``frame()`` for a table. A curve with more than 256
             points has its band at 256 of them. The maps count as fixed: on the rows they were fitted on the curve
             itself is too good, and the band does not know.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(random_state=0)
-        >>> fp = FairPOT().fit(data.data["x1"], data.target, sensitive_features=data.group)
-        >>> fp.tradeoff(lams=[0, 0.5, 1]).band().gap.high.round(3)
-        array([0.543, 0.328, 0.157])
         """
         return replace(band_of(self._estimates(thin(len(self))), level, self.dial), names=tuple(self.settings()))
 
@@ -402,56 +341,30 @@ class TradeoffCurve:
     ) -> TradeoffPoint:
         """Choose a point by rule.
 
-        With ``max_gap``: the highest AUC whose gap is at most that. With ``max_auc_loss`` alone: the smallest
-        gap that costs at most that much AUC against lambda = 0. With both: the highest AUC that keeps both.
-        Without a rule: the smallest gap. Of equals, the one that is nearest to changing nothing.
+        With ``max_gap``: the highest AUC whose gap is at most that. With ``max_auc_loss`` alone: the smallest gap that
+        costs at most that. With both: the highest AUC that keeps both. Without a rule: the smallest gap. Of equals, the
+        one that is nearest to changing nothing. A curve that a fitted method traced with its own strengths looks
+        between its points as well, as ``fit`` does; of strengths that you listed, one of those is chosen.
 
-        With ``net_benefit_at``, a threshold between 0 and 1, and ``max_gap``: the highest net benefit of acting from
-        that score on, in place of the highest AUC.
-
-        A curve that a fitted method traced with its own strengths looks between its points as well, as ``fit`` does:
-        both choose the same. Of strengths that you listed, one of those is chosen.
-
-        Nobody is moved without need. If the original scores keep ``max_gap``, they are the choice, and its ``note``
-        says so. If they do not, an AUC or net benefit above theirs counts as equal to it: nobody is moved for an AUC
-        that ties and chance can add. (Where no repair strength changes nothing, see ``identity``, the highest is
-        chosen.)
-
-        A point that makes all scores of a group equal (see ``orders``) is never chosen.
-
-        With ``confidence`` and ``max_gap``, on a curve of rows that the map was not fitted on: a point whose true gap
-        is within ``max_gap`` with that confidence, however many points it was chosen from; its ``certificate``
-        says how that is known.
+        Nobody is moved without need: if the original scores keep ``max_gap``, they are the choice, as its ``note``
+        says; if not, an AUC or net benefit above theirs counts as equal to it. A point that makes all scores of a group
+        equal (see ``orders``) is never chosen.
 
         Parameters
         ----------
-        max_gap : float or None, default None
-            The largest gap you accept.
+        {max_gap}
         max_auc_loss : float or None, default None
             The largest loss of AUC you accept, against the original scores.
         confidence : float in (0, 1) or None, default None
-            Certify the choice, with ``max_gap``.
+            Certify the choice, with ``max_gap``, on a curve of rows that the map was not fitted on: the true gap is
+            within it with this confidence, however many points there were; see the point's ``certificate``.
         net_benefit_at : float in (0, 1) or None, default None
-            The score from which you act, a probability.
-
-        Returns
-        -------
-        TradeoffPoint
+            The score from which you act, a probability: the highest net benefit there, in place of AUC.
 
         Raises
         ------
         InfeasibleRuleError
             If no point keeps the rule; the message names the best that can be had.
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(random_state=0)
-        >>> curve = FairPOT(0).fit(data.probability, data.target, sensitive_features=data.group).tradeoff()
-        >>> point = curve.select(max_gap=0.05)
-        >>> round(point.lam, 3), round(point.gap, 3)
-        (0.212, 0.05)
         """
         rule = Rule(max_gap, max_auc_loss, net_benefit_at).checked()
         if confidence is not None:

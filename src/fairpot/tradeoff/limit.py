@@ -21,10 +21,10 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
-from scipy.optimize import isotonic_regression
 from scipy.special import expit, logit, ndtri
 
 from fairpot._defaults import Ties
+from fairpot._docs import documented
 from fairpot._html import html_table, lines_svg, notes, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import display
@@ -62,17 +62,6 @@ class LimitPoint(NamedTuple):
 
     ``reachable`` is ``auc`` without what chance adds to it: what a rule fixed beforehand can be expected to reach. NaN
     where that cannot be estimated.
-
-    Examples
-    --------
-    >>> from fairpot.tradeoff import auc_limit
-    >>> from fairpot.datasets import make_synthetic
-    >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-    >>> score, y, group = data.probability, data.target, data.group
-    >>> limit = auc_limit(y, score, sensitive_features=group)
-    >>> point = limit.best(max_gap=0.05)
-    >>> round(point.auc, 3), round(point.gap, 3)
-    (0.875, 0.05)
     """
 
     theta: float
@@ -82,6 +71,7 @@ class LimitPoint(NamedTuple):
     reachable: float = np.nan
 
 
+@documented
 @dataclass(frozen=True, eq=False)
 class Limit:
     """Hold the highest AUC at each signed gap that keeps the order inside each group, on one sample.
@@ -160,20 +150,6 @@ class Limit:
         ----------
         signed_gap : array
             Gaps: above 0 where the reference group is ranked higher.
-
-        Returns
-        -------
-        array
-
-        Examples
-        --------
-        >>> from fairpot.tradeoff import auc_limit
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> limit = auc_limit(y, score, sensitive_features=group)
-        >>> limit.auc_at([0.0, 0.1]).round(3)
-        array([0.868, 0.881])
         """
         wanted = np.asarray(signed_gap, dtype=np.float64)
         if not (np.abs(wanted) <= 1 + 1e-9).all():
@@ -187,20 +163,6 @@ class Limit:
         ----------
         signed_gap : array
             Gaps: above 0 where the reference group is ranked higher.
-
-        Returns
-        -------
-        array
-
-        Examples
-        --------
-        >>> from fairpot.tradeoff import auc_limit
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> limit = auc_limit(y, score, sensitive_features=group)
-        >>> limit.reachable_at([0.0, 0.1]).round(3)
-        array([0.852, 0.865])
         """
         highest = self.auc_at(signed_gap)
         if self.optimism is None:
@@ -217,22 +179,6 @@ class Limit:
             Of the same rows.
         signed : bool, default True
             Whether the sign of the gap counts.
-
-        Returns
-        -------
-        dict of str to array
-
-        Examples
-        --------
-        >>> from fairpot import FairPOT
-        >>> from fairpot.tradeoff import auc_limit
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> limit = auc_limit(y, score, sensitive_features=group)
-        >>> curve = FairPOT(lam=0).fit(score, y, sensitive_features=group).tradeoff(lams=[0, 0.5, 1])
-        >>> list(limit.along(curve))
-        ['limit_auc', 'reachable_auc']
         """
         if {*curve.moved, curve.reference} != {self.moved, self.reference}:
             raise ValueError(
@@ -247,24 +193,7 @@ class Limit:
     def best(self, max_gap: float = 1.0) -> LimitPoint:
         """Return the point of highest AUC whose gap is at most ``max_gap``.
 
-        Parameters
-        ----------
-        max_gap : float, default 1
-            The target gap: the largest that you accept.
-
-        Returns
-        -------
-        LimitPoint
-
-        Examples
-        --------
-        >>> from fairpot.tradeoff import auc_limit
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> limit = auc_limit(y, score, sensitive_features=group)
-        >>> round(limit.best(max_gap=0.05).auc, 3)
-        0.875
+        {max_gap}
         """
         share = check_share(max_gap, "max_gap", zero=True)
         gap = float(np.clip(self.signed_gap[np.argmax(self.auc)], -share, share)) + 0.0  # no minus zero
@@ -294,43 +223,12 @@ class Limit:
     def plot(self, ax: Any = None) -> Any:
         """Draw the line over the signed gap, and what is within reach.
 
-        Parameters
-        ----------
-        ax : matplotlib axes, default None
-            None makes a new figure.
-
-        Returns
-        -------
-        axes
-
-        Examples
-        --------
-        >>> from fairpot.tradeoff import auc_limit
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> limit = auc_limit(y, score, sensitive_features=group)
-        >>> axes = limit.plot()
+        {ax}
         """
         return display("LimitDisplay").from_limit(self, ax=ax).ax_
 
     def frame(self) -> Any:
-        """Return the vertices as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
-
-        Returns
-        -------
-        frame
-
-        Examples
-        --------
-        >>> from fairpot.tradeoff import auc_limit
-        >>> from fairpot.datasets import make_synthetic
-        >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-        >>> score, y, group = data.probability, data.target, data.group
-        >>> limit = auc_limit(y, score, sensitive_features=group)
-        >>> len(limit.frame()) == len(limit.auc)
-        True
-        """
+        """Return the vertices as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
         columns = {"signed_gap": self.signed_gap, "auc": self.auc, "theta": self.theta}
         return make_frame({**columns, "reachable": self.reachable_at(self.signed_gap)})
 
@@ -339,6 +237,7 @@ def _or_none(value: float) -> float | None:
     return None if value != value else value
 
 
+@documented
 def auc_limit(
     y_true: Any,
     y_score: Any = None,
@@ -363,21 +262,17 @@ def auc_limit(
         Outcomes, 0/1 or booleans; other two-valued labels with ``pos_label``. A table alone is everything.
     y_score : column of shape (n,)
         Scores on any scale; rows of a group with equal scores stay together.
-    sensitive_features : column of shape (n,)
-        Group of each row: at least two groups, all with positives and negatives.
+    {sensitive_features}
     reference : name of a group, default None
         Group a of the signed gap; None takes the group that is ranked higher. With more than two groups the gap
         has no sign.
-    sample_weight : column of shape (n,), default None
-        Weights; a whole weight counts exactly like that many rows.
+    {sample_weight}
     clusters : column of shape (n,), default None
         What rows have in common that are not independent: their outcomes are drawn alike.
-    weights : {"frequency", "importance"} or None, default None
-        What ``sample_weight`` means: a number of rows (the default), or how much a row counts.
+    {weights}
     ties : {"half", "strict"}, default "half"
         Whether a tie is no win or half a win. Repairs may make ties: with "half" that can help.
-    pos_label : default None
-        The positive label where ``y_true`` is not 0/1.
+    {pos_label}
 
     Returns
     -------
@@ -446,16 +341,7 @@ def distance_to_limit(
 
 
 def pool(counts: GroupCounts) -> GroupCounts:
-    """Pool a group to blocks of ascending share of positives (PAV), each at its lowest score.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fairpot.counts import GroupCounts
-    >>> group = GroupCounts(np.array([0.1, 0.2, 0.3]), np.array([0, 2, 1]), np.array([3, 1, 1]))
-    >>> pool(group).positive, pool(group).negative
-    (array([0, 3]), array([3, 2]))
-    """
+    """Pool a group to blocks of ascending share of positives (PAV), each at its lowest score."""
     first = block_starts(counts)
     positive, negative = (np.add.reduceat(c, first) for c in (counts.positive, counts.negative))
     return GroupCounts(counts.score[first], positive, negative)
@@ -463,6 +349,8 @@ def pool(counts: GroupCounts) -> GroupCounts:
 
 def block_starts(counts: GroupCounts) -> NDArray[np.intp]:
     """Give the place at which each pooled block begins."""
+    from scipy.optimize import isotonic_regression  # takes a while to load
+
     weight = counts.weight.astype(np.float64)
     fitted = isotonic_regression(counts.positive / weight, weights=weight)
     return np.asarray(fitted.blocks[:-1], dtype=np.intp)

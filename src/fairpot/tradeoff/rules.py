@@ -16,13 +16,6 @@ from fairpot.table import ScoreTable
 class Rule:
     """What a strength is chosen by.
 
-    Parameters
-    ----------
-    max_gap, max_auc_loss : float or None
-        The largest gap, and the largest loss of AUC.
-    net_benefit_at : float or None
-        The threshold at which is acted: net benefit there takes the place of AUC.
-
     Examples
     --------
     >>> Rule(max_gap=0.05).in_words("among the 200 highest")
@@ -33,9 +26,9 @@ class Rule:
     'the smallest gap in the top 10%'
     """
 
-    max_gap: float | None = None
+    max_gap: float | None = None  # the largest gap, and the largest loss of AUC
     max_auc_loss: float | None = None
-    net_benefit_at: float | None = None
+    net_benefit_at: float | None = None  # the threshold at which is acted: net benefit there takes the place of AUC
 
     def checked(self) -> Rule:
         """Insist on numbers that mean something, and on rules that go together."""
@@ -82,14 +75,7 @@ def among(top: int | float) -> str:
 
 
 def top_share(top: int | float, table: ScoreTable) -> float:
-    """Give a top as a share of the rows of a table.
-
-    Examples
-    --------
-    >>> from fairpot import score_table
-    >>> top_share(3, score_table([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], sensitive_features=["F", "F", "M", "M"]))
-    0.75
-    """
+    """Give a top as a share of the rows of a table."""
     check_top(top)
     if not isinstance(top, int | np.integer):
         return as_double(top)

@@ -10,6 +10,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -107,29 +108,44 @@ class Tables:
 
 
 def tabulate(
-    groups: Sequence[Entries], places: Sequence[Places], ties: Ties, *, shy: float = 0.0, threshold: float | None = None
+    groups: Sequence[Entries],
+    places: Sequence[Places],
+    ties: Ties,
+    *,
+    shy: float = 0.0,
+    threshold: float | None = None,
+    known: dict[tuple[int, ...], tuple[Floats, Floats]] | None = None,
 ) -> Tables:
     """Count every two groups at every two of the chosen values.
 
     Where ``shy`` is above 0, two groups that are moved differently must not tie, nor nearly so; with a threshold net
-    benefit is what counts.
+    benefit is what counts. ``known`` keeps what two groups do at one value each, which is asked for again and again.
     """
     half = 0.5 if ties == "half" else 0.0
     states = [np.stack([g.move(float(g.values[k])) for k in at]) for g, at in zip(groups, places)]
     values = [g.values[at] for g, at in zip(groups, places)]
     total = sum(g.positive.sum() for g in groups) * sum(g.negative.sum() for g in groups)
     inside = [_inside(g, each, half) / total for g, each in zip(groups, states)]
+    rounded = [np.round(each / shy) if shy else each for each in states]
+    everybody = _sides([(g.positive, g.negative) for g in groups], rounded)
+    part = any(g.counted[0] is not g.positive for g in groups)
+    counted = _sides([g.counted for g in groups], rounded) if part else everybody
     gap, won = {}, {}
     for g, h in itertools.combinations(range(len(groups)), 2):
-        a, b = groups[g], groups[h]
-        over, under, tied = _cross((a.positive, a.negative), states[g], (b.positive, b.negative), states[h], half, shy)
+        one = (g, h, int(places[g][0]), int(places[h][0])) if len(places[g]) == len(places[h]) == 1 else None
+        if known is not None and one in known:
+            won[g, h], gap[g, h] = known[one]
+            continue
+        over, under, tied = everybody[g].cross(everybody[h], half)
         won[g, h] = (over + under) / total
-        if a.counted[0] is not a.positive or b.counted[0] is not b.positive:
-            over, under, tied = _cross(a.counted, states[g], b.counted, states[h], half, shy)
-        pairs = a.counted[0].sum() * b.counted[1].sum(), b.counted[0].sum() * a.counted[1].sum()
-        gap[g, h] = np.abs(over / pairs[0] - under / pairs[1])
-        if tied is not None:
+        a, b = groups[g].counted, groups[h].counted
+        if part:
+            over, under, tied = counted[g].cross(counted[h], half)
+        gap[g, h] = np.abs(over / (a[0].sum() * b[1].sum()) - under / (b[0].sum() * a[1].sum()))
+        if shy:
             gap[g, h][(tied > 0) & (np.subtract.outer(values[g], values[h]) != 0)] = np.inf
+        if known is not None and one is not None:
+            known[one] = won[g, h], gap[g, h]
     benefit = None
     if threshold is not None:
         odds, rows = threshold / (1 - threshold), sum(g.positive.sum() + g.negative.sum() for g in groups)
@@ -151,43 +167,89 @@ def _inside(group: Entries, states: Floats, half: float) -> Floats:
     return found
 
 
-def _cross(
-    g: tuple[Floats, Floats], states_g: Floats, h: tuple[Floats, Floats], states_h: Floats, half: float, shy: float
-) -> tuple[Floats, Floats, Floats | None]:
-    """Count the pairs won by g over h and by h over g, and if asked those that tie, at every two states."""
-    if len(states_g) < len(states_h):
-        won, lost, tied = _cross(h, states_h, g, states_g, half, shy)
-        return lost.T, won.T, None if tied is None else tied.T
-    here, there = (np.round(each / shy) if shy else each for each in (states_g, states_h))
-    size = max(int(np.sqrt(_CELLS / there.shape[1])), 1)
-    blocks = [_cross_block(np.stack(g), here, h, there[k : k + size], half) for k in range(0, len(there), size)]
-    over, under, equal = (np.hstack(part) for part in zip(*blocks))
-    return over, under, equal if shy else None
+Counted = tuple[Floats, Floats, Floats]
 
 
-def _cross_block(
-    g: Floats, states_g: Floats, h: tuple[Floats, Floats], states_h: Floats, half: float
-) -> tuple[Floats, Floats, Floats]:
-    """Do so with some states of h: of each, what lies below every level, looked up at the entries of g."""
-    many = len(states_h)
-    levels, at = np.unique(states_h, return_inverse=True)
-    # Row l, column j: the positives of state j below level l; after these columns, the negatives.
-    cell = (2 * many * (at.reshape(states_h.shape) + 1) + np.arange(many)[:, None]).ravel()
-    most = 2 * many * (len(levels) + 1)
-    counted = np.bincount(cell, np.tile(h[0], many), most) + np.bincount(cell + many, np.tile(h[1], many), most)
-    below = counted.reshape(-1, 2 * many).cumsum(axis=0)
-    low = np.searchsorted(levels, states_g)
-    meets = levels.take(low, mode="clip") == states_g
-    under = g @ below[low]
-    over, under = under[:, 0, many:], g[1].sum() * below[-1, :many] - under[:, 1, :many]
-    if not meets.any():
-        return over, under, np.zeros(over.shape)
-    ties = below[low + meets] - below[low]
-    equal = g @ ties
-    # Odds of 0 or 1 stay, and tie for good.
-    met = np.where(np.isfinite(states_g), g.sum(axis=0), 0.0)[:, None, :] @ ties
-    tied = met[:, 0, :many] + met[:, 0, many:]
-    return over + half * equal[:, 0, many:], under - (1 - half) * equal[:, 1, :many], tied
+def _sides(weights: Sequence[tuple[Floats, Floats]], states: Sequence[Floats]) -> list[_Side]:
+    """Put groups beside each other; where one alone has several states, it looks the others up together."""
+    found = [_Side(np.stack(both), each) for both, each in zip(weights, states)]
+    swept = [side for side in found if len(side.states) > 1]
+    if len(swept) == 1:
+        swept[0].others = np.unique(np.concatenate([side.states[0] for side in found if side is not swept[0]]))
+    return found
+
+
+class _Side:
+    """One group at chosen states: the weights of its entries with and without the outcome, and their scores there."""
+
+    def __init__(self, weights: Floats, states: Floats) -> None:
+        self.weights, self.states = weights, states
+        self.others: Floats | None = None  # levels of all other groups, if this one alone has several states
+
+    def cross(self, other: _Side, half: float) -> Counted:
+        """Count the pairs won over another group, those lost to it, and those that tie, at every two states."""
+        if other.others is not None or (self.others is None and len(self.states) < len(other.states)):
+            won, lost, tied = other.cross(self, half)
+            return lost.T, won.T, tied.T
+        if self.others is not None:
+            return self._along(other, half)
+        over, under, tied = (np.hstack(part) for part in zip(*(self._block(*each, half) for each in other.blocks)))
+        return over, under, tied
+
+    @cached_property
+    def blocks(self) -> list[tuple[Floats, Floats]]:
+        """Levels of some states, and what lies below each; made once for all groups beside it."""
+        size = max(int(np.sqrt(_CELLS / self.states.shape[1])), 1)
+        found = []
+        for first in range(0, len(self.states), size):
+            states = self.states[first : first + size]
+            many = len(states)
+            levels, at = np.unique(states, return_inverse=True)
+            # Row l, column j: the positives of state j below level l; after these columns, the negatives.
+            cell = (2 * many * (at.reshape(states.shape) + 1) + np.arange(many)[:, None]).ravel()
+            most = 2 * many * (len(levels) + 1)
+            both = [np.bincount(cell + k * many, np.tile(w, many), most) for k, w in enumerate(self.weights)]
+            found.append((levels, (both[0] + both[1]).reshape(-1, 2 * many).cumsum(axis=0)))
+        return found
+
+    def _block(self, levels: Floats, below: Floats, half: float) -> Counted:
+        """Count against some states of another group, looked up at the entries of this one."""
+        g, states, many = self.weights, self.states, below.shape[1] // 2
+        low = np.searchsorted(levels, states)
+        meets = levels.take(low, mode="clip") == states
+        under = g @ below[low]
+        over, under = under[:, 0, many:], g[1].sum() * below[-1, :many] - under[:, 1, :many]
+        if not meets.any():
+            return over, under, np.zeros(over.shape)
+        ties = below[low + meets] - below[low]
+        equal = g @ ties
+        # Odds of 0 or 1 stay, and tie for good.
+        met = np.where(np.isfinite(states), g.sum(axis=0), 0.0)[:, None, :] @ ties
+        tied = met[:, 0, :many] + met[:, 0, many:]
+        return over + half * equal[:, 0, many:], under - (1 - half) * equal[:, 1, :many], tied
+
+    @cached_property
+    def _found(self) -> tuple[Places, NDArray[np.bool_]]:
+        """Where the entries at every state lie among the levels of all others, and whether they meet one."""
+        assert self.others is not None
+        low = np.searchsorted(self.others, self.states)
+        return low, self.others.take(low, mode="clip") == self.states
+
+    def _along(self, other: _Side, half: float) -> Counted:
+        """Count against another group at its one state."""
+        assert self.others is not None
+        low, meets = self._found
+        at = np.searchsorted(self.others, other.states[0])
+        here = [np.bincount(at, weight, len(self.others) + 1) for weight in other.weights]
+        below = [np.append(0.0, each.cumsum()[:-1]) for each in here]
+        over = below[1].take(low) @ self.weights[0]
+        under = self.weights[1].sum() * other.weights[0].sum() - below[0].take(low) @ self.weights[1]
+        tied = np.zeros(len(over))
+        if meets.any():
+            ties = [each.take(low) * meets for each in here]
+            over, under = over + half * (ties[1] @ self.weights[0]), under - (1 - half) * (ties[0] @ self.weights[1])
+            tied = ((ties[0] + ties[1]) * np.isfinite(self.states)) @ self.weights.sum(axis=0)
+        return over[:, None], under[:, None], tied[:, None]
 
 
 def solve(

@@ -38,7 +38,6 @@ class Search:
     ----------
     detail : three lists of Entries, one for each group
         The same groups with few entries, with more, and whole; the lists of values are the same.
-    ties : {"half", "strict"}
     shy : float
         Groups that are nearer than this must not be moved differently; see :func:`tabulate`.
     threshold : float or None
@@ -57,11 +56,13 @@ class Search:
         capped: bool = False,
     ) -> None:
         self.detail, self.ties, self.shy, self.threshold, self.capped = detail, ties, shy, threshold, capped
+        self._known: dict[tuple[int, bool], dict[tuple[int, ...], tuple[Floats, Floats]]] = {}
 
     def count(self, places: Sequence[Places], level: int = -1, *, shy: bool = True) -> Tables:
         """Count every two groups at every two places."""
         how = self.shy if shy else 0.0
-        return tabulate(self.detail[level], places, self.ties, shy=how, threshold=self.threshold)
+        known = self._known.setdefault((level % len(self.detail), shy), {})
+        return tabulate(self.detail[level], places, self.ties, shy=how, threshold=self.threshold, known=known)
 
     @cached_property
     def still(self) -> Found:

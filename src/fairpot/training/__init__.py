@@ -7,15 +7,5 @@ something is fitted and not before.
 from fairpot.training.booster import PartialAUCBooster
 from fairpot.training.classifier import PartialAUCClassifier
 from fairpot.training.objective import TailGradient, tail_gradient, tail_loss
-from fairpot.training.variants import VARIANTS, InSample, make_variant
 
-__all__ = [
-    "VARIANTS",
-    "InSample",
-    "PartialAUCBooster",
-    "PartialAUCClassifier",
-    "TailGradient",
-    "make_variant",
-    "tail_gradient",
-    "tail_loss",
-]
+__all__ = ["PartialAUCBooster", "PartialAUCClassifier", "TailGradient", "tail_gradient", "tail_loss"]

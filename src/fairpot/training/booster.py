@@ -3,81 +3,23 @@
 from __future__ import annotations
 
 import json
-import os
-from os import PathLike
-from pathlib import Path
-from typing import Any, Self, TypeVar
+from dataclasses import dataclass, field
+from typing import Any, ClassVar, Self
 
 import numpy as np
-from numpy.typing import NDArray
-from scipy.special import expit
-from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils import check_random_state
-from sklearn.utils.validation import check_is_fitted
 
 from fairpot._optional import import_optional
 from fairpot._validation import check_share
-from fairpot.exceptions import ModelFileError
-from fairpot.rows.output import atomic_file
-from fairpot.training.classifier import describe, plain_labels
 from fairpot.training.monitor import Monitor, make_progress
 from fairpot.training.objective import binned_derivatives
-from fairpot.training.preparing import (
-    Sigmoid,
-    TrainingRows,
-    check_new_rows,
-    check_shared,
-    check_training_rows,
-    check_whole,
-    fit_sigmoid,
-    split_rows,
-)
+from fairpot.training.preparing import TrainingRows, check_whole, split_rows
+from fairpot.training.top_model import TopModel, Trained, plain_labels
 from fairpot.transport import Floats
 
-FORMAT = "fairpot-partial-auc-booster"
 
-Estimator = TypeVar("Estimator")
-
-
-def save_booster(model: Any, path: str | PathLike[str], *, overwrite: bool) -> None:
-    """Write fitted trees."""
-    content = describe(model, FORMAT) | {
-        "classes": plain_labels(model.classes_).tolist(),
-        "best_round": model.best_round_,
-        "history": {name: values.tolist() for name, values in model.history_.items()},
-        "booster": json.loads(model.booster_.save_raw("json").decode()),
-    }
-    text = json.dumps(content, allow_nan=False)
-    with atomic_file(Path(os.path.realpath(path)), overwrite=overwrite) as temporary:
-        temporary.write_text(text, encoding="utf-8")
-
-
-def load_booster(kind: type[Estimator], path: str | PathLike[str]) -> Estimator:
-    """Read trees; whatever is wrong with the file is a ModelFileError that names it."""
-    xgboost = import_optional("xgboost", "boost")
-    try:
-        with open(path, encoding="utf-8") as file:
-            content = json.load(file)
-        if content.get("format") != FORMAT:
-            raise ValueError(f"its header names {content.get('format')!r}")
-        model: Any = kind(**content["parameters"])
-        model.booster_ = xgboost.Booster(model_file=bytearray(json.dumps(content["booster"]).encode()))
-        model.classes_ = np.array(content["classes"])
-        model.sigmoid_ = Sigmoid(*map(float, content["sigmoid"]))
-        model.best_round_ = int(content["best_round"])
-        model.history_ = {name: np.array(values) for name, values in content["history"].items()}
-        model.n_features_in_ = int(content["n_features_in"])
-        if content["feature_names_in"] is not None:
-            model.feature_names_in_ = np.array(content["feature_names_in"], dtype=object)
-        return model
-    except (ValueError, KeyError, TypeError, AttributeError, xgboost.core.XGBoostError) as error:
-        raise ModelFileError(
-            f"{os.fspath(path)!r} is no boosted partial-AUC model of this version: {error}.\n"
-            "Hint: write one with PartialAUCBooster.save."
-        ) from error
-
-
-class PartialAUCBooster(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+@dataclass(eq=False, repr=False)
+class PartialAUCBooster(TopModel):
     """Boost trees so that positives beat the negatives that rank highest.
 
     The objective of :class:`PartialAUCClassifier` as a custom objective of XGBoost (``pip install
@@ -145,227 +87,29 @@ class PartialAUCBooster(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     (600, 2)
     """
 
-    classes_: NDArray[Any]
-    booster_: Any
-    sigmoid_: Sigmoid
-    history_: dict[str, Floats]
-    best_round_: int
+    FORMAT: ClassVar[str] = "fairpot-partial-auc-booster"
 
-    def __init__(
-        self,
-        alpha: float = 0.1,
-        *,
-        temperature: float = 1.0,
-        margin: float = 1.0,
-        max_rounds: int = 300,
-        learning_rate: float = 0.1,
-        max_depth: int = 4,
-        min_child_weight: float = 1.0,
-        subsample: float = 1.0,
-        bins: int = 1024,
-        early_stopping: bool | str = "auto",
-        validation_fraction: float = 0.15,
-        patience: int = 30,
-        monitor: str = "roc_area",
-        random_state: Any = None,
-        n_jobs: int | None = None,
-        verbose: bool = False,
-    ) -> None:
-        self.alpha = alpha
-        self.temperature = temperature
-        self.margin = margin
-        self.max_rounds = max_rounds
-        self.learning_rate = learning_rate
-        self.max_depth = max_depth
-        self.min_child_weight = min_child_weight
-        self.subsample = subsample
-        self.bins = bins
-        self.early_stopping = early_stopping
-        self.validation_fraction = validation_fraction
-        self.patience = patience
-        self.monitor = monitor
-        self.random_state = random_state
-        self.n_jobs = n_jobs
-        self.verbose = verbose
+    max_rounds: int = field(default=300, kw_only=True)
+    learning_rate: float = field(default=0.1, kw_only=True)
+    max_depth: int = field(default=4, kw_only=True)
+    min_child_weight: float = field(default=1.0, kw_only=True)
+    subsample: float = field(default=1.0, kw_only=True)
+    bins: int = field(default=1024, kw_only=True)
+    patience: int = field(default=30, kw_only=True)
+    n_jobs: int | None = field(default=None, kw_only=True)
 
-    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
-        """Train on rows with and without the outcome.
+    booster_: Any = field(init=False)
+    best_round_: int = field(init=False)
 
-        Parameters
-        ----------
-        X : frame or array of shape (n, d)
-            Features.
-        y : column of shape (n,)
-            Outcomes of two values; the second, in order, is the positive one.
-        sample_weight : column of shape (n,), default None
-            Weights.
-
-        Returns
-        -------
-        self
-
-        Examples
-        --------
-        >>> from fairpot.datasets import make_synthetic
-        >>> from fairpot.training import PartialAUCBooster
-        >>> data = make_synthetic(n=400, random_state=0)
-        >>> X, y = data.data, data.target
-        >>> model = PartialAUCBooster(alpha=0.3, max_rounds=5, random_state=0).fit(X, y)
-        >>> model.classes_.tolist()
-        [0, 1]
-        """
-        self._check_parameters()
-        rows = check_training_rows(self, X, y, sample_weight)
+    def _train(self, rows: TrainingRows) -> Trained:
         seeds = check_random_state(self.random_state).randint(2**31, size=2)
         train, validation = split_rows(rows, self.early_stopping, self.validation_fraction, seed=int(seeds[0]))
         monitor = None if validation is None else Monitor(validation, self.alpha, self.monitor, self.patience)
         booster, losses = self._boost(train, monitor, int(seeds[1]))
-        self.best_round_ = len(losses) - 1 if monitor is None else monitor.best
-        self.booster_ = booster[: self.best_round_ + 1]
-        self.history_ = {"loss": np.array(losses)}
-        if monitor is not None:
-            self.history_ |= {name: np.array(column) for name, column in monitor.columns().items()}
-        held = train if validation is None else validation
-        self.sigmoid_ = fit_sigmoid(self._raw(held.X), held.y, held.weight)
-        return self
-
-    def decision_function(self, X: Any) -> Floats:
-        """Return the log-odds of the second class.
-
-        Parameters
-        ----------
-        X : frame or array of shape (n, d)
-            Features.
-
-        Returns
-        -------
-        array of shape (n,)
-
-        Examples
-        --------
-        >>> from fairpot.datasets import make_synthetic
-        >>> from fairpot.training import PartialAUCBooster
-        >>> data = make_synthetic(n=400, random_state=0)
-        >>> X, y = data.data, data.target
-        >>> model = PartialAUCBooster(alpha=0.3, max_rounds=5, random_state=0).fit(X, y)
-        >>> model.decision_function(X).shape
-        (400,)
-        """
-        rows = check_new_rows(self, X)
-        return self.sigmoid_.log_odds(self._raw(rows))
-
-    def predict_proba(self, X: Any) -> Floats:
-        """Return probabilities of both classes, in the order of the ranking.
-
-        Parameters
-        ----------
-        X : frame or array of shape (n, d)
-            Features.
-
-        Returns
-        -------
-        array of shape (n, 2)
-
-        Examples
-        --------
-        >>> from fairpot.datasets import make_synthetic
-        >>> from fairpot.training import PartialAUCBooster
-        >>> data = make_synthetic(n=400, random_state=0)
-        >>> X, y = data.data, data.target
-        >>> model = PartialAUCBooster(alpha=0.3, max_rounds=5, random_state=0).fit(X, y)
-        >>> model.predict_proba(X).shape
-        (400, 2)
-        """
-        odds = self.decision_function(X)
-        return np.column_stack([expit(-odds), expit(odds)])
-
-    def predict(self, X: Any) -> NDArray[Any]:
-        """Predict the second class where its probability is above one half.
-
-        Parameters
-        ----------
-        X : frame or array of shape (n, d)
-            Features.
-
-        Returns
-        -------
-        array of shape (n,)
-
-        Examples
-        --------
-        >>> from fairpot.datasets import make_synthetic
-        >>> from fairpot.training import PartialAUCBooster
-        >>> data = make_synthetic(n=400, random_state=0)
-        >>> X, y = data.data, data.target
-        >>> model = PartialAUCBooster(alpha=0.3, max_rounds=5, random_state=0).fit(X, y)
-        >>> model.predict(X).shape
-        (400,)
-        """
-        above = self.decision_function(X) > 0
-        return self.classes_[above.astype(np.intp)]
-
-    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the fitted model to a JSON file: XGBoost's own description of the trees, with what belongs to it.
-
-        Parameters
-        ----------
-        path : str or path
-            Where the file goes.
-        overwrite : bool, default False
-            Whether an existing file is replaced.
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> from tempfile import mkdtemp
-        >>> from fairpot.datasets import make_synthetic
-        >>> from fairpot.training import PartialAUCBooster
-        >>> data = make_synthetic(n=400, random_state=0)
-        >>> X, y = data.data, data.target
-        >>> model = PartialAUCBooster(alpha=0.3, max_rounds=5, random_state=0).fit(X, y)
-        >>> path = Path(mkdtemp()) / "model.json"
-        >>> model.save(path)
-        >>> path.exists()
-        True
-        """
-        check_is_fitted(self)
-        save_booster(self, path, overwrite=overwrite)
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a model written by :meth:`save`.
-
-        Parameters
-        ----------
-        path : str or path
-            The file.
-
-        Returns
-        -------
-        PartialAUCBooster
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> from tempfile import mkdtemp
-        >>> from fairpot.datasets import make_synthetic
-        >>> from fairpot.training import PartialAUCBooster
-        >>> data = make_synthetic(n=400, random_state=0)
-        >>> X, y = data.data, data.target
-        >>> model = PartialAUCBooster(alpha=0.3, max_rounds=5, random_state=0).fit(X, y)
-        >>> path = Path(mkdtemp()) / "model.json"
-        >>> model.save(path)
-        >>> bool((PartialAUCBooster.load(path).predict(X) == model.predict(X)).all())
-        True
-        """
-        return load_booster(cls, path)
-
-    def __sklearn_tags__(self) -> Any:
-        """Missing values are fine; two classes only."""
-        tags = super().__sklearn_tags__()
-        tags.input_tags.allow_nan = True
-        tags.classifier_tags.multi_class = False
-        return tags
+        done = Trained(losses, monitor, train if validation is None else validation)
+        self.best_round_ = done.best
+        self.booster_ = booster[: done.best + 1]
+        return done
 
     def _boost(self, train: TrainingRows, monitor: Monitor | None, seed: int) -> tuple[Any, list[float]]:
         """Add trees until the rounds are used up or the monitor says stop."""
@@ -404,12 +148,31 @@ class PartialAUCBooster(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         xgboost = import_optional("xgboost", "boost")
         return np.asarray(self.booster_.predict(xgboost.DMatrix(rows), output_margin=True), dtype=np.float64)
 
-    def _check_parameters(self) -> None:
-        check_shared(self)
+    def _check_own(self) -> None:
         check_whole(self.max_rounds, "max_rounds")
         check_whole(self.max_depth, "max_depth")
         check_whole(self.bins, "bins", least=2)
         check_share(self.subsample, "subsample", zero=False)
+
+    def _written(self) -> bytes:
+        content = self._header() | {
+            "classes": plain_labels(self.classes_).tolist(),
+            "best_round": self.best_round_,
+            "history": {name: values.tolist() for name, values in self.history_.items()},
+            "booster": json.loads(self.booster_.save_raw("json").decode()),
+        }
+        return json.dumps(content, allow_nan=False).encode()
+
+    @classmethod
+    def _read(cls, data: bytes) -> Self:
+        xgboost = import_optional("xgboost", "boost")
+        content = json.loads(data)
+        model = cls._restored(content)
+        model.booster_ = xgboost.Booster(model_file=bytearray(json.dumps(content["booster"]).encode()))
+        model.classes_ = np.array(content["classes"])
+        model.best_round_ = int(content["best_round"])
+        model.history_ = {name: np.array(values) for name, values in content["history"].items()}
+        return model
 
 
 class _Objective:

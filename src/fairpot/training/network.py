@@ -125,19 +125,12 @@ class Settings(NamedTuple):
 
     temperature: float
     margin: float
-    batch_size: int | None
+    batch_size: int | str
     positive_share: float
     momentum: float
     learning_rate: float
     weight_decay: float
     max_epochs: int
-
-
-class Trained(NamedTuple):
-    """Weights of the chosen epoch, and the objective after every epoch."""
-
-    layers: Layers
-    losses: list[float]
 
 
 def train_network(
@@ -147,8 +140,8 @@ def train_network(
     monitor: Monitor | None,
     rng: np.random.Generator,
     progress: Progress,
-) -> Trained:
-    """Train until the epochs are used up or the monitor says stop."""
+) -> tuple[Layers, list[float]]:
+    """Train until epochs are used up or the monitor says stop; return the chosen weights and each epoch's loss."""
     losses: list[float] = []
     with one_thread():
         network = TorchNetwork(layers, settings.learning_rate, settings.weight_decay)
@@ -162,7 +155,7 @@ def train_network(
             progress(epoch + 1, settings.max_epochs, note, last=stop)
             if stop:
                 break
-    return Trained(current if monitor is None else monitor.kept, losses)
+    return (current if monitor is None else monitor.kept), losses
 
 
 class _FullEpoch:
@@ -220,6 +213,6 @@ class _BatchEpoch:
 def _make_epoch(
     network: TorchNetwork, rows: TrainingRows, settings: Settings, rng: np.random.Generator
 ) -> _FullEpoch | _BatchEpoch:
-    if settings.batch_size is None:
+    if isinstance(settings.batch_size, str):
         return _FullEpoch(network, rows, settings)
     return _BatchEpoch(network, rows, settings, settings.batch_size, rng)

@@ -102,10 +102,6 @@ def followed(maps: Mapping[Hashable, ScoreMap], then: ScoreMap | None) -> dict[H
     then : ScoreMap or None
         The map that follows them all.
 
-    Returns
-    -------
-    dict of group to ScoreMap
-
     Examples
     --------
     >>> from fairpot.transport import ScoreMap, followed

@@ -103,12 +103,8 @@ Formula = Pieces | Sigmoid | Odds
 def formula_of(score_map: ScoreMap) -> Formula:
     """Return the numbers that say all about a map: its pieces, or those of a sigmoid or of a factor on odds.
 
-    Raises
-    ------
-    TypeError
-        If it is a map of a kind of its own.
-    ValueError
-        If a piece is wider or higher than any number.
+    Raises :class:`TypeError` if it is a map of a kind of its own. Raises :class:`ValueError` if a piece is wider or
+    higher than any number.
     """
     if isinstance(score_map, ScoreMap) and hasattr(score_map, "alpha") and hasattr(score_map, "beta"):
         return Sigmoid(float(score_map.alpha), float(score_map.beta))
@@ -128,25 +124,7 @@ def _shift(found: ShiftMap) -> Pieces | Odds:
 
 
 def pieces(score_map: ScoreMap) -> Pieces:
-    """Cut a piecewise linear map into its straight pieces.
-
-    Parameters
-    ----------
-    score_map : ScoreMap
-
-    Returns
-    -------
-    Pieces
-
-    Examples
-    --------
-    >>> from fairpot.transport import ScoreMap
-    >>> found = pieces(ScoreMap([0.2, 0.6], [0.2, 0.9], below="identity"))
-    >>> found.size
-    3
-    >>> found([0.1, 0.4, 0.6, 0.8])
-    array([0.1 , 0.55, 0.9 , 0.9 ])
-    """
+    """Cut a piecewise linear map into its straight pieces."""
     knots, values = score_map.knots, score_map.values
     if len(knots) == 0:
         return Pieces(*_identity(-LARGEST).T)

@@ -9,12 +9,15 @@ from typing import Any, Literal
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
+from fairpot._docs import documented
+
 Edge = Literal["identity", "hold"]
 # The parts of a map that a score may lie in.
 PARTS = ("moved", "below", "above", "held", "floored", "still")
 _KEYS = {"knots", "values", "below", "above", "floor", "start"}
 
 
+@documented
 class ScoreMap:
     """A piecewise linear map from scores to scores.
 
@@ -78,14 +81,7 @@ class ScoreMap:
 
     @classmethod
     def identity(cls) -> ScoreMap:
-        """Return the map that changes no score.
-
-        Examples
-        --------
-        >>> from fairpot import ScoreMap
-        >>> ScoreMap.identity()([0.1, 0.9])
-        array([0.1, 0.9])
-        """
+        """Return the map that changes no score."""
         return cls([], [])
 
     def __call__(self, scores: ArrayLike) -> NDArray[np.float64]:
@@ -137,18 +133,6 @@ class ScoreMap:
         ----------
         scores : array
             Scores to look up.
-
-        Returns
-        -------
-        array of int8
-
-        Examples
-        --------
-        >>> from fairpot import ScoreMap
-        >>> from fairpot.transport.scoremap import PARTS
-        >>> move = ScoreMap([0.2, 0.6], [0.2, 0.9], below="identity")
-        >>> [PARTS[place] for place in move.parts([0.1, 0.2, 0.4, 0.8])]
-        ['below', 'below', 'moved', 'held']
         """
         x = _numbers(scores, "scores")
         found = np.zeros(x.shape, dtype=np.int8)
@@ -195,13 +179,6 @@ class ScoreMap:
         ------
         TypeError
             If the map is of a kind of its own, such as a sigmoid, of which no piecewise linear map is the reflection.
-
-        Examples
-        --------
-        >>> from fairpot import ScoreMap
-        >>> move = ScoreMap([0.2, 0.6], [0.3, 0.9], below="identity")
-        >>> move.reflected()([-0.1, -0.2, -0.4, -0.7])
-        array([-0.1, -0.3, -0.6, -0.9])
         """
         if type(self) is not ScoreMap:
             raise TypeError(
@@ -251,13 +228,6 @@ class ScoreMap:
         ------
         ValueError
             If two scores between the knots share a value, so that nothing can undo the map.
-
-        Examples
-        --------
-        >>> from fairpot import ScoreMap
-        >>> move = ScoreMap([0.2, 0.6], [0.2, 0.9])
-        >>> move.inverse()(move([0.3, 0.5]))
-        array([0.3, 0.5])
         """
         if len(self.knots) == 0:
             return self
@@ -298,15 +268,7 @@ class ScoreMap:
         return ScoreMap(knots, values, below=self.below, above=self.above, floor=self.floor, start=start)
 
     def compact(self) -> ScoreMap:
-        """Drop the knots that change nothing: inside flat stretches and along an identity edge.
-
-        Examples
-        --------
-        >>> from fairpot import ScoreMap
-        >>> move = ScoreMap([0.1, 0.2, 0.3, 0.4], [0.5, 0.5, 0.5, 0.6])
-        >>> move.compact().knots
-        array([0.1, 0.3, 0.4])
-        """
+        """Drop the knots that change nothing: inside flat stretches and along an identity edge."""
         if len(self.knots) == 0:
             return self
         keep = np.ones(len(self.knots), dtype=bool)
@@ -336,14 +298,6 @@ class ScoreMap:
         -------
         (ScoreMap, float)
             The map, and the largest change of any value.
-
-        Examples
-        --------
-        >>> from fairpot import ScoreMap
-        >>> move = ScoreMap([0.1, 0.2, 0.3], [0.5, 0.61, 0.7])
-        >>> small, error = move.simplify(0.05)
-        >>> len(small.knots), round(error, 3)
-        (2, 0.01)
         """
         if not (isinstance(tolerance, numbers.Real) and tolerance >= 0):
             raise ValueError(f"tolerance must be a number >= 0, got {tolerance!r}.")
@@ -357,14 +311,7 @@ class ScoreMap:
         return small, float(error.max(initial=0.0))
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and strings, ready for JSON.
-
-        Examples
-        --------
-        >>> from fairpot import ScoreMap
-        >>> ScoreMap([0.2, 0.6], [0.2, 0.9]).to_dict()
-        {'knots': [0.2, 0.6], 'values': [0.2, 0.9], 'below': 'hold', 'above': 'hold', 'floor': None, 'start': None}
-        """
+        """Return plain lists and strings, ready for JSON."""
         return {
             "knots": self.knots.tolist(),
             "values": self.values.tolist(),
@@ -382,13 +329,6 @@ class ScoreMap:
         ----------
         content : dict
             What :meth:`to_dict` returned.
-
-        Examples
-        --------
-        >>> from fairpot import ScoreMap
-        >>> move = ScoreMap([0.2, 0.6], [0.2, 0.9])
-        >>> ScoreMap.from_dict(move.to_dict()) == move
-        True
         """
         if not isinstance(content, Mapping):
             raise TypeError(f"a ScoreMap is read from a dict, got {type(content).__name__}.")
@@ -402,14 +342,6 @@ class ScoreMap:
 
         One row per breakpoint: ``score`` and ``adjusted``. Between breakpoints the map is a straight line; a map that
         changes nothing, or adds the same to every score, has none.
-
-        Examples
-        --------
-        >>> from fairpot import ScoreMap
-        >>> print(ScoreMap([0.2, 0.6], [0.2, 0.9]).frame().to_string(index=False))
-         score  adjusted
-           0.2       0.2
-           0.6       0.9
         """
         from fairpot._shown import make_frame  # nothing else here is more than NumPy
 
@@ -418,19 +350,7 @@ class ScoreMap:
     def plot(self, ax: Any = None) -> Any:
         """Draw what scores become, see :class:`fairpot.display.ScoreMapDisplay`.
 
-        Parameters
-        ----------
-        ax : matplotlib axes or None, default None
-            None makes new ones.
-
-        Returns
-        -------
-        axes
-
-        Examples
-        --------
-        >>> from fairpot import ScoreMap
-        >>> axes = ScoreMap([0.2, 0.6], [0.2, 0.9]).plot()
+        {ax}
         """
         from fairpot._shown import display
 
@@ -555,10 +475,6 @@ def moving(maps: Mapping[Hashable, ScoreMap]) -> dict[Hashable, ScoreMap]:
     ----------
     maps : dict of group to ScoreMap
         The map of each group.
-
-    Returns
-    -------
-    dict of group to ScoreMap
 
     Examples
     --------

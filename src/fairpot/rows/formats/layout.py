@@ -89,7 +89,9 @@ class Layout:
 
     def places(self, roles: Mapping[str, str]) -> dict[str, int]:
         """Find the column of each part."""
-        return {role: find_column(name, self.all_columns, "the input", role) for role, name in roles.items()}
+        columns = self.all_columns
+        known = bool(set(roles.values()) & set(columns))
+        return {role: find_column(name, columns, "the input", role, known) for role, name in roles.items()}
 
     def constant(self, place: int) -> str:
         """Return the value of a column that the name of a folder makes."""

@@ -356,7 +356,8 @@ class DuckDBScan:
         """Return a subquery with a column for each part, and its parameters."""
         if self.source.sql is not None:
             roles = self.source.roles.items()
-            places = {role: find_column(name, self._columns, "the query", role) for role, name in roles}
+            known = bool({name for _, name in roles} & set(self._columns))
+            places = {role: find_column(name, self._columns, "the query", role, known) for role, name in roles}
             return _pick(self._query(), places, self._columns), {}
         for view in self._views:
             self._connection.unregister(view)

@@ -1,0 +1,195 @@
+"""What docstrings say of parameters that many functions share: written here once, filled in where they are named.
+
+A line ``{y_true, y_score}`` in a docstring stands for the entries of those parameters, with the defaults that the
+function itself has, below the heading ``Parameters`` where it stands alone. What a function says differently it says in
+its own docstring.
+"""
+
+from __future__ import annotations
+
+import inspect
+import re
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+_PARAMETERS = """\
+y_true : column of shape (n,)
+    Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
+y_score : column of shape (n,)
+    Scores on any scale: probabilities, log-odds, ranks.
+scores : column of shape (n,) or (n, 1)
+    Scores of the model: list, NumPy array, pandas, Polars or PyArrow column.
+y : column of shape (n,)
+    Outcomes, 0/1.
+X : frame or array of shape (n, d)
+    Features, as the model takes them.
+sensitive_features : column of shape (n,), or frame with several columns
+    Group of each row; several columns form intersections.
+sample_weight : column of shape (n,)
+    Weights; a whole weight counts exactly like that many rows.
+clusters : column of shape (n,)
+    What rows have in common that are not independent of each other, such as the patient of each visit.
+weights : {"frequency", "importance"} or None
+    What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for the first.
+pos_label : a value
+    The positive value where outcomes are not 0/1 or booleans.
+lower_is_riskier : bool
+    Whether a low score means high risk, as with credit scores.
+high_score_means : {"help", "harm"} or None
+    What a high score does to the person who has it: "help" (offered a place, a loan) or "harm" (denied, flagged).
+    Sentences are worded by it, and where it harms, the default reference is the group ranked lowest.
+reference : name of a group or None
+    The group that a repair does not change and that pairs are seen from. None takes the one ranked highest, or, where a
+    high score harms, the one ranked lowest.
+groups : list of group names or None
+    Compare these only; the scores of others do not change.
+min_group : int
+    Groups with fewer rows are left out of the comparison, and named; their scores do not change.
+group : name of a group
+    The group to look at.
+positive : name of a group
+    The group whose rows with the outcome are compared.
+negative : name of a group
+    The group whose rows without the outcome they are compared with.
+alpha : float in (0, 1]
+    Share of the rows in the top; rows tied with the lowest of them are in it too.
+region : {"pooled", "group"}
+    The top of all rows, or the top of each group.
+ties : {"half", "strict"}
+    Whether equal scores count as half a win (scikit-learn) or as none (the paper).
+undefined : {"nan", "paper"}
+    What comes back, with an ``UndefinedMetricWarning``, if there are no pairs to count: NaN, or the paper's value.
+level : float in (0, 1)
+    Confidence level: an interval, or either answer of a verdict, is wrong at most ``1 - level`` of the time.
+guards : {"overall", "top", "both"} or None
+    Which gap is judged: over all rows, in the top, or both. None takes both, where a top was asked for.
+bins : int
+    Bins of the expected calibration error, of equal width on [0, 1].
+max_gap : float
+    The target gap: the largest that you accept.
+bound : float in [0, 1]
+    The target gap: the largest that you accept.
+confidence : float
+    With which confidence.
+unknown_group : {"error", "keep", "null"}
+    What becomes of rows whose group was not seen in ``fit``: an error that counts them, the original score, or NaN.
+missing_group : {"error", "keep", "null"}
+    What becomes of rows that have no group, likewise.
+other_scale : {"error", "warn"} or None
+    What is done about scores that seem to be on another scale than those of ``fit``. None stops if nine in ten lie far
+    outside the fitted range, and warns otherwise.
+ids : column of shape (n,)
+    What the rows are known by; it becomes the first column.
+drop_missing : bool
+    Whether rows with a missing value are left out, with a warning that counts them, instead of an error.
+maps : dict of group to ScoreMap
+    Also show what these make of the scores, such as ``repair.maps_``.
+table : ScoreTable
+    Counted rows, with outcomes.
+ax : matplotlib axes, or several for several panels
+    Where to draw; None makes a new figure.
+**style
+    Passed to matplotlib for the lines, such as ``linewidth=1``.
+**rows
+    What else ``fit`` takes of rows: ``sensitive_features``, ``sample_weight``, ``clusters``, ``weights``, ...
+path : str or path
+    Where the file goes.
+overwrite : bool
+    Whether an existing file is replaced.
+max_bytes : int
+    A larger file is refused.
+"""
+# What every repair method takes, and has when it is fitted.
+_BLOCKS = {
+    "repairing": """\
+max_gap, max_auc_loss : float or None, default None
+    The rule that chooses the strength. ``max_gap``: the highest AUC with at most that xAUC gap, the largest between any
+    two groups; nobody is moved if the scores keep it already. ``max_auc_loss`` alone: the smallest gap that costs at
+    most that. Neither: the smallest gap.
+net_benefit_at : float in (0, 1) or None, default None
+    With ``max_gap``: the highest net benefit at this probability, from which you act, instead of the highest AUC.
+confidence : float or None, default None
+    Certify ``max_gap`` with this confidence, on rows that the maps were not fitted on (cross-fitting inside ``fit``).
+    A plain target is kept on new rows about every second time. If nothing can be certified, the error says why.
+top : float in (0, 1], int or None, default None
+    Bound the gap in this top of the list only: a share (``0.1``), or so many of the fitted rows (``200``).
+top_of : {"all", "group"}, default "all"
+    Whether that is the top of all rows together or of each group.
+repair : {"all", "top"}, default "all"
+    Whose scores are moved: with "top" only those in the top, and nobody falls out of it (the paper's partial case).
+reference : name of a group or None, default None
+    The group whose scores do not change. None takes the group ranked highest, or lowest where a high score harms, among
+    those with 30 rows with and without the outcome.
+keep : {None, "grid", "probabilities"}, default None
+    "grid": deciles in, deciles out. "probabilities": one increasing map, common to all groups, makes adjusted scores
+    probabilities again; ranks, AUC and gap stay to the last bit.
+ties : {"half", "strict"}, default "half"
+    How ties count where the reference group or the strength is chosen; "strict" is the paper's way.""",
+    "fitted": """\
+strength_, strengths_ : float, and dict of moved group to float
+    The strength; and of each group, where ``strength_`` is how far to go on their common way, from 0 to 1.
+maps_, fair_maps_ : dict of group to ScoreMap, and FairMaps
+    The fitted maps; and with all that files and exports need: ``to_sql``, ``to_onnx``, ``to_python``, ...
+achieved_, certificate_ : Achieved, and Certificate or None
+    AUC and gap of the fitted rows before and after; and how the gap is known to be within its bound.
+reference_, groups_, left_out_ : names of groups
+    The reference (or None), all groups, and those left out of the comparison.
+starts_, table_ : dict of group to float or None, and ScoreTable
+    The scores at which a repaired top begins; and the fitted rows, counted.""",
+}
+
+Named = TypeVar("Named", bound=Callable[..., Any])
+_ENTRIES = {found[1]: found[0] for found in re.finditer(r"^(\S.*?)(?: : .*)?\n(?: .*\n)+", _PARAMETERS, re.MULTILINE)}
+_PLACE = re.compile(r"(\n\n)?^( *)\{([\w*, \n]+)\}$", re.MULTILINE)
+
+
+def _filled(doc: str, of: Callable[..., Any]) -> str:
+    """Put the entries of shared parameters where a docstring names them, with the defaults that a callable has."""
+    parameters = inspect.signature(of).parameters
+
+    def entry(name: str) -> str:
+        if name in _BLOCKS:
+            return _BLOCKS[name]
+        head, _, body = _ENTRIES[name].rstrip().partition("\n")
+        default = parameters[name].default if name in parameters else inspect.Parameter.empty
+        if default is not inspect.Parameter.empty:
+            head += f', default "{default}"' if isinstance(default, str) else f", default {default!r}"
+        return f"{head}\n{body}"
+
+    def entries(found: re.Match[str]) -> str:
+        alone, indent, names = found.groups()
+        text = "\n".join(entry(name) for name in re.split(r",\s*", names))
+        text = f"Parameters\n----------\n{text}" if alone else text
+        return (alone or "") + "\n".join(f"{indent}{line}" for line in text.split("\n"))
+
+    return _PLACE.sub(entries, doc)
+
+
+def documented(named: Named) -> Named:
+    """Fill in what the docstring of a function, or of a class and its methods, names of shared parameters.
+
+    Examples
+    --------
+    >>> @documented
+    ... def halve(y, *, ties="half"):
+    ...     '''Halve.
+    ...
+    ...     {y, ties}
+    ...     '''
+    >>> import inspect
+    >>> print(inspect.getdoc(halve))
+    Halve.
+    <BLANKLINE>
+    Parameters
+    ----------
+    y : column of shape (n,)
+        Outcomes, 0/1.
+    ties : {"half", "strict"}, default "half"
+        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
+    """
+    inside = vars(named).values() if isinstance(named, type) else ()
+    for each in (named, *(getattr(member, "__func__", member) for member in inside)):
+        doc = each.__doc__ if each is named or inspect.isfunction(each) else None
+        if doc and _PLACE.search(doc):
+            each.__doc__ = _filled(doc, each)
+    return named

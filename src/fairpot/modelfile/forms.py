@@ -1,0 +1,339 @@
+"""What a map file looks like: the types that msgspec checks it against, and that its JSON Schema is made from.
+
+What types cannot say is in ``checks.py``: breakpoints that ascend, lists that agree, maps that a fit can give.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from typing import Annotated, Any, Literal, NoReturn
+
+import msgspec
+from msgspec import UNSET, Meta, Struct, UnsetType
+
+from fairpot.exceptions import ModelFileError
+from fairpot.modelfile.checks import CHANGED
+
+FORMAT, SCHEMA_VERSION = "fairpot-model", 2
+MOST_KNOTS, _MOST_GROUPS, _MOST_ENTRIES = 20_000_000, 10_000, 100_000
+_LARGEST = sys.float_info.max
+
+Number = Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST)]  # an infinite one is above the largest
+Count = Annotated[float, Meta(ge=0, le=_LARGEST)]
+Whole = Annotated[int, Meta(ge=0)]
+Share = Annotated[float, Meta(ge=0, le=1)]
+Text = Annotated[str, Meta(max_length=10_000)]
+_HEX, _TIME = "^[0-9a-f]{64}$", r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\+00:00$"
+Sha256 = Annotated[str, Meta(pattern=_HEX, max_length=64)]
+Time = Annotated[str, Meta(pattern=_TIME, max_length=25)]
+Range = Annotated[list[Number], Meta(min_length=2, max_length=2)]
+Numbers = Annotated[list[Number], Meta(max_length=MOST_KNOTS)]
+Group = Text | int | Number | bool
+Scalar = Text | int | Number | bool | None
+Edge = Literal["identity", "hold"]
+
+
+class Form(Struct, forbid_unknown_fields=True):
+    """An object of a map file: it has these keys and no others."""
+
+
+class NumberOfGroup(Form):
+    """A group's number."""
+
+    group: Group
+    value: Number
+
+
+class ScalarOfGroup(Form):
+    """A group's value of a parameter."""
+
+    group: Group
+    value: Scalar
+
+
+NumbersByGroup = Annotated[list[NumberOfGroup], Meta(max_length=_MOST_GROUPS)]
+
+
+class Strengths(Form):
+    """A repair strength of each group."""
+
+    by_group: NumbersByGroup
+
+
+class Values(Form):
+    """A parameter of each group."""
+
+    by_group: Annotated[list[ScalarOfGroup], Meta(max_length=_MOST_GROUPS)]
+
+
+class Dial(Form):
+    """The name of the repair strength and its value, given or chosen in ``fit``."""
+
+    name: Text
+    value: Number | Strengths
+
+
+class Kind(Form, tag_field="kind"):
+    """An object whose ``kind`` says which keys it has."""
+
+
+class Lines(Form):
+    """Straight between the knots; outside, scores stay (identity) or take the edge's value (hold).
+
+    Nothing above the first knot is mapped below ``floor``; scores below ``start`` stay.
+    """
+
+    knots: Numbers
+    values: Numbers
+    below: Edge
+    above: Edge
+    floor: Number | None
+    start: Number | None
+
+
+class Piecewise(Lines, tag="piecewise", tag_field="kind"):
+    """A piecewise linear map."""
+
+
+class Then(Lines):
+    """The map that follows those of all groups, in a second step, and makes probabilities of their scores."""
+
+    kind: Literal["piecewise"]
+
+
+class Sigmoid(Kind, tag="sigmoid"):
+    """The map score -> 1 / (1 + exp(-(alpha * score + beta))), exact everywhere."""
+
+    alpha: Number
+    beta: Number
+
+
+class Shift(Kind, tag="shift"):
+    """Probabilities have their odds multiplied by ``factor``; other scores (factor is null) have ``added`` added.
+
+    With ``negative`` it is the map of scores with a minus, score -> -m(-score).
+    """
+
+    factor: Annotated[float, Meta(gt=0, le=_LARGEST)] | None
+    added: Number
+    negative: bool
+
+
+class MapOfGroup(Form):
+    """A group's map."""
+
+    group: Group
+    map: Piecewise | Sigmoid | Shift
+
+
+class RowByRow(Kind, tag="maps"):
+    """Nothing is needed beyond the maps."""
+
+
+class TopOfBatch(Kind, tag="top_of_batch", forbid_unknown_fields=False):
+    """Files of 0.2 only, which are refused."""
+
+
+class BarycentreOfBatch(Kind, tag="barycentre_of_batch", forbid_unknown_fields=False):
+    """Files of 0.2 only, which are refused."""
+
+
+class Counts(Form):
+    """What is known of a group's rows; null where it depends on fewer than ``fewer_than`` of them."""
+
+    rows: Count | None
+    positives: Count | None
+    negatives: Count | None
+    scores: Whole | None
+    score_range: Range | None
+
+
+class CountsOfGroup(Form):
+    """A group's counts."""
+
+    group: Group
+    counts: Counts
+
+
+class FittedOn(Form):
+    """What is known of the fitted rows."""
+
+    groups: Annotated[list[CountsOfGroup], Meta(max_length=_MOST_GROUPS)]
+    fewer_than: Count
+    fingerprint: Sha256 | None
+    labelled: bool
+    library_version: Text
+    rows: Count | None
+    score_range: Range
+    time: Time | None
+
+
+class Columns(Form):
+    """What the columns were called; whether a low score means high risk, what a high one does to a person."""
+
+    score: Text
+    group: Annotated[list[Text], Meta(min_length=1, max_length=_MOST_ENTRIES)]
+    lower_is_riskier: bool | UnsetType = UNSET
+    high_score_means: Literal["help", "harm"] | UnsetType = UNSET
+
+
+class Interval(Form):
+    """A number with its standard error and its limits at a level."""
+
+    estimate: Number
+    se: Number
+    low: Number
+    high: Number
+    level: Number
+    method: Text
+    signed: Number | None
+    groups: Annotated[list[Group], Meta(max_length=_MOST_ENTRIES)] | None
+    reason: Text | None
+    note: Text | None
+
+
+class Certificate(Form):
+    """What the gap was certified to be within, with which confidence, how and on which rows."""
+
+    bound: Share
+    confidence: Share
+    how: Literal["walk", "step-down", "map"]
+    rows: Text
+    gap: Interval
+    auc: Interval
+    gap_before: Interval
+    auc_before: Interval
+    limit: Share | UnsetType = UNSET
+    alpha: Share | UnsetType | None = UNSET
+    region: Literal["pooled", "group"] | UnsetType | None = UNSET
+    starts: NumbersByGroup | UnsetType = UNSET
+
+
+class Private(Form):
+    """By how much adjusted scores may differ from those of the full maps; what numbers are multiples of."""
+
+    largest_error: Count
+    step: Count
+
+
+class Simplified(Form):
+    """What it changes that maps of very many knots were simplified."""
+
+    largest_error: Count
+    knots_before: Whole
+    knots: Whole
+    auc_change: Number | None
+    gap_change: Number | None
+
+
+class MapFile(Form):
+    """A map file: one map from scores to scores for each group."""
+
+    format: Literal["fairpot-model"]
+    schema_version: Literal[2]
+    checksum: Sha256
+    method: Text
+    parameters: dict[Text, Scalar | Annotated[list[Scalar], Meta(max_length=_MOST_ENTRIES)] | Values]
+    dial: Dial
+    maps: Annotated[list[MapOfGroup], Meta(min_length=1, max_length=_MOST_GROUPS)]
+    reference: Group | None
+    thresholds: NumbersByGroup | None
+    apply: RowByRow | TopOfBatch | BarycentreOfBatch
+    fitted_on: FittedOn
+    columns: Columns | None
+    certificate: Certificate | UnsetType = UNSET
+    private: Private | UnsetType = UNSET
+    simplified: Simplified | UnsetType = UNSET
+    then: Then | UnsetType = UNSET
+
+
+class FittedOn1(Form):
+    """What ``fitted_on`` was in version 1: with a hash of the data, which is dropped; the rest is checked later."""
+
+    groups: Any
+    labelled: Any
+    library_version: Any
+    rows: Any
+    score_range: Any
+    table_sha256: Sha256
+    time: Any
+
+
+class Sigmoid1(Form):
+    """A sigmoid of version 1: with scores of the data, which are dropped; the rest is checked later."""
+
+    kind: Any
+    knots: Numbers
+    alpha: Any
+    beta: Any
+
+
+def check(value: Any, form: type[Form] = MapFile, at: str = "") -> None:
+    """Refuse a value that does not have a form; ``at`` is where it stands in the file."""
+    try:
+        msgspec.convert(value, form)
+    except msgspec.ValidationError as error:
+        _refuse(str(error), at)
+    except RecursionError:
+        raise ModelFileError(f"{at or 'the file'} is nested too deeply.\n{CHANGED}") from None
+
+
+_FAULT = re.compile(r"(?P<what>.*?)(?: - at `(?:key` in `)?\$?(?P<path>.*)`)?", re.DOTALL)
+_WORDS = {
+    "bool | int | float | str | null": "text, a number, true or false, or null",
+    "bool | int | float | str": "text, a number, true or false",
+    "str": "text",
+    "float": "a number",
+    "int": "a whole number",
+    "bool": "true or false",
+    "null": "null",
+    "array": "a list",
+    "object": "an object",
+}
+_SAID = {
+    "Expected": "must be",
+    "Object missing": "lacks the",
+    "Object contains": "has an",
+    "Invalid enum value": "has an invalid value",
+    "Invalid value": "has an invalid value",
+}
+_PATTERNS = {_HEX: "must be 64 hexadecimal digits", _TIME: "must be a time such as 2025-01-31T12:00:00+00:00"}
+_FINITE = "must be a finite number", "Hint: NaN and infinity have no place in a model; look at the fit."
+_NEWER = "Hint: load it with the fairpot that wrote it, or fit and save the model again."
+_GROUPS = "Hint: turn other group columns (dates, tuples, ...) into text before fit."
+_LONGEST = 200
+
+
+def _refuse(message: str, at: str) -> NoReturn:
+    """Say what msgspec found in our words: the place, the rule, and what is there instead."""
+    found = _FAULT.fullmatch(message)
+    assert found is not None
+    where = (at + (found["path"] or "")).removeprefix(".") or "the file"
+    what = re.sub("`([^`]*)`", lambda each: _in_words(each[1]), found["what"])
+    what = re.sub(f"^({'|'.join(_SAID)})", lambda each: _SAID[each[1]], what)
+    hint = _NEWER if "unknown field" in what else _GROUPS if where.endswith(("group", "reference")) else CHANGED
+    what = next((rule for pattern, rule in _PATTERNS.items() if repr(pattern) in what), what)
+    if str(_LARGEST) in what or what == "Number out of range":
+        what, hint = _FINITE
+    raise ModelFileError(f"{where} {ascii(what)[1:-1][:_LONGEST]}.\n{hint}")
+
+
+def _in_words(kinds: str) -> str:
+    """Call types what people call them."""
+    return _WORDS.get(kinds) or " or ".join(_WORDS.get(kind, kind) for kind in kinds.split(" | "))
+
+
+def schema() -> dict[str, Any]:
+    """Return the JSON Schema (draft 2020-12) of map files.
+
+    Examples
+    --------
+    >>> from fairpot import modelfile
+    >>> modelfile.schema()["properties"]["schema_version"]
+    {'enum': [2]}
+    """
+    made = msgspec.json.schema(MapFile)
+    root = made["$defs"].pop("MapFile")
+    head = {"$schema": "https://json-schema.org/draft/2020-12/schema", "$id": "urn:fairpot:model-file:2"}
+    return head | root | {"$defs": made["$defs"]}

@@ -1,0 +1,267 @@
+"""What a report says, as a typed tree: audits, the settings of the dial, who crosses which line. Its JSON is this."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, ClassVar
+
+from fairpot._defaults import Region
+from fairpot.inference import Changes, Estimate
+from fairpot.results import Audit, Effect, Finding, Ranking, Trust
+from fairpot.results.calibration import CalibrationStages
+from fairpot.results.kinds import Count, Derived, Group, Range, Score, Share
+from fairpot.results.people import Moved
+from fairpot.results.ranking import Pair
+from fairpot.results.rates import Action
+from fairpot.words import Note
+
+SCHEMA = 3
+
+
+@dataclass(frozen=True)
+class Ranks:
+    """AUC and gaps of all rows, or of a top, at one setting; ``gap`` is the one that a headline is about."""
+
+    auc: Estimate | None
+    gap: Estimate | None
+    gaps: tuple[Pair, ...]
+
+    @classmethod
+    def of(cls, ranking: Ranking) -> Ranks:
+        """Read them off what was measured."""
+        return cls(ranking.auc, ranking.headline, ranking.gaps)
+
+    @cached_property
+    def by_groups(self) -> dict[tuple[Any, Any], Pair]:
+        """The pairs by their groups, each seen from both."""
+        return {(p.first, p.second): p for each in self.gaps for p in (each, each.reversed())}
+
+    def pair(self, first: Any, second: Any) -> Pair:
+        """Give a pair, seen from the first of its groups."""
+        return self.by_groups[first, second]
+
+
+@dataclass(frozen=True)
+class GroupAt:
+    """One group at one setting; changes in place are means, in hundredths of the list."""
+
+    group: Group
+    auc: Estimate | None
+    error_in_the_large: Estimate | None
+    expected_calibration_error: Estimate | None
+    place_change_with: float | None
+    place_change_without: float | None
+    moved: Annotated[Moved, "inline"]
+
+
+@dataclass(frozen=True)
+class Strength:
+    """How far one group is moved, where each has its own strength."""
+
+    group: Group
+    value: float
+
+
+@dataclass(frozen=True)
+class Setting:
+    """The numbers at one setting of the repair strength; None is that of the original scores."""
+
+    value: float | None
+    strengths: tuple[Strength, ...] | None
+    all: Annotated[Ranks, "inline"]
+    top: Ranks | None
+    moved: Count
+    rows: Count
+    groups: tuple[GroupAt, ...]
+
+    @property
+    def told(self) -> Ranks:
+        """What the report speaks of: the top, where it is about one."""
+        return self.all if self.top is None else self.top
+
+
+@dataclass(frozen=True)
+class Turned:
+    """The repair strength: what the method calls it, the settings, and which of them is reported."""
+
+    name: str
+    chosen: int
+    settings: tuple[Setting, ...]
+
+
+@dataclass(frozen=True)
+class Method:
+    """Which repair it is, what it was given, and whom it moves."""
+
+    name: str
+    strength: str
+    parameters: Mapping[str, Any]
+    reference: Group | None
+    moved: tuple[Group, ...]
+    aim: Share | None
+    alpha: Share | None
+    region: Region | None
+
+
+@dataclass(frozen=True)
+class Crossing:
+    """How many of one group and outcome are above a line before, and come and go at the reported setting."""
+
+    group: Group
+    positive: bool
+    rows: Count
+    above: Count
+    enter: Count
+    leave: Count
+
+    @property
+    def now(self) -> float:
+        """How many are above the line at the reported setting."""
+        return self.above + self.enter - self.leave
+
+
+@dataclass(frozen=True)
+class Line:
+    """Where rows are acted on: from a score on, or in the top share of the list."""
+
+    threshold: Score | None
+    top: Share | None
+    crossings: tuple[Crossing, ...]
+
+
+@dataclass(frozen=True)
+class Marked:
+    """Places in the list of one group's marks, before and at the reported setting: 0 is the first."""
+
+    group: Group
+    rows_a_mark: Count
+    positive: tuple[bool, ...]
+    before: tuple[float, ...]
+    after: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class Band:
+    """How far scores of one group move at the reported setting, by what they were before."""
+
+    group: Group
+    scores: Range
+    rows: Count
+    mean_change: float
+    largest_change: float
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The trade-off, at so many of its points as a picture needs; signed gaps are seen from the reference."""
+
+    exact: bool
+    points: int
+    reference: Group
+    values: tuple[float, ...]
+    auc: tuple[float, ...]
+    gap: tuple[float, ...]
+    signed_gap: tuple[float, ...]
+    pareto: tuple[bool, ...]
+
+
+@dataclass(frozen=True)
+class Within:
+    """The best possible AUC at some gaps, and what is within reach, or why that is not known."""
+
+    gap: tuple[float, ...]
+    auc: tuple[float, ...]
+    reachable: tuple[float, ...] | None
+    known: tuple[float, ...] | None  # of several groups: what one repair that knows the outcomes has
+    reason: str | None
+
+
+@dataclass(frozen=True)
+class Named:
+    """Somebody whose score changes much, by the id that was asked for."""
+
+    id: Any
+    group: Group
+    before: Score
+    after: Score
+
+
+@dataclass(frozen=True)
+class Origin:
+    """How to make the report again, and when and by which version it was made."""
+
+    library_version: str
+    command: str
+    created: str
+
+
+@dataclass(frozen=True)
+class About:
+    """What the numbers cannot say of themselves."""
+
+    title: str
+    card: Mapping[str, Any] | None
+    source: str
+    outcome: str
+    columns: Mapping[str, Any]
+    origin: Origin
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything that a report says. ``before``, ``after``, ``finding`` and ``notes`` are those of audit and effect."""
+
+    derived: ClassVar[Derived] = {
+        "finding": Finding,
+        "finding_after": Finding | None,
+        "before": Audit,
+        "after": Audit | None,
+        "changes": Changes | None,
+        "moves": tuple[Moved, ...] | None,
+        "actions": tuple[Action, ...] | None,
+        "calibration": tuple[CalibrationStages, ...] | None,
+        "trust": Trust | None,
+    }
+
+    schema: int
+    about: Annotated[About, "inline"]
+    audit: Annotated[Audit, "hidden"]
+    effect: Annotated[Effect | None, "hidden"]
+    notes: tuple[Note, ...]
+    method: Method | None
+    dial: Turned
+    curve: Curve | None
+    limit: Within | None
+    lines: tuple[Line, ...]
+    shown: int  # the line that is shown first
+    queue: tuple[Marked, ...]
+    bands: tuple[Band, ...]
+    largest_changes: tuple[Named, ...] | None
+
+    @property
+    def finding(self) -> Finding:
+        """What the audit of the original scores found."""
+        return self.audit.finding
+
+    @property
+    def before(self) -> Audit:
+        """The original scores."""
+        return self.audit
+
+    def __getattr__(self, name: str) -> Any:
+        """Read what a repair does off its effect; without a repair there is nothing of it."""
+        if name in self.derived:
+            return None if self.effect is None else getattr(self.effect, name)
+        raise AttributeError(name)
+
+    @property
+    def chosen(self) -> Setting:
+        """The reported setting."""
+        return self.dial.settings[self.dial.chosen]
+
+    @property
+    def line(self) -> Line:
+        """The line that is shown first."""
+        return self.lines[self.shown]

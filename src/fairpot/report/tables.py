@@ -1,0 +1,426 @@
+"""The tables of a report, and its texts that follow the dial: what page and Markdown both show."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from fairpot._svg import tag
+from fairpot._validation import wording
+from fairpot.inference import Estimate
+from fairpot.report.content import Crossing, Report, Setting
+from fairpot.report.figures import Figure, told_gap
+from fairpot.report.measure import Measured
+from fairpot.results import Finding
+from fairpot.results.people import SMALLEST_BAND
+from fairpot.results.ranking import Pair, state_of
+from fairpot.words import POINTS, badge, changed_scores, gap_change, headline, meaning, price, selected, trust, written
+from fairpot.words import page as words
+from fairpot.words.page import HEADS, TEXT, count, percent, say, score, with_limits
+
+MOST_PAIRS = 24
+_TOLD = 2  # the changes of so many groups are told one by one
+
+
+@dataclass(frozen=True)
+class Text:
+    """A text that follows the dial: what it says at every setting."""
+
+    key: str
+    said: list[str]
+    chosen: int
+
+    def __str__(self) -> str:
+        return self.said[self.chosen]
+
+    def __html__(self) -> str:
+        """Stand in the page where the script can find it."""
+        return tag("span", str(self), data_k=self.key)
+
+
+@dataclass(frozen=True)
+class Table:
+    """A table whose first columns are texts."""
+
+    name: str
+    caption: Any
+    head: Sequence[str]
+    rows: list[list[Any]]
+    texts: int = 1
+    note: str = ""
+
+
+@dataclass(eq=False)
+class View:
+    """A report with its groups called as people call them, what pictures need, and the texts that follow the dial."""
+
+    found: Measured
+    report: Report
+    figures: dict[str, Figure]
+    texts: dict[str, list[str]] = field(default_factory=dict)
+    moving: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for figure in self.figures.values():
+            self.moving |= figure.moving
+        self.settings, self.chosen = self.report.dial.settings, self.report.dial.chosen
+        self.repaired, self.finding = self.report.method is not None, self.report.finding
+        self.many = len(self.report.audit.ranking.groups) > 2
+        self.outcome = self.report.about.outcome
+        names = [each.group for each in self.report.audit.ranking.groups]
+        self.listed = [names[g] for g in self.found.listed]
+        self.pair = tuple(names[g] for g in self.found.pair)
+        self.small = set(self.report.audit.ranking.small_groups)
+
+    def live(self, tell: Callable[[int], str], name: str = "") -> Text | str:
+        """Make a text that says ``tell`` of the setting; where it never changes, a plain one."""
+        said = [tell(place) for place in range(len(self.settings))]
+        if len(set(said)) == 1 and not name:
+            return said[0]
+        key = name or f"t{len(self.texts)}"
+        self.texts[key] = said
+        return Text(key, said, self.chosen)
+
+    def setting(self, place: int, whole: bool = False) -> str:
+        """Name a setting."""
+        assert self.report.method is not None
+        return words.setting_name(self.report.dial, self.report.method, place, whole)
+
+    def gap(self, place: int) -> float | None:
+        """Give the gap that the report turns on, at a setting."""
+        return told_gap(self.report, self.settings[place])
+
+    def said(self, place: int) -> list[str]:
+        """Say what a setting does to the gap, and whose scores it changes."""
+        setting = self.settings[place]
+        moved = changed_scores([each.moved for each in setting.groups], _TOLD)
+        if place == 0 or self.finding.gap is None:
+            return [moved]
+        return [gap_change(self.finding, finding_at(self.report, setting), POINTS), moved]
+
+    def lead(self, place: int) -> str:
+        """Say the same in one paragraph."""
+        return " ".join(self.said(place))
+
+    @property
+    def about(self) -> bool:
+        """Whether counts away from the reported setting are not exact."""
+        return self.found.coarse and len(self.settings) > 2
+
+    @property
+    def badge(self) -> tuple[str, str] | None:
+        """The trust badge and what kind it is."""
+        known = self.report.trust
+        if known is None:
+            return None
+        said = badge(known, POINTS)
+        kind = {"contradicted": "contradicted", "cannot tell": "cannot-tell"}.get(known.answer or "", known.state)
+        return said[:1].upper() + said[1:], kind.replace(" ", "-")
+
+    def notes(self) -> list[str]:
+        """Say what to read with care."""
+        return [written(note, POINTS, self.outcome) for note in self.report.notes]
+
+    def doubts(self) -> list[str]:
+        """Say which of the two groups of the finding is too small to be sure of."""
+        notes = [note for note in self.report.notes if note.kind == "small" and note.group in self.finding.pair]
+        return [written(note, POINTS, self.outcome) for note in notes if note.alpha == self.finding.alpha]
+
+    def line(self, place: int | None = None, key: str = "line") -> str:
+        """Name a line of action, that which is shown first unless another is given."""
+        line = self.report.line if place is None else self.report.lines[place]
+        return words.line_name(line, self.found.turned, key)
+
+    def pairs(self) -> list[Pair]:
+        """List the pairs that the report speaks of, as before: those that can carry a headline first."""
+        told = self.report.audit.told
+        pairs = sorted(
+            told.gaps, key=lambda pair: (bool({pair.first, pair.second} & set(told.small_groups)), -pair.size)
+        )
+        return [pair.ranked for pair in pairs]
+
+
+def finding_at(report: Report, setting: Setting) -> Finding:
+    """Give what would be found at a setting."""
+    told, gap = setting.told, setting.told.gap
+    if gap is None or gap.groups is None:
+        return replace(report.finding, gap=None)
+    pair = told.pair(*gap.groups)
+    return replace(
+        report.finding,
+        state=state_of(gap),
+        ranked_higher=pair.first,
+        ranked_lower=pair.second,
+        gap=gap,
+        xauc_higher=pair.xauc_first,
+        xauc_lower=pair.xauc_second,
+    )
+
+
+def answer(view: View) -> list[str]:
+    """Say what was found, what the repair changes and at what price, and what is known of it."""
+    report, found = view.report, view.finding
+    said = [headline(found, POINTS), meaning(found, view.outcome)]
+    effect = report.effect
+    if effect is not None:
+        said += view.said(view.chosen) if view.chosen else []
+        said += [selected(effect.actions[0])] if effect.actions and view.settings[view.chosen].moved else []
+        changes = None if effect.changes is None else effect.changes.auc
+        said += [price(effect.before.auc, effect.after.auc, changes, POINTS)]
+        said += [] if effect.trust is None else [trust(effect.trust, POINTS)]
+    return [text for text in said if text]
+
+
+# A number of a setting, with its name and how it is written.
+Read = Callable[[Setting], Any]
+
+
+def numbers(view: View) -> list[Table]:
+    """Show all numbers before and at the setting, then what changes at the reported one."""
+    tables = [_all_numbers(view)]
+    effect = view.report.effect
+    if effect is not None:
+        rows = []
+        for each in effect.rows():
+            auc = "gap" not in each.metric  # written as a fraction, as all but gaps are
+            both = [with_limits(n, auc) for n in (each.before, each.after)]
+            rows.append([each.metric, *both, with_limits(each.change, auc, "+")])
+        tables.append(Table("effect", TEXT["effect"], HEADS["effect"], rows, note=TEXT["effect note"]))
+    return tables
+
+
+def _all_numbers(view: View) -> Table:
+    rows = []
+    for name, write, read in _rows(view):
+        before = write(read(view.settings[0]))
+        if before == POINTS.none and not view.repaired:
+            continue
+        rows.append([name, before, *([_live_number(view, write, read)] if view.repaired else [])])
+    kind = "numbers" if view.repaired else "numbers audit"
+    notes = [TEXT["numbers note"], away(view)] if view.repaired else []
+    return Table("all", TEXT[kind], HEADS[kind], rows, note=" ".join(filter(None, notes)))
+
+
+def away(view: View) -> str:
+    """Say where there are no intervals, and why."""
+    if len(view.settings) < 3:
+        return ""
+    known = all(each.told.gap is None or each.told.gap.reason is None for each in view.settings)
+    return TEXT["away" if known else "away all"]
+
+
+def _live_number(view: View, write: Callable[[Any], str], read: Read) -> Text | str:
+    return view.live(lambda k: write(read(view.settings[k])))
+
+
+def _rows(view: View) -> list[tuple[str, Callable[[Any], str], Read]]:
+    """List what is compared before and after: its name, how it is written and where it stands."""
+    higher, lower = view.pair
+    auc, gap = (lambda n: with_limits(n, auc=True)), (lambda n: with_limits(n, sign="+"))
+
+    def of_pair(part: str, first: Any, second: Any, name: str) -> Read:
+        return lambda s: getattr(getattr(s, part).pair(first, second), name)
+
+    rows: list[tuple[str, Callable[[Any], str], Read]] = [
+        (TEXT["row auc"], auc, lambda s: s.all.auc),
+        (say("row gap", higher=higher, lower=lower), gap, of_pair("all", higher, lower, "signed_gap")),
+        (say("row xauc", first=lower, second=higher), _share, of_pair("all", higher, lower, "xauc_second")),
+        (say("row xauc", first=higher, second=lower), _share, of_pair("all", higher, lower, "xauc_first")),
+    ]
+    rows += [(TEXT["row largest"], with_limits, lambda s: s.all.gap)] if view.many else []
+    if view.finding.alpha is not None:
+        alpha = words.top_of(view.finding)
+        rows.append((say("row auc top", alpha=alpha), auc, lambda s: s.told.auc))
+        name = say("row gap top", alpha=alpha, higher=higher, lower=lower)
+        rows.append((name, gap, of_pair("told", higher, lower, "signed_gap")))
+        rows += [(say("row largest top", alpha=alpha), with_limits, lambda s: s.told.gap)] if view.many else []
+    groups = list(zip(view.found.listed, view.listed))
+    rows += [(say("row inside", group=g), auc, _of(i, "auc")) for i, g in groups]
+    if view.settings[0].groups[0].expected_calibration_error is not None:
+        rows += [(say("row bias", group=g), _signed, _of(i, "error_in_the_large")) for i, g in groups]
+        rows += [(say("row error", group=g), auc, _of(i, "expected_calibration_error")) for i, g in groups]
+    if view.repaired:
+        for i, g in groups:
+            for label in ("with", "without"):
+                name = say("row place", group=g, label=TEXT[label])
+                rows.append((name, lambda v: POINTS.figure(v, 1, "+"), _of(i, f"place_change_{label}")))
+    return rows
+
+
+def _signed(found: Estimate | None) -> str:
+    return with_limits(found, auc=True, sign="+")
+
+
+def _of(place: int, name: str) -> Read:
+    return lambda setting: getattr(setting.groups[place], name)
+
+
+def _share(found: Estimate | None) -> str:
+    """Write an xAUC with its interval, in hundredths."""
+    if found is None or found.reason is not None or found.low != found.low:
+        return percent(found)
+    return f"{percent(found)} ({say('to', low=percent(found.low), high=percent(found.high))})"
+
+
+def pairs(view: View) -> Table:
+    """Show both xAUC and the gap of every pair of three groups and more, all rows together."""
+    shown = sorted(view.report.audit.ranking.gaps, key=lambda pair: -pair.size)
+    rows: list[list[Any]] = []
+    writes: list[Callable[[Pair], str]] = [
+        lambda pair: percent(pair.xauc_first),
+        lambda pair: percent(pair.xauc_second),
+        lambda pair: POINTS.change(pair.signed_gap),
+        lambda pair: words.limits(pair.signed_gap, sign="+").strip("()") or POINTS.none,
+    ]
+    for each in (pair.ranked for pair in shown[:MOST_PAIRS]):
+        at = [setting.all.pair(each.first, each.second) for setting in view.settings]
+        cells = [view.live(lambda k, write=write, at=at: write(at[k])) for write in writes]  # type: ignore[misc]
+        rows.append([each.first, each.second, *cells])
+    left = len(shown) - len(rows)
+    unknown = away(view) if away(view) == TEXT["away all"] else ""
+    note = " ".join(filter(None, [TEXT["pairs note"], unknown, say("pairs left out", left=left) if left else ""]))
+    return Table("pairs", TEXT["pairs"], HEADS["pairs"], rows, 2, note)
+
+
+def curve(view: View) -> Table | None:
+    """Give some of the settings as a table, for those who do not see the picture."""
+    last = len(view.settings) - 1
+    if last < 2:
+        return None
+    few = sorted({round(k * last / 10) for k in range(11)} | {view.chosen})
+    rows = []
+    for k in few:
+        gap, each = view.gap(k), view.settings[k]
+        shown = with_limits(gap) if isinstance(gap, Estimate) else POINTS.none
+        name = view.setting(k, whole=True) + (" ★" if k == view.chosen else "")
+        rows.append([name, shown, with_limits(each.all.auc, auc=True), count(each.moved)])
+    gap_name = TEXT["axis largest" if view.many else "axis gap two"]
+    return Table("curve", TEXT["curve"], (TEXT["strength"], gap_name, TEXT["axis auc"], HEADS["moves"][2]), rows)
+
+
+def crossing(view: View) -> Table:
+    """Count who is above a line, who comes and who goes."""
+    rows = []
+    for place, each in enumerate(crossings(view)):
+        cells = {"before": each.above, "now": each.now, "enter": each.enter, "leave": each.leave}
+        shown = list(cells) if view.repaired else ["before"]
+        label = TEXT["with" if each.positive else "without"]
+        counted = [tag("span", count(cells[name]), data_who=f"{name} {place}") for name in shown]
+        rows.append([each.group, label, count(each.rows), *counted])
+    head = (*HEADS["crossing"], *(HEADS["crossing repair"] if view.repaired else ()))
+    left = len(view.report.audit.ranking.groups) - len(view.listed)
+    note = say("groups left out", left=left) if left else ""
+    return Table("crossing", TEXT["rows above"], head, rows, 2, note)
+
+
+def crossings(view: View, place: int | None = None) -> list[Crossing]:
+    """List who crosses a line, of the groups that tables list."""
+    line = view.report.line if place is None else view.report.lines[place]
+    return [each for each in line.crossings if each.group in view.listed]
+
+
+def moves(view: View) -> Table:
+    """Count whose scores change at the setting."""
+    names = (
+        ("moved", ""),
+        ("up", ""),
+        ("down", ""),
+        ("mean_shift", "+"),
+        ("mean_shift_of_all", "+"),
+        ("largest_shift", " "),
+    )
+
+    def cell(i: int, name: str, sign: str) -> Text | str:
+        write = (lambda v: score(v, sign.strip())) if sign else count
+        return view.live(lambda k: write(getattr(view.settings[k].groups[i].moved, name)))
+
+    rows = []
+    for i, group in zip(view.found.listed, view.listed):
+        size = view.settings[0].groups[i].moved.rows
+        rows.append([group, count(size), *(cell(i, *each) for each in names)])
+    return Table("moves", TEXT["moves"], HEADS["moves"], rows)
+
+
+def bands(view: View) -> Table | None:
+    """Show how far scores move, by bands of rows, in the groups that are moved."""
+    moving = {each.group for each in view.report.bands if each.largest_change}
+    rows = [
+        [
+            each.group,
+            tag("span", say("to", low=score(each.scores[0]), high=score(each.scores[1])), class_="whole"),
+            count(each.rows),
+            score(each.mean_change, "+"),
+            score(each.largest_change, "+"),
+        ]
+        for each in view.report.bands
+        if each.group in moving
+    ]
+    note = say("bands note", least=SMALLEST_BAND)
+    return Table("bands", TEXT["bands"], HEADS["bands"], rows, 2, note) if rows else None
+
+
+def largest_changes(view: View) -> Table | None:
+    """Name those whose scores change most, where that was asked for."""
+    rows = [
+        [str(c.id), c.group, score(c.before), score(c.after), score(c.after - c.before, "+")]
+        for c in view.report.largest_changes or ()
+    ]
+    return Table("changes", TEXT["changes"], HEADS["changes"], rows, 2) if rows else None
+
+
+def stages(view: View) -> Table | None:
+    """List calibration of every group step by step: bias with its interval, errors, and what is left over."""
+    rows = []
+    for each in view.report.calibration or ():
+        steps = [("before", each.before), ("repaired", each.repaired), ("recalibrated", each.recalibrated)]
+        known = [(name, found) for name, found in steps if found is not None]
+        for name, found in known:
+            bias = found.error_in_the_large
+            errors = [POINTS.auc(n) for n in (found.expected_calibration_error, found.error_by_chance)]
+            left = POINTS.figure(each.price, 4) if name == known[-1][0] and each.price is not None else ""
+            group = TEXT["all rows"] if each.group is None else each.group
+            rows.append([group, TEXT[name], *(POINTS.auc(n, "+") for n in (bias, bias.low, bias.high)), *errors, left])
+    return Table("stages", TEXT["stages"], HEADS["stages"], rows, 2, TEXT["stages note"]) if rows else None
+
+
+def how_to_read(view: View) -> list[str]:
+    """List what a reader needs to know; of a repair only where there is one."""
+    return [*words.HOW_TO_READ, *(words.HOW_TO_READ_REPAIR if view.repaired else ())]
+
+
+def card(view: View) -> list[tuple[str, str]]:
+    """Give what a model card says, under names for people."""
+    given = view.report.about.card or {}
+    return [(TEXT.get(f"card {name}", name.replace("_", " ")), "; ".join(lines)) for name, lines in given.items()]
+
+
+def origin(view: View) -> list[tuple[str, str]]:
+    """List what is known of the method, the data and the making of the report."""
+    report, about, method = view.report, view.report.about, view.report.method
+    facts = {"method": TEXT["no method"]}
+    if method is not None:
+        known = report.trust
+        facts["method"] = f"{method.name}, {view.setting(view.chosen, whole=True)}"
+        facts["chosen by"] = words.rule(report.dial, method)
+        facts["certificate"] = "" if known is None or known.certificate is None else trust(known, POINTS)
+        facts["reference"] = "" if method.reference is None else str(method.reference)
+        facts["parameters"] = ", ".join(f"{name}={value}" for name, value in method.parameters.items())
+    if report.curve is not None:
+        key = "traced exact" if report.curve.exact else "traced grid"
+        facts["traced"] = say(key, points=count(report.curve.points), stops=len(view.settings))
+    facts["source"] = about.source
+    facts["columns"] = ", ".join(f"{part}: {name}" for part, name in about.columns.items() if name)
+    facts["weights"] = wording.weights_taken(report.audit.weights, report.audit.ranking.rows)
+    facts["ties"] = TEXT[f"ties {report.audit.ranking.ties}"]
+    made = about.origin
+    facts |= {"version": made.library_version, "created": made.created, "command": made.command}
+    return [(TEXT[name], value) for name, value in facts.items() if value]
+
+
+def subtitle(view: View) -> str:
+    """Say how many rows and groups there are, how many have the outcome; the source and the date."""
+    ranking, about = view.report.audit.ranking, view.report.about
+    rows = wording.rows_by(ranking.rows, view.report.audit.weights)
+    said = say("subtitle", rows=rows, groups=len(ranking.groups), rate=percent(ranking.rate), outcome=view.outcome)
+    return " · ".join(part for part in (said, about.source, about.origin.created) if part)

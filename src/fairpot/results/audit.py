@@ -1,0 +1,538 @@
+"""Audit: what the scores do to each group, measured once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Annotated, Any, ClassVar, Literal, TypedDict, Unpack, cast, get_args, overload
+
+import numpy as np
+
+from fairpot import words
+from fairpot._arguments import argument, by_name
+from fairpot._defaults import LEVEL, REGIONS, TIES, Meaning, Region, Ties, Weights
+from fairpot._docs import documented
+from fairpot._shown import Bar, ShownBars, bar, display, ends_of, frame_of
+from fairpot._validation import check_choice, check_group_name, check_share, wording
+from fairpot.counting import as_table
+from fairpot.inference import Changes, Estimate, Verdict, verdict
+from fairpot.inference.change import change_of_columns
+from fairpot.repair.groups import kept_groups
+from fairpot.repair.notices import warn_of_table
+from fairpot.results.calibration import BINS, Calibration, calibrations
+from fairpot.results.finding import Finding
+from fairpot.results.kinds import Count, Derived, Group, Plain, renamed, rows_of, to_dict
+from fairpot.results.notebook import audit_html
+from fairpot.results.notes import notes_of_audit
+from fairpot.results.ranking import MOST_GROUPS, Pair, Ranking, rank, top_of, with_calibration
+from fairpot.results.rates import Flagged, asked_rates
+from fairpot.table import ScoreTable
+from fairpot.words import Note, name_of
+
+Part = Literal["groups", "pairs", "calibration", "rates", "top"]
+# Which gaps a gate guards.
+Guards = Literal["overall", "top", "both"]
+GUARDS = ("overall", "top", "both")
+_COLUMNS = ("group", "rows", "positives", "negatives", "rate", "auc", "bpsn_auc", "bnsp_auc")
+_TOP = ("rows", "auc", "gap", "recall", "precision")
+
+
+@dataclass(frozen=True)
+class LeftOut:
+    """A group that was left out of the comparison."""
+
+    group: Group
+    rows: Count
+
+
+@documented
+@dataclass(frozen=True, eq=False, repr=False)
+class Audit:
+    """Hold what :func:`audit` found.
+
+    Attributes
+    ----------
+    ranking : Ranking
+        All rows: AUC, every xAUC and gap, by group, each an :class:`~fairpot.inference.Estimate` with its interval.
+    tops : tuple of Ranking
+        The same of each top that was asked for.
+    rates : tuple of Flagged
+        Who is flagged at each threshold and in each top.
+    calibration : Calibration or None
+        Of all rows, where scores are probabilities; ``ranking.groups`` have their own.
+    left_out : tuple of LeftOut
+        Groups that were left out of the comparison.
+    notes : tuple of Note
+        What may mislead.
+    table : ScoreTable
+        What it was counted from.
+
+    Examples
+    --------
+    >>> import fairpot
+    >>> data = fairpot.datasets.make_synthetic(1000, random_state=0, as_frame=False)
+    >>> found = fairpot.audit(data.target, data.probability, sensitive_features=data.group)
+    >>> round(found.gap, 3), round(found.gap.low, 3), round(found.gap.high, 3), found.finding.pair
+    (0.275, 0.197, 0.362, ('a', 'b'))
+    >>> found.verdict(0.05).answer
+    'exceeds'
+    """
+
+    derived: ClassVar[Derived] = {"finding": Finding, "findings": tuple[Finding, ...]}
+
+    table: Annotated[ScoreTable, "hidden"]
+    ranking: Annotated[Ranking, "inline"]
+    tops: tuple[Ranking, ...]
+    rates: tuple[Flagged, ...]
+    calibration: Calibration | None
+    calibration_bins: int
+    weights: Weights | None
+    lower_is_riskier: bool
+    high_score_means: Meaning | None
+    left_out: tuple[LeftOut, ...]
+    notes: tuple[Note, ...]
+
+    @property
+    def auc(self) -> Estimate | None:
+        """AUC of all rows."""
+        return self.ranking.auc
+
+    @property
+    def gap(self) -> Estimate | None:
+        """The largest gap over pairs of groups, seen from the group ranked higher."""
+        return self.ranking.gap
+
+    @property
+    def reference(self) -> Hashable:
+        """The group that pairs are seen from."""
+        return self.ranking.reference
+
+    @property
+    def told(self) -> Ranking:
+        """The ranking that everything speaks of: that of the first top, where one was asked for."""
+        return (self.ranking, *self.tops)[:2][-1]
+
+    @cached_property
+    def findings(self) -> tuple[Finding, ...]:
+        """The finding of all rows, then that of each top."""
+        return tuple(Finding.of(each, self.table, self.auc) for each in (self.ranking, *self.tops))
+
+    @property
+    def finding(self) -> Finding:
+        """The one finding: which pair, which way, how surely, what to do next; of the top, where one was asked for."""
+        return self.findings[:2][-1]
+
+    @property
+    def answer(self) -> list[str]:
+        """The answer in sentences: the finding and its meaning, findings of other parts of the list, the next step."""
+        main = self.finding
+        others = [each.headline for each in self.findings if each is not main]
+        return [text for text in (main.headline, main.meaning, *others, self.clearest.next) if text]
+
+    @property
+    def clearest(self) -> Finding:
+        """The finding that the next step is about: the one finding, or the first other one if it alone is clear."""
+        return next((each for each in (self.finding, *self.findings) if each.clear), self.finding)
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to beware of, in words."""
+        return [note.text for note in self.spoken.notes]
+
+    @cached_property
+    def spoken(self) -> Audit:
+        """The same, with the groups called as sentences call them."""
+        columns = self.table.group_columns
+        if not columns:
+            return self
+        found: Audit = self.named(lambda group: name_of(group, columns))
+        return found
+
+    def named(self, name: Callable[[Any], Any]) -> Audit:
+        """Call the groups by other names, for people.
+
+        Parameters
+        ----------
+        name : function of a group
+            Gives its other name.
+        """
+        found: Audit = renamed(self, name)
+        return found
+
+    def verdict(self, bound: float, *, level: float = LEVEL, guards: Guards | None = None) -> Verdict:
+        """Say whether the gap is within a bound, exceeds it, or whether the rows cannot tell.
+
+        {bound, level, guards}
+
+        Returns
+        -------
+        Verdict
+            The strictest of :meth:`verdicts`; its ``metric`` names the gap that it is of.
+        """
+        return strictest(self.verdicts(bound, level=level, guards=guards))
+
+    def verdicts(self, bound: float, *, level: float = LEVEL, guards: Guards | None = None) -> list[Verdict]:
+        """Judge every gap that is guarded: over all rows, in the top, or in each.
+
+        {bound, level, guards}
+        """
+        wanted = check_choice("both" if guards is None else guards, "guards", GUARDS)
+        if wanted == "top" and not self.tops:
+            raise ValueError(f"guards='top' needs the top to look at.\nHint: {argument('alpha', 0.1)} in the audit.")
+        given: dict[str, Any] = {"bound": bound, "ties": self.ranking.ties, "level": level}
+        found = [] if wanted == "top" else [verdict(self.table, **given)]
+        tops = [] if wanted == "overall" else [each.top for each in self.tops if each.top is not None]
+        return found + [verdict(self.table, alpha=top.alpha, region=top.region, **given) for top in tops]
+
+    def to_dict(self) -> Plain:
+        """Return all numbers as plain values, ready for JSON: each with its limits beside it."""
+        return to_dict(self)
+
+    def frame(self, part: Part = "pairs") -> Any:
+        """Return one of the tables (pandas, Polars or PyArrow, whichever is in use).
+
+        Parameters
+        ----------
+        part : {"pairs", "groups", "calibration", "rates", "top"}, default "pairs"
+            Pairs of groups with both xAUC and the gap; groups with their sizes and AUC; calibration by group; rates
+            at each threshold and in each top; AUC, gap, recall and precision in each top.
+        """
+        return frame_of([{name: _plain(value) for name, value in row.items()} for row in self.rows(part)])
+
+    def rows(self, part: Part = "pairs") -> list[Plain]:
+        """Return one of the tables as a list of rows.
+
+        Parameters
+        ----------
+        part : str, default "pairs"
+            One of those that :meth:`frame` takes.
+        """
+        if part == "pairs":
+            return rows_of(self.ranking.gaps)
+        if part == "groups":
+            return rows_of(self.ranking.groups, _COLUMNS)
+        if part == "calibration":
+            known = [(each.group, each.calibration) for each in self.ranking.groups if each.calibration is not None]
+            return [{"group": group, **rows_of([each])[0]} for group, each in known]
+        if part == "rates":
+            return [row for each in self.rates for row in each.listed()]
+        if part == "top":
+            tops = [(each.top, row) for each, row in zip(self.tops, rows_of(self.tops, _TOP)) if each.top is not None]
+            return [{"alpha": top.alpha, "region": top.region, **row} for top, row in tops]
+        raise ValueError(f"part must be one of {', '.join(map(repr, get_args(Part)))}, got {part!r}.")
+
+    def __str__(self) -> str:
+        told, ranking = self.spoken, self.ranking
+        auc = "-" if self.auc is None else words.FRACTIONS.with_interval(self.auc, auc=True)
+        sized = wording.rows_by(ranking.rows, self.weights)
+        lines = [
+            *self.answer,
+            f"{sized}, {wording.shown_rows(ranking.positives)} with the outcome, {len(told.ranking.groups)} groups",
+            f"AUC {auc}",
+            *filter(None, [wording.weights_taken(self.weights, ranking.rows)]),
+            *(_pair_line(pair) for pair in told.shown_pairs),
+        ]
+        return "\n".join([*lines, *(f"note: {text}" for text in self.warnings)])
+
+    @property
+    def shown_pairs(self) -> list[Pair]:
+        """Of three groups and more, the pairs with the largest gaps, the group ranked higher first."""
+        if len(self.ranking.gaps) == 1:
+            return []
+        return [pair.ranked for pair in self.told.compared[:_MOST_PAIRS]]
+
+    def __repr__(self) -> str:
+        rows = wording.rows_by(self.ranking.rows, self.weights)
+        return f"<Audit of {rows}, {len(self.ranking.groups)} groups: {self.finding.headline}>"
+
+    def _repr_html_(self) -> str:
+        return audit_html(self)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the gap of every two groups with its interval, see :class:`fairpot.display.EstimatesDisplay`.
+
+        {ax}
+        """
+        return display("EstimatesDisplay").from_audit(self, ax=ax).ax_
+
+
+_MOST_PAIRS = 10
+
+
+def _pair_line(pair: Pair) -> str:
+    assert pair.signed_gap is not None
+    return f"{pair.first} over {pair.second}: gap {words.FRACTIONS.with_interval(pair.signed_gap)}"
+
+
+def _plain(value: Any) -> Any:
+    return float(value) if isinstance(value, Estimate) else value
+
+
+def strictest(found: list[Verdict]) -> Verdict:
+    """Choose the verdict that a gate goes by: one that exceeds, else one that cannot be told, else the largest gap."""
+    order = ("within", "cannot tell", "exceeds")
+    return max(found, key=lambda each: (order.index(each.answer), np.nan_to_num(each.interval.value)))
+
+
+def several(given: Any) -> list[Any]:
+    """Give no value, one or several as a list, each once, in their order."""
+    if given is None:
+        return []
+    found = list(given) if isinstance(given, Iterable) and not isinstance(given, str | bytes | dict) else [given]
+    return [each for place, each in enumerate(found) if each not in found[:place]]
+
+
+def audit_table(
+    table: ScoreTable,
+    *,
+    alpha: Any = None,
+    region: str = "pooled",
+    ties: str = "half",
+    reference: Hashable | None = None,
+    threshold: Any = None,
+    bins: int = BINS,
+    level: float | None = LEVEL,
+    left_out: Mapping[Hashable, float] | None = None,
+) -> Audit:
+    """Measure everything that an audit shows, once; what is said of the rows stands in the table."""
+    table.require("an audit", groups=2)
+    how = cast(Ties, check_choice(ties, "ties", TIES))
+    where = cast(Region, check_choice(region, "region", REGIONS))
+    shares = [check_share(each, "alpha", zero=False) for each in several(alpha)]
+    if reference is not None:
+        check_group_name(reference, table.groups, "reference")
+    calibrated = calibrations(table, bins, level)
+    whole = with_calibration(rank(table, ties=how, level=level, reference=reference), calibrated.groups)
+    given: dict[str, Any] = {"ties": how, "level": level, "reference": whole.reference, "small": whole.small_groups}
+    tops = tuple(rank(table, top=top_of(table, share, where), **given) for share in shares)
+    gone = tuple(LeftOut(group, rows) for group, rows in (left_out or {}).items())
+    return Audit(
+        table,
+        whole,
+        tops,
+        asked_rates(table, several(threshold), shares, level),
+        calibrated.all,
+        bins,
+        table.weights,
+        table.lower_is_riskier,
+        table.high_score_means,
+        gone,
+        (
+            *(Note("left out", each.group, value=each.rows) for each in gone),
+            *notes_of_audit(table, whole, tops, calibrated.all),
+        ),
+    )
+
+
+class _Asked(TypedDict, total=False):
+    """The options of an audit, as its two overloads share them."""
+
+    sensitive_features: Any
+    sample_weight: Any
+    pos_label: Any
+    alpha: float | Iterable[float] | None
+    region: Region
+    ties: Ties
+    reference: Hashable | None
+    threshold: float | Iterable[float] | None
+    min_group: int
+    groups: Any
+    bins: int
+    level: float | None
+    clusters: Any
+    weights: Weights | None
+    lower_is_riskier: bool
+    high_score_means: Meaning | None
+
+
+@overload
+def audit(y_true: Any, y_score: Mapping[str, Any], **options: Unpack[_Asked]) -> Audits: ...
+@overload
+def audit(y_true: Any, y_score: Any = None, **options: Unpack[_Asked]) -> Audit: ...
+@by_name
+def audit(
+    y_true: Any,
+    y_score: Any = None,
+    *,
+    sensitive_features: Any = None,
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    alpha: float | Iterable[float] | None = None,
+    region: Region = "pooled",
+    ties: Ties = "half",
+    reference: Hashable | None = None,
+    threshold: float | Iterable[float] | None = None,
+    min_group: int = 0,
+    groups: Any = None,
+    bins: int = BINS,
+    level: float | None = LEVEL,
+    clusters: Any = None,
+    weights: Weights | None = None,
+    lower_is_riskier: bool = False,
+    high_score_means: Meaning | None = None,
+) -> Audit | Audits:
+    """Measure how fairly scores rank: AUC in each group, xAUC between groups, their gap, calibration.
+
+    Parameters
+    ----------
+    y_true : column of shape (n,), or ScoreTable
+        Outcomes, 0/1. A :class:`ScoreTable` (of :func:`fairpot.score_table`, from rows, frames or files) stands for
+        all rows.
+    y_score : column of shape (n,), or dict of names to such columns
+        Scores of any model, on any scale. A dict holds the scores of several models for the same rows: each is audited
+        and compared with the first.
+    {sensitive_features, sample_weight, pos_label}
+    alpha : float in (0, 1], list of them, or None, default None
+        Also rank among the rows with the highest scores alone, this share of them: ``tops`` has one ranking for each.
+    region : {"pooled", "group"}, default "pooled"
+        Whether that is the top alpha of all rows or of each group.
+    {ties, reference}
+    threshold : float, list of floats, or None, default None
+        Also count who is flagged at this score or above, with TPR, FPR and PPV by group: ``frame("rates")``.
+    {min_group, groups, bins}
+    level : float or None, default 0.95
+        Confidence level of the intervals; None computes none.
+    {clusters, weights, lower_is_riskier, high_score_means}
+
+    Returns
+    -------
+    Audit
+        ``finding`` is the answer; ``print`` it, ``.frame()`` it, or let a notebook show it. What is odd about the data
+        (small groups, reversed scores, ties that matter) is in ``notes``. Of a dict, an :class:`Audits`.
+
+    Examples
+    --------
+    >>> import fairpot
+    >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0], ["F"] * 4 + ["M"] * 4
+    >>> score = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55]
+    >>> found = fairpot.audit(y, score, sensitive_features=sex)
+    >>> found.auc, found.gap, found.reference
+    (0.9375, 0.25, 'M')
+    """
+    rows: dict[str, Any] = {
+        "sensitive_features": sensitive_features,
+        "sample_weight": sample_weight,
+        "clusters": clusters,
+        "weights": weights,
+        "pos_label": pos_label,
+        "lower_is_riskier": lower_is_riskier,
+        "high_score_means": high_score_means,
+    }
+    looked_at: dict[str, Any] = {
+        "alpha": alpha,
+        "region": region,
+        "ties": ties,
+        "reference": reference,
+        "threshold": threshold,
+        "bins": bins,
+        "level": level,
+    }
+    chosen = {"min_group": min_group, "groups": groups}
+    if isinstance(y_score, Mapping):
+        return _audit_models(y_true, y_score, rows, {**looked_at, **chosen})
+    everything = as_table(y_true, y_score, **rows).require("an audit", groups=2)
+    table = kept_groups(everything, min_group, groups)
+    gone = tuple(g for g in everything.groups if g not in table.groups)
+    left_out = {g: everything[g].weight.sum().item() for g in gone}
+    found = audit_table(table, **looked_at, left_out=left_out)
+    warn_of_table(table, gone, everything, min_group)
+    return found
+
+
+def _audit_models(y_true: Any, models: Mapping[str, Any], rows: dict[str, Any], looked_at: dict[str, Any]) -> Audits:
+    """Audit several models' scores of the same rows, and compare each with the first."""
+    if not models:
+        raise ValueError("y_score is an empty dict.\nHint: audit(y_true, {'old': scores, 'new': other_scores}, ...).")
+    found: dict[str, Audit] = {}
+    for name, scores in models.items():
+        try:
+            found[str(name)] = audit(y_true, scores, **rows, **looked_at)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"the scores of {name!r}: {error}") from error
+        looked_at["reference"] = found[str(name)].reference  # pairs of all are seen from the same group
+    kept = next(iter(found.values())).table.groups
+    if looked_at["level"] is None or len(kept) > MOST_GROUPS or len(found) < 2:
+        return Audits(found, {})
+    sign = -1.0 if rows.pop("lower_is_riskier") else 1.0
+    columns = {
+        name: scores if sign > 0 else -np.asarray(scores, dtype=float) for name, scores in zip(found, models.values())
+    }
+    del rows["high_score_means"]
+    how = {"ties": looked_at["ties"], "level": looked_at["level"]}
+    return Audits(found, change_of_columns(y_true, columns, groups=kept, **rows, **how))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Audits(ShownBars):
+    """Several models' scores of the same rows, audited side by side; what :func:`audit` gives for a dict.
+
+    Attributes
+    ----------
+    audits : dict of name to Audit
+    changes : dict of name to Changes
+        Of every model but the first: AUC, gaps and xAUCs against those of the first. They are of the same rows, so that
+        the limits of a difference are often much narrower than those of the two numbers would let one think.
+
+    Examples
+    --------
+    >>> import fairpot
+    >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
+    >>> old, new = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10, [0.6, 0.3, 0.5, 0.2, 0.6, 0.3, 0.5, 0.2] * 10
+    >>> found = fairpot.audit(y, {"old": old, "new": new}, sensitive_features=sex)
+    >>> found["new"].gap, found.changes["new"].gap.change
+    (0.0, -0.25)
+    """
+
+    audits: dict[str, Audit]
+    changes: dict[str, Changes]
+
+    def __repr__(self) -> str:
+        shown = [f"{name} gap {float(each.gap):.3f}" for name, each in self.audits.items() if each.gap is not None]
+        return f"<Audits of {len(self)} models: {words.listed(shown, 3)}>"
+
+    def __getitem__(self, name: str) -> Audit:
+        return self.audits[name]
+
+    def __len__(self) -> int:
+        return len(self.audits)
+
+    def _listed(self) -> list[Plain]:
+        """Give a row for each model: AUC and gap with their limits, and how they differ from the first model's."""
+        found = []
+        for name, each in self.audits.items():
+            row: Plain = {"model": name, **ends_of("auc", each.auc), **ends_of("gap", each.gap)}
+            for metric in ("auc", "gap"):
+                row |= ends_of(f"{metric}_change", getattr(self.changes.get(name), metric, None))
+            found.append(row)
+        return found
+
+    def _bars(self) -> list[Bar]:
+        """Draw the gap of each model, then the difference from the first."""
+        first = next(iter(self.audits))
+        gaps = [bar(f"{name}: {each.finding.metric}", each.finding.gap) for name, each in self.audits.items()]
+        changes = [bar(f"{name} minus {first}: AUC", change.auc) for name, change in self.changes.items()]
+        return [*gaps, *changes]
+
+    def _says(self) -> list[str]:
+        found = [f"{name}: {each.finding.headline}" for name, each in self.audits.items()]
+        return [f"{len(self)} models on the same rows, with intervals", *found, *self._notes()]
+
+    def _notes(self) -> list[str]:
+        return [f"{name}: {text}" for name, each in self.audits.items() for text in each.warnings]
+
+    def to_dict(self) -> Plain:
+        """Return all numbers as plain values, ready for JSON."""
+        changes = {name: change.to_dict() for name, change in self.changes.items()}
+        return {"models": {name: {**a.to_dict(), "change": changes.get(name)} for name, a in self.audits.items()}}
+
+    def __str__(self) -> str:
+        lines = [
+            f"{name}: AUC {each.auc!s}, {each.finding.metric} {each.finding.gap!s}"
+            for name, each in self.audits.items()
+        ]
+        first = next(iter(self.audits))
+        for name, change in self.changes.items():
+            lines += [f"{first} -> {name}: AUC {change.auc}", f"{first} -> {name}: gap {change.gap}"]
+        return "\n".join([*lines, *(f"note: {text}" for text in self._notes())])

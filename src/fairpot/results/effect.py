@@ -1,0 +1,470 @@
+"""Effect: what a repair changes, before and after on the same rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable, Iterable, Mapping
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
+
+from fairpot import words
+from fairpot._arguments import by_name
+from fairpot._defaults import LEVEL, Meaning, Region, Ties, Weights
+from fairpot._docs import documented
+from fairpot._shown import display, frame_of
+from fairpot._validation import check_rows, check_scores, check_seen, check_share, wording
+from fairpot.counting import as_table
+from fairpot.inference import Change, Changes, Estimate, change_by_maps, change_of_scores, verdict
+from fairpot.results.audit import Audit, audit_table, several
+from fairpot.results.calibration import BINS, Calibrations, CalibrationStages, calibration_stages
+from fairpot.results.finding import Finding, Trust
+from fairpot.results.kinds import Derived, Group, Plain, renamed, rows_of, to_dict
+from fairpot.results.notebook import effect_html
+from fairpot.results.notes import notes_of_effect
+from fairpot.results.people import Lane, Moved, lanes, moves, moves_of_rows
+from fairpot.results.ranking import MOST_GROUPS, Ranking
+from fairpot.results.rates import Action, actions
+from fairpot.table import Maps, ScoreTable
+from fairpot.transport import ScoreMap, moving, parted
+from fairpot.words import Note, name_of
+
+if TYPE_CHECKING:
+    from fairpot.repair.fair_maps import FairMaps
+
+Part = Literal["numbers", "moves", "actions"]
+_STANDS: dict[str, Literal["compatible", "contradicted", "cannot tell"]] = {
+    "within": "compatible",
+    "exceeds": "contradicted",
+    "cannot tell": "cannot tell",
+}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A number before and after a repair, and the change with its interval."""
+
+    metric: str
+    before: Estimate | None
+    after: Estimate | None
+    change: Estimate | None
+
+
+@documented
+@dataclass(frozen=True, eq=False, repr=False)
+class Effect:
+    """Hold what :func:`effect` found: audits before and after, and whose scores change.
+
+    Attributes
+    ----------
+    before, after : Audit
+        Of the original scores, and of the adjusted ones.
+    changes : Changes or None
+        AUC, gap, gaps of pairs and xAUCs over all rows before and after, and the change with its interval: the same
+        rows twice, so that what both have in common cancels. None for more than 20 groups.
+    moves : tuple of Moved
+        For each group: rows, how many the repair moves, up and down, mean and largest shift. A map that then makes
+        probabilities of all scores is no part of that.
+    actions : tuple of Action
+        Who is acted on before and after, by group and outcome: at the threshold, in the top share, else in the top
+        tenth; with who gains and who loses, if it was said what a high score does.
+    calibration : tuple of CalibrationStages or None
+        For each group, and for all rows (group None), before, repaired and, with ``keep="probabilities"``,
+        recalibrated. None where scores are not probabilities at the end.
+    trust : Trust or None
+        What is known of the repair: not yet checked on new rows, checked, or certified, and what these rows say of
+        the certificate. None of maps or scores that do not say what they were fitted on.
+    reference : the reference group, whose scores do not change, or None
+    left_out : tuple of groups that were left out of the comparison
+    notes : tuple of Note
+        What may mislead about the repair; ``before.notes`` has what may mislead about the scores.
+
+    Examples
+    --------
+    >>> import fairpot
+    >>> data = fairpot.datasets.make_synthetic(1000, random_state=0, as_frame=False)
+    >>> score, y, group = data.probability, data.target, data.group
+    >>> repair = fairpot.FairPOT(max_gap=0.05).fit(score, y, sensitive_features=group)
+    >>> found = fairpot.effect(repair, score, y, sensitive_features=group)
+    >>> round(found.before.gap, 3), round(found.after.gap, 3)
+    (0.275, 0.05)
+    >>> [(each.group, each.moved) for each in found.moves]
+    [('a', 0), ('b', 150)]
+    """
+
+    derived: ClassVar[Derived] = {"finding": Finding, "finding_after": Finding}
+
+    before: Audit
+    after: Audit
+    changes: Changes | None
+    moves: tuple[Moved, ...]
+    actions: tuple[Action, ...]
+    calibration: tuple[CalibrationStages, ...] | None
+    trust: Trust | None
+    reference: Group | None
+    left_out: tuple[Group, ...]
+    notes: tuple[Note, ...]
+    _maps: Annotated[Maps | None, "hidden"] = None
+
+    @property
+    def finding(self) -> Finding:
+        """What was found before the repair: of the top, where one is repaired."""
+        return self.before.finding
+
+    @property
+    def finding_after(self) -> Finding:
+        """What is found after it."""
+        return self.after.finding
+
+    @cached_property
+    def spoken(self) -> Effect:
+        """The same, with the groups called as sentences call them."""
+        columns = self.before.table.group_columns
+        return self.named(lambda group: name_of(group, columns)) if columns else self
+
+    def named(self, name: Callable[[Any], Any]) -> Effect:
+        """Call the groups by other names, for people.
+
+        Parameters
+        ----------
+        name : function of a group
+            Gives its other name.
+        """
+        found: Effect = renamed(self, name)
+        return found
+
+    @cached_property
+    def lanes(self) -> list[Lane]:
+        """Where the groups stand in the list before and after, a mark for every few rows; none of two scores."""
+        return [] if self._maps is None else lanes(self.before.table, self._maps, self.finding.pair)
+
+    @property
+    def sentences(self) -> list[str]:
+        """What rows say of a certificate; how the gap and whose scores change, who is acted on, the price; trust."""
+        told, moved = self.spoken, any(each.moved for each in self.moves)
+        said = [words.gap_change(told.finding, told.finding_after), words.changed_scores(told.moves)]
+        said += [words.selected(told.actions[0])] if told.actions and moved else []
+        said += [words.price(self.before.auc, self.after.auc, None if self.changes is None else self.changes.auc)]
+        said += [words.calibrated(told.calibration)] if told.calibration else []
+        trust = [] if self.trust is None else [self.trust.sentence]
+        first = trust if self.trust is not None and self.trust.answer is not None else []
+        return [text for text in (*first, *said, *(trust if not first else ())) if text]
+
+    @property
+    def warnings(self) -> list[str]:
+        """What to beware of, in words: what the repair costs beyond AUC, and what the audit before it says."""
+        told = self.spoken
+        return [note.text for note in (*told.notes, *told.before.notes)]
+
+    def to_dict(self) -> Plain:
+        """Return all numbers as plain values, ready for JSON: each with its limits beside it."""
+        return to_dict(self)
+
+    def rows(self) -> list[Row]:
+        """Return the main numbers before and after: AUC and gap over all rows and in the top, calibration.
+
+        The gap of two groups is seen from the one that was ranked higher before: below 0 the repair overshoots.
+        """
+        found, changes = [], self.changes
+        for was, now in zip((self.before.ranking, *self.before.tops), (self.after.ranking, *self.after.tops)):
+            whole = was.top is None and changes is not None
+            auc = changes.auc if whole and changes is not None else None
+            gap = changes.gap if whole and changes is not None else None
+            found.append(_row(words.auc_name(was.alpha), was.auc, now.auc, auc))
+            ends = _seen_alike(was, now)
+            gap = gap.signed if gap is not None and len(was.gaps) == 1 else gap
+            found.append(_row(words.gap_name(was.alpha), *ends, gap))
+        both = zip(self.before.ranking.groups, self.after.ranking.groups)
+        named = [(f" of {b.group}", b.calibration, a.calibration) for b, a in both]
+        for of, first, last in (("", self.before.calibration, self.after.calibration), *named):
+            if first is not None and last is not None:
+                name = f"calibration error{of}"
+                found.append(_row(name, first.expected_calibration_error, last.expected_calibration_error, None))
+        return found
+
+    def frame(self, part: Part = "numbers") -> Any:
+        """Return one of the tables (pandas, Polars or PyArrow, whichever is in use).
+
+        Parameters
+        ----------
+        part : {"numbers", "moves", "actions"}, default "numbers"
+            AUC, gap and calibration before and after with their limits; whose scores change, by group; who is acted
+            on before and after, by group and outcome.
+        """
+        if part not in get_args(Part):
+            raise ValueError(f"part must be one of {', '.join(map(repr, get_args(Part)))}, got {part!r}.")
+        if part == "actions":
+            return frame_of([row for action in self.actions for row in action._listed()])
+        listed = rows_of(self.rows() if part == "numbers" else self.moves)
+        plain = [{n: float(v) if isinstance(v, Estimate) else v for n, v in row.items()} for row in listed]
+        return frame_of(plain)
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the gap of every two groups before and after, see :class:`fairpot.display.EstimatesDisplay`.
+
+        {ax}
+        """
+        return display("EstimatesDisplay").from_effect(self, ax=ax).ax_
+
+    def __str__(self) -> str:
+        weighed = wording.weights_taken(self.before.weights, self.before.ranking.rows)
+        acted = [text for action in self.spoken.actions for text in action.sentences]
+        notes = [f"note: {text}" for text in self.warnings]
+        return "\n".join([*self.sentences, *acted, *filter(None, [weighed]), *notes])
+
+    def __repr__(self) -> str:
+        return f"<Effect: {self.sentences[0]}>"
+
+    def _repr_html_(self) -> str:
+        return effect_html(self)
+
+
+def _row(metric: str, before: Estimate | None, after: Estimate | None, known: Change | None) -> Row:
+    """Give a number before and after, and the change: with its interval where one was computed."""
+    if before is None or after is None:
+        return Row(metric, before, after, None)
+    change = float(after) - float(before)
+    if known is None or known.reason is not None:
+        reason = "it was not computed here" if known is None else known.reason
+        return Row(metric, before, after, Estimate("change", change, reason=reason))
+    return Row(metric, before, after, Estimate("change", change, known.se, known.low, known.high, known.level))
+
+
+def _seen_alike(before: Ranking, after: Ranking) -> tuple[Estimate | None, Estimate | None]:
+    """Give the gap before and after: of two groups both seen from the one that was ranked higher before."""
+    if len(before.gaps) > 1 or before.told is None:
+        return before.headline, after.headline
+    first, second = before.told.first, before.told.second
+    return before.told.signed_gap, after.pair(first, second).signed_gap
+
+
+@by_name
+def effect(
+    model: Any,
+    scores: Any = None,
+    y: Any = None,
+    *,
+    before: Any = None,
+    after: Any = None,
+    sensitive_features: Any = None,
+    sample_weight: Any = None,
+    clusters: Any = None,
+    weights: Weights | None = None,
+    pos_label: Any = None,
+    lower_is_riskier: bool | None = None,
+    high_score_means: Meaning | None = None,
+    alpha: float | None = None,
+    region: Region = "pooled",
+    ties: Ties = "half",
+    reference: Hashable | None = None,
+    threshold: float | Iterable[float] | None = None,
+    bins: int = BINS,
+    level: float | None = LEVEL,
+) -> Effect:
+    """Audit rows before and after a repair, and count whose scores change.
+
+    ``effect(model, scores, y, sensitive_features=...)`` looks at a fitted method;
+    ``effect(y_true, before=..., after=..., sensitive_features=...)`` at what anything else did to the scores.
+
+    Parameters
+    ----------
+    model : fitted repair method, loaded model, or dict of group to ScoreMap; or column of outcomes
+        With ``before`` and ``after``: the outcomes of the rows, 0/1.
+    scores : column of shape (n,), or ScoreTable
+        Scores before the repair, best of rows that the method was not fitted on. A :class:`ScoreTable` stands for all
+        rows.
+    {y}
+    before, after : columns of shape (n,), default None
+        Two scores of the same rows, in place of ``scores`` and ``y``; of any package, on any scale.
+    {sensitive_features, sample_weight, clusters, weights, pos_label}
+    lower_is_riskier : bool or None, default None
+        Whether a low score means high risk; None takes what the model knows of it.
+    high_score_means : {"help", "harm"} or None, default None
+        What a high score does to the person who has it; what the model knows of it holds here.
+    alpha : float in (0, 1] or None, default None
+        Also look at this share of the rows with the highest scores; None takes that of the model, if it repairs a top.
+        The top is that of the scores before, and of the scores after.
+    {region, ties}
+    reference : name of a group or None, default None
+        The group that pairs are seen from; None takes the model's own.
+    threshold : float, list of floats, or None, default None
+        Also count who is flagged at this score or above. ``actions`` counts who is acted on at the threshold or in the
+        top; where neither is given, in the top tenth.
+    {bins}
+    level : float or None, default 0.95
+        Confidence level of the intervals; None computes none.
+
+    Examples
+    --------
+    >>> import fairpot
+    >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
+    >>> score = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10
+    >>> repair = fairpot.FairPOT().fit(score, y, sensitive_features=sex)
+    >>> found = fairpot.effect(repair, score, y, sensitive_features=sex)
+    >>> found.before.gap, found.after.gap
+    (0.25, 0.0)
+    >>> lifted = [s + 0.2 * (g == "F") for s, g in zip(score, sex)]
+    >>> fairpot.effect(y, before=score, after=lifted, sensitive_features=sex).after.gap
+    0.0
+    """
+    rows: dict[str, Any] = {
+        "sensitive_features": sensitive_features,
+        "sample_weight": sample_weight,
+        "clusters": clusters,
+        "weights": weights,
+        "pos_label": pos_label,
+        "high_score_means": high_score_means,
+    }
+    share = None if alpha is None else check_share(alpha, "alpha", zero=False)
+    looked_at: dict[str, Any] = {"alpha": share, "region": region, "ties": ties, "threshold": threshold, "bins": bins}
+    looked_at |= {"level": level, "reference": reference}
+    if before is not None or after is not None:
+        _check_two_scores(model, scores, y, before, after)
+        return _effect_of_scores(model, before, after, rows | {"lower_is_riskier": bool(lower_is_riskier)}, looked_at)
+    from fairpot.repair.fair_maps import fair_maps  # brings scikit-learn, which an audit does without
+
+    known = fair_maps(model)
+    if not isinstance(scores, ScoreTable):
+        own = known is not None and known.lower_is_riskier_
+        rows["lower_is_riskier"] = own if lower_is_riskier is None else lower_is_riskier
+    elif lower_is_riskier is not None:
+        rows["lower_is_riskier"] = lower_is_riskier
+    table = as_table(y, scores, **rows, names=("y", "scores")).require("an effect", groups=2)
+    return _effect_of_maps(model, known, table, looked_at)
+
+
+def _effect_of_maps(model: Any, known: FairMaps | None, table: ScoreTable, looked_at: dict[str, Any]) -> Effect:
+    """Audit a table before and after maps."""
+    left_out: tuple[Hashable, ...] = ()
+    if known is not None:
+        table, left_out = known.seen(table).meaning(known.high_score_means_), tuple(known.left_out_)
+        if looked_at["alpha"] is None and known.where is not None:
+            looked_at = looked_at | known.where._asdict()
+        if looked_at["reference"] is None and known.reference_ in table.groups:
+            looked_at["reference"] = known.reference_
+    maps = _maps(model, known, table)
+    kept = table.only([g for g in table.groups if g not in left_out])
+    own = {g: m for g, m in maps.items() if g in kept.groups}
+    effective = moving(own)
+    first = audit_table(kept, **looked_at)
+    moved = kept.rescored(effective)
+    second = audit_table(moved, **looked_at | {"reference": first.reference})
+    first = replace(first, notes=(*_scale_notes(known, first), *first.notes))
+    changes = None
+    if looked_at["level"] is not None and len(kept.groups) <= MOST_GROUPS:
+        changes = change_by_maps(kept, effective, ties=looked_at["ties"], level=looked_at["level"])
+    shifts = moves(table, parted(maps)[0])
+    stages = calibration_stages(kept, own, _calibrations(first), _calibrations(second), looked_at["bins"])
+    calibrated = stages is not None and stages[0].recalibrated is not None
+    reference = None if known is None else known.reference_
+    return Effect(
+        first,
+        second,
+        changes,
+        shifts,
+        actions(kept, moved, several(looked_at["threshold"]), looked_at["alpha"], looked_at["level"]),
+        stages,
+        None if known is None else trust_in(known, table),
+        reference,
+        left_out,
+        tuple(notes_of_effect(first, second, shifts, reference, calibrated)),
+        effective,
+    )
+
+
+def _calibrations(found: Audit) -> Calibrations:
+    """Give what an audit has measured of calibration."""
+    return Calibrations(tuple(each.calibration for each in found.ranking.groups), found.calibration)
+
+
+def _scale_notes(known: FairMaps | None, first: Audit) -> tuple[Note, ...]:
+    """Say that scores are on another scale than those the maps were fitted on, if they seem to be."""
+    if known is None:
+        return ()
+    scores = [c.score for c in first.table.counts if len(c.score)]
+    low, high = min(float(s[0]) for s in scores), max(float(s[-1]) for s in scores)
+    told = known.scale.mismatch_of_range(low, high)
+    return () if told is None else (Note("said", said=told),)
+
+
+def _check_two_scores(y_true: Any, scores: Any, y: Any, before: Any, after: Any) -> None:
+    """Insist on outcomes and two scores, and on nothing beside them."""
+    right = "\nHint: effect(y_true, before=..., after=..., sensitive_features=...)"
+    for name, column in (("before", before), ("after", after)):
+        if column is None:
+            raise TypeError(f"{name} is missing: an effect compares two scores of the same rows.{right}")
+    for name, column in (("scores", scores), ("y", y)):
+        if column is not None:
+            raise TypeError(f"{name} goes with a fitted model, not with before and after.{right}")
+    if hasattr(y_true, "maps_") or isinstance(y_true, Mapping):
+        raise TypeError(f"before and after are two scores of the same rows, and need outcomes, not a model.{right}")
+
+
+def _effect_of_scores(y_true: Any, before: Any, after: Any, known: dict[str, Any], looked_at: dict[str, Any]) -> Effect:
+    """Audit two scores of the same rows."""
+    groups, weight = known["sensitive_features"], known["sample_weight"]
+    beside, names = {"after": after, "clusters": known["clusters"]}, ("y_true", "before")
+    rows = check_rows(before, y_true, groups, weight, pos_label=known["pos_label"], names=names, beside=beside)
+    new = check_scores(after, "after")
+    if len(new) != len(rows.scores):
+        raise ValueError(wording.other_length("after", len(new), len(rows.scores), "before has {than}"))
+    tables = [
+        as_table(y_true, each, **known, names=("y_true", n)) for n, each in (("before", before), ("after", after))
+    ]
+    first = audit_table(tables[0].require("an effect", groups=2), **looked_at)
+    second = audit_table(tables[1], **looked_at | {"reference": first.reference})
+    changes, level = None, looked_at["level"]
+    if level is not None and len(tables[0].groups) <= MOST_GROUPS:
+        asked = {name: value for name, value in known.items() if name not in ("high_score_means", "lower_is_riskier")}
+        sign = -1.0 if known["lower_is_riskier"] else 1.0
+        changes = change_of_scores(y_true, sign * rows.scores, sign * new, **asked, ties=looked_at["ties"], level=level)
+    shifts = moves_of_rows(rows, new)
+    acted = actions(tables[0], tables[1], several(looked_at["threshold"]), looked_at["alpha"], level)
+    notes = tuple(notes_of_effect(first, second, shifts, None, False))
+    return Effect(first, second, changes, shifts, acted, None, None, None, (), notes)
+
+
+def trust_in(maps: FairMaps, table: ScoreTable) -> Trust:
+    """Say what is known of maps on these rows: whether they are new, and what they say of a certificate."""
+    same = fitted_on(maps, table)
+    clusters = None if table.units is None else table.units.size
+    certified = maps.certified_
+    if certified is None:
+        return Trust("not checked" if same else "checked", table.rows, clusters, same)
+    known = {**certified, "time": (maps.fitted_on_ or {}).get("time")}
+    found = Trust("certified", table.rows, clusters, same, known, lower_is_riskier=table.lower_is_riskier)
+    if same or len(table.groups) > MOST_GROUPS:
+        return found
+    own = moving(maps.maps_on(table))
+    kept = table.only([g for g in table.groups if g not in maps.left_out_])
+    given: dict[str, Any] = {"bound": known["bound"], "level": known["confidence"]}
+    given["ties"] = maps.params_.get("ties", "half")
+    if known.get("starts") is None:
+        where = {} if maps.where is None else maps.where._asdict()
+        judged = verdict(kept.rescored(own), **given, **where)
+    else:  # what was promised is about everybody from a score on, which is not found again here
+        assert maps.thresholds_ is not None
+        starts = {g: maps.thresholds_[g] for g in kept.groups}
+        judged = verdict(kept.above(starts).rescored(own), **given)
+    return replace(found, answer=_STANDS[judged.answer], gap=judged.interval)
+
+
+def fitted_on(maps: FairMaps, table: ScoreTable) -> bool:
+    """Whether maps were fitted on the same rows as a table; of maps from a file, as far as its counts tell."""
+    from fairpot.modelfile.origin import describes, table_sha256
+
+    own = getattr(maps, "table_", None)
+    if own is not None:
+        return table_sha256(own) == table_sha256(table)
+    return bool(maps.fitted_on_ and describes(maps.fitted_on_, table))
+
+
+def _maps(model: Any, known: FairMaps | None, table: ScoreTable) -> dict[Hashable, ScoreMap]:
+    if isinstance(model, Mapping):
+        check_seen(table.groups, tuple(model), table.rows_of)
+        return {g: model[g] for g in table.groups}
+    if known is None:
+        raise TypeError(
+            f"effect takes a fitted repair method, a loaded model or a dict of maps, got {type(model).__name__}.\n"
+            "Hint: of two scores of any other origin, effect(y_true, before=..., after=..., sensitive_features=...)."
+        )
+    return known.maps_on(table)

@@ -1,0 +1,228 @@
+"""Finding: what an audit found, once: which pair, which way, how surely. Trust: what is known of a repair."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
+
+from fairpot import words
+from fairpot._defaults import Meaning, Region
+from fairpot._html import intervals_svg, paragraph
+from fairpot._shown import bar
+from fairpot.inference import Estimate
+from fairpot.results.kinds import Count, Derived, Group, Plain, Share, renamed, to_dict
+from fairpot.results.ranking import Ranking, State
+from fairpot.table import ScoreTable
+from fairpot.words import name_of
+
+
+@dataclass(frozen=True, repr=False)
+class Finding:
+    """The one finding of an audit; terminal, notebook, JSON and report are views of it.
+
+    Attributes
+    ----------
+    state : {"difference", "no clear difference", "no interval", "not measured"}
+        Whether the interval of the gap leaves 0 out, holds it, is missing, or no gap can be measured.
+    ranked_higher, ranked_lower : names of groups, or None
+        The two groups with the largest gap, of those that are not too small.
+    gap : Estimate or None
+        Their gap, seen from the group ranked higher: the lower limit is below 0 where chance could explain it.
+    xauc_higher, xauc_lower : Estimate or None
+        How often someone in the first with the outcome is ranked above someone in the second without it, and the
+        reverse.
+    found : (Estimate, Estimate) or None
+        In a top: the share of those with the outcome who are in it, in the first group and in the second.
+    alpha, region
+        The top of the ranking that the gap is of; None for all rows.
+    pairs, groups : int
+        How many pairs of groups were compared, and how many groups.
+    small_groups : tuple
+        Groups that were too small to be part of it.
+    high_score_means : {"help", "harm"} or None
+        What a high score does to a person, if that was said.
+    lower_is_riskier : bool
+        Whether a low score means high risk: ranked higher is then scored lower.
+    auc : Estimate or None
+        Of all rows; below 0.5 the score should be looked at first.
+
+    Examples
+    --------
+    >>> import fairpot
+    >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
+    >>> scores = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10
+    >>> found = fairpot.audit(y, scores, sensitive_features=sex, high_score_means="harm").finding
+    >>> found.state, found.pair, found.who
+    ('difference', ('M', 'F'), 'The score ranks M higher than F, which harms M')
+    """
+
+    derived: ClassVar[Derived] = {"headline": str, "meaning": str, "next": str, "metric": str}
+
+    state: State
+    ranked_higher: Group | None
+    ranked_lower: Group | None
+    gap: Estimate | None
+    xauc_higher: Estimate | None
+    xauc_lower: Estimate | None
+    found: Annotated[tuple[Estimate, Estimate] | None, "hidden"]
+    alpha: Share | None
+    region: Region | None
+    pairs: int
+    groups: int
+    small_groups: tuple[Group, ...]
+    high_score_means: Meaning | None
+    lower_is_riskier: bool
+    auc: Estimate | None
+    columns: Annotated[tuple[str, ...], "hidden"] = ()
+
+    @classmethod
+    def of(cls, ranking: Ranking, table: ScoreTable, auc: Estimate | None) -> Finding:
+        """Read the finding off a ranking; ``auc`` is that of all rows."""
+        told, top = ranking.told, ranking.top
+        found = None
+        if told is not None and top is not None:
+            both = [ranking.group(g).recall for g in (told.first, told.second)]
+            found = None if both[0] is None or both[1] is None else (both[0], both[1])
+        return cls(
+            ranking.state,
+            None if told is None else told.first,
+            None if told is None else told.second,
+            None if told is None else told.signed_gap,
+            None if told is None else told.xauc_first,
+            None if told is None else told.xauc_second,
+            found,
+            None if top is None else top.alpha,
+            None if top is None else top.region,
+            len(ranking.compared),
+            len(ranking.groups) - len(ranking.small_groups),
+            ranking.small_groups,
+            table.high_score_means,
+            table.lower_is_riskier,
+            auc,
+            table.group_columns,
+        )
+
+    @property
+    def pair(self) -> tuple[Hashable, Hashable]:
+        """The group ranked higher, and the one ranked lower."""
+        return self.ranked_higher, self.ranked_lower
+
+    @property
+    def clear(self) -> bool:
+        """Whether the rows show a difference: the interval leaves 0 out."""
+        return self.state == "difference"
+
+    @property
+    def metric(self) -> str:
+        """Which gap it is: "overall gap", or "gap in the top 10%"."""
+        return words.gap_name(self.alpha)
+
+    @property
+    def ranked_high_means(self) -> Meaning | None:
+        """What a high place in the ranking does to a person."""
+        if self.high_score_means is None or not self.lower_is_riskier:
+            return self.high_score_means
+        return "harm" if self.high_score_means == "help" else "help"
+
+    @property
+    def who(self) -> str:
+        """Who is ranked higher than whom, and whom that benefits or harms; or that there is no clear difference."""
+        return words.who(self.spoken)
+
+    @property
+    def headline(self) -> str:
+        """The finding in one sentence."""
+        return words.headline(self.spoken)
+
+    @property
+    def meaning(self) -> str:
+        """What it means: in pairs of 100, and in a top by who is in it."""
+        return words.meaning(self.spoken)
+
+    @property
+    def next(self) -> str:
+        """What to do next."""
+        return words.next_step(self)
+
+    @property
+    def sentences(self) -> list[str]:
+        """The finding, what it means, what to do next."""
+        return [text for text in (self.headline, self.meaning, self.next) if text]
+
+    @property
+    def spoken(self) -> Finding:
+        """The same, with the groups called as sentences call them."""
+        found: Finding = renamed(self, lambda group: name_of(group, self.columns)) if self.columns else self
+        return found
+
+    def __repr__(self) -> str:
+        return f"<Finding: {self.headline}>"
+
+    def _repr_html_(self) -> str:
+        """Show the finding, and the gap with its interval."""
+        picture = "" if self.gap is None else intervals_svg([bar(self.metric, self.gap)], self.headline)
+        return f"<div>{paragraph(*self.sentences)}{picture}</div>"
+
+    def to_dict(self) -> Plain:
+        """Return plain values, ready for JSON."""
+        return to_dict(self)
+
+
+@dataclass(frozen=True)
+class Trust:
+    """What is known of a repair beyond the rows it was fitted on: the badge.
+
+    Attributes
+    ----------
+    state : {"not checked", "checked", "certified"}
+        Measured on the fitted rows alone; measured on others; or certified.
+    rows : float
+        How many rows these numbers are of.
+    clusters : int or None
+        How many clusters they are, where rows belong together.
+    same_rows : bool
+        Whether they are those that the maps were fitted on.
+    certificate : dict or None
+        What was certified and when, as its document has it.
+    answer : {"compatible", "contradicted", "cannot tell"} or None
+        What new rows say of the certificate; None on the rows that the maps were fitted on, which cannot test it.
+    gap : Estimate or None
+        The gap of the certificate on these rows, at its confidence.
+    lower_is_riskier : bool
+        Whether low scores mean high risk.
+
+    Examples
+    --------
+    >>> import fairpot
+    >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
+    >>> scores = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10
+    >>> repair = fairpot.FairPOT().fit(scores, y, sensitive_features=sex)
+    >>> fairpot.effect(repair, scores, y, sensitive_features=sex).trust.badge
+    'not yet checked on new rows'
+    """
+
+    derived: ClassVar[Derived] = {"badge": str, "sentence": str}
+
+    state: Literal["not checked", "checked", "certified"]
+    rows: Count
+    clusters: int | None
+    same_rows: bool
+    certificate: Mapping[str, Any] | None = None
+    answer: Literal["compatible", "contradicted", "cannot tell"] | None = None
+    gap: Estimate | None = None
+    lower_is_riskier: bool = False
+
+    @property
+    def badge(self) -> str:
+        """The badge: a few words."""
+        return words.badge(self)
+
+    @property
+    def sentence(self) -> str:
+        """The badge, and on what it stands."""
+        return words.trust(self)
+
+    def to_dict(self) -> Plain:
+        """Return plain values, ready for JSON."""
+        return to_dict(self)

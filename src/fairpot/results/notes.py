@@ -1,0 +1,93 @@
+"""What may mislead about an audit or a repair, judged once, here; worded in :mod:`fairpot.words.notes`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
+
+from fairpot.metrics.cells import hard_predictions, reversed_score, small_cells
+from fairpot.results.calibration import Calibration
+from fairpot.results.kinds import Group
+from fairpot.results.ranking import MOST_GROUPS, Ranking, Tied, own_scale
+from fairpot.table import ScoreTable
+from fairpot.words import Note
+
+if TYPE_CHECKING:
+    from fairpot.results.audit import Audit
+    from fairpot.results.people import Moved
+
+# Strict and half ties are both worth a look where they differ by this much, and as they are written.
+_VISIBLE_TIES = 0.005
+# Calibration that gets this many times worse, and visibly so, is said in words.
+_SEVERAL, _VISIBLE = 2.0, 0.01
+# A reference with fewer rows than this share of a moved group gives it a coarse, chancy target.
+_SMALL_REFERENCE = 0.1
+
+
+def notes_of_audit(
+    table: ScoreTable, whole: Ranking, tops: Sequence[Ranking], calibration: Calibration | None
+) -> Iterator[Note]:
+    """Judge an audit: scores that rank the wrong way or nobody, small groups, ties that matter."""
+    auc = None if whole.tied is None else whole.tied.auc_half
+    yield from filter(None, (reversed_score(table, auc), hard_predictions(table)))
+    yield from small_cells(table)
+    lost = tuple((pair.first, pair.second) for pair in whole.gaps if not pair.known)
+    if lost and len(lost) < len(whole.gaps):
+        yield Note("missing pairs", value=float(len(whole.gaps)), pairs=lost)
+    for top in tops:
+        assert top.top is not None
+        starts = {g: own_scale(table, each) for g, each in zip(table.groups, top.top.starts)}
+        yield from small_cells(table.above(starts), top.top.alpha)
+    if calibration is None and whole.score_range is not None:
+        yield Note("not probabilities", value=whole.score_range[0], other=whole.score_range[1])
+    yield from _ties(whole.tied)
+    if whole.level is None and len(table.groups) > MOST_GROUPS:
+        yield Note("too many groups", value=float(len(table.groups)), other=float(MOST_GROUPS))
+
+
+def _ties(tied: Tied | None) -> Iterator[Note]:
+    if tied is None:
+        return
+    for kind, strict, half in (
+        ("ties auc", tied.auc_strict, tied.auc_half),
+        ("ties gap", tied.gap_strict, tied.gap_half),
+    ):
+        if strict is None or half is None:
+            continue
+        if abs(strict - half) >= _VISIBLE_TIES and f"{strict:.3f}" != f"{half:.3f}":
+            yield Note("ties auc" if kind == "ties auc" else "ties gap", value=strict, other=half)
+
+
+def notes_of_effect(
+    before: Audit, after: Audit, moves: Sequence[Moved], reference: Group | None, calibrated: bool
+) -> Iterator[Note]:
+    """Judge a repair by what it costs beyond AUC: calibration, a small group as target or moved, ties."""
+    for was, now in zip(before.ranking.groups, after.ranking.groups):
+        if was.calibration is None or now.calibration is None:
+            continue
+        first, last = was.calibration.expected_calibration_error, now.calibration.expected_calibration_error
+        if last >= _SEVERAL * first and last - first >= _VISIBLE:
+            said = "calibrated" if calibrated else ""
+            yield Note("calibration lost", was.group, value=float(first), other=float(last), said=said)
+    sizes = {each.group: each.rows for each in before.ranking.groups}
+    fixed = sizes.get(reference)
+    for group, rows in sizes.items():
+        if fixed is not None and fixed < _SMALL_REFERENCE * rows:
+            yield Note("small reference", group, value=fixed, other=rows, said=str(reference))
+    small = before.ranking.small_groups
+    for each in moves:
+        if each.moved and each.group in small and len(small) < len(sizes):
+            yield Note("small and moved", each.group, value=each.moved, other=each.rows)
+    yield from _ties_disagree(before.ranking.tied, after.ranking.tied)
+
+
+def _ties_disagree(before: Tied | None, after: Tied | None) -> Iterator[Note]:
+    if (
+        before is None
+        or after is None
+        or None in (before.auc_half, before.auc_strict, after.auc_half, after.auc_strict)
+    ):
+        return
+    half, strict = after.auc_half - before.auc_half, after.auc_strict - before.auc_strict  # type: ignore[operator]
+    if min(half, strict) < -5e-5 and max(half, strict) > 5e-5:
+        yield Note("ties disagree", value=half, other=strict)

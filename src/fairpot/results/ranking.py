@@ -1,0 +1,585 @@
+"""Ranking: everything about one ranking of all rows, or of a top, counted and estimated once."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Collection, Hashable, Sequence
+from dataclasses import dataclass, replace
+from functools import partial
+from math import nan
+from typing import ClassVar, Literal
+
+import numpy as np
+
+from fairpot._defaults import LEVEL, TIES, Region, Ties
+from fairpot._docs import documented
+from fairpot.counts import GroupCounts
+from fairpot.inference.limits import Estimate, joint_tail, seen_limits
+from fairpot.inference.merged import Counted, count_ranking, shares
+from fairpot.inference.region import estimate_region
+from fairpot.inference.shares import (
+    GapEstimates,
+    Pairs,
+    Question,
+    ShareEstimates,
+    all_pairs,
+    cross_pairs,
+    inside,
+    others_over,
+    over_others,
+    why_not,
+)
+from fairpot.inference.top_rates import TopRate, top_rate_interval
+from fairpot.metrics.cells import SMALL
+from fairpot.metrics.wins import WinMatrix
+from fairpot.results.calibration import Calibration
+from fairpot.results.kinds import Count, Derived, Group, Plain, Range, Score, Share
+from fairpot.table import ScoreTable
+from fairpot.transport import Floats
+
+# Beyond this many groups there are no intervals: one covariance of all pairs would not fit into memory.
+MOST_GROUPS = 20
+# Whether the interval of a gap leaves 0 out, holds it, is missing, or there is nothing to measure.
+State = Literal["difference", "no clear difference", "no interval", "not measured"]
+
+
+@dataclass(frozen=True)
+class Top:
+    """The top of a list: how large a share, of all rows or of each group, and the score at which it begins."""
+
+    alpha: Share
+    region: Region
+    starts: tuple[Score, ...]  # of each group, on the scale of the rows' own scores
+
+
+@dataclass(frozen=True, kw_only=True)
+class Sizes:
+    """How many rows, with and without the outcome, and which scores they have."""
+
+    rows: Count
+    positives: Count
+    negatives: Count
+    rate: Share | None
+    distinct_scores: int
+    score_range: Range | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class GroupNumbers(Sizes):
+    """One group of a ranking: its size, AUC, calibration, and its part of a top."""
+
+    derived: ClassVar[Derived] = {"group": Group}
+
+    group: Group
+    auc: Estimate | None
+    bpsn_auc: Estimate | None  # the others with the outcome over the group without it
+    bnsp_auc: Estimate | None  # the group with the outcome over the others without it
+    calibration: Calibration | None = None
+    start: Score | None = None  # the score at which the top begins
+    recall: Estimate | None = None  # share of those with the outcome who are in the top
+    precision: Estimate | None = None  # share of the top who have the outcome
+
+
+@dataclass(frozen=True)
+class Cell:
+    """How often someone in one group with the outcome is ranked above someone in another without it."""
+
+    positive: Group
+    negative: Group
+    pairs: Count
+    xauc: Estimate | None
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two groups: how often each is ranked above the other, and the gap, which has a sign and one interval."""
+
+    first: Group
+    second: Group
+    xauc_first: Estimate | None
+    xauc_second: Estimate | None
+    signed_gap: Estimate | None
+
+    @property
+    def known(self) -> bool:
+        """Whether the gap can be measured."""
+        return self.signed_gap is not None
+
+    @property
+    def size(self) -> float:
+        """The size of the gap."""
+        return -1.0 if self.signed_gap is None else abs(float(self.signed_gap))
+
+    def reversed(self) -> Pair:
+        """Give the same pair, seen from the other group."""
+        gap = None if self.signed_gap is None else self.signed_gap.reversed()
+        return Pair(self.second, self.first, self.xauc_second, self.xauc_first, gap)
+
+    def seen_from(self, group: Hashable) -> Pair:
+        """Give the pair with a group first, if it is one of the two."""
+        return self.reversed() if group == self.second else self
+
+    @property
+    def ranked(self) -> Pair:
+        """The pair with the group ranked higher first; of a gap of 0, as it is."""
+        return self.reversed() if self.signed_gap is not None and self.signed_gap < 0 else self
+
+
+@dataclass(frozen=True)
+class Tied:
+    """Pairs with equal scores, and the ranking by both conventions."""
+
+    share: Share
+    auc_strict: float | None
+    gap_strict: float | None
+    auc_half: float | None
+    gap_half: float | None
+
+
+@dataclass(frozen=True, kw_only=True)
+class Ranking(Sizes):
+    """Everything about one ranking: of all rows, or of the top of the list.
+
+    Attributes
+    ----------
+    top : Top or None
+        Which part of the list; None for all of it.
+    ties, level, reference
+        How equal scores count, the confidence level, and the group that pairs are seen from.
+    auc, gap : Estimate or None
+        AUC, and the largest gap over pairs, seen from the group ranked higher: its lower limit may be below 0.
+    headline : Estimate or None
+        The same of groups that are not too small; ``headline.groups`` names the pair, the one ranked higher first.
+    small_groups : tuple
+        Groups that are too small to carry a headline.
+    gaps : tuple of Pair
+    xauc : tuple of Cell
+    groups : tuple of GroupNumbers
+    recall, precision : Estimate or None
+        Of a top: the share of those with the outcome who are in it, and of the top who have the outcome.
+    tied : Tied
+
+    Examples
+    --------
+    >>> import fairpot
+    >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
+    >>> scores = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10
+    >>> found = fairpot.audit(y, scores, sensitive_features=sex).ranking
+    >>> found.gap, found.gap.groups, found.pair("F", "M").signed_gap
+    (0.25, ('M', 'F'), -0.25)
+    """
+
+    top: Top | None
+    ties: Ties
+    level: Share | None
+    reference: Group
+    auc: Estimate | None
+    gap: Estimate | None
+    headline: Estimate | None
+    small_groups: tuple[Group, ...]
+    gaps: tuple[Pair, ...]
+    xauc: tuple[Cell, ...]
+    groups: tuple[GroupNumbers, ...]
+    recall: Estimate | None = None
+    precision: Estimate | None = None
+    tied: Tied | None = None
+
+    @property
+    def alpha(self) -> float | None:
+        """How large a share of the list it is of; None for all of it."""
+        return None if self.top is None else self.top.alpha
+
+    @property
+    def compared(self) -> list[Pair]:
+        """The pairs that can be measured, of groups that are not too small; the largest gap first."""
+        small = set(self.small_groups)
+        known = [pair for pair in self.gaps if pair.known and not {pair.first, pair.second} & small]
+        return sorted(known, key=lambda pair: -pair.size)
+
+    @property
+    def told(self) -> Pair | None:
+        """The pair that a headline is about, the group ranked higher first."""
+        if self.headline is None or self.headline.groups is None:
+            return None
+        wanted = set(self.headline.groups)
+        return next((pair.ranked for pair in self.gaps if {pair.first, pair.second} == wanted), None)
+
+    @property
+    def state(self) -> State:
+        """Whether the gap of the headline is a difference, could be chance, or cannot be told."""
+        return state_of(self.headline)
+
+    def group(self, name: Hashable) -> GroupNumbers:
+        """Give the numbers of one group."""
+        return next(each for each in self.groups if each.group == name)
+
+    def cell(self, positive: Hashable, negative: Hashable) -> Cell:
+        """Give how often someone in one group with the outcome is ranked above someone in another without it."""
+        return next(c for c in self.xauc if (c.positive, c.negative) == (positive, negative))
+
+    def pair(self, first: Hashable, second: Hashable) -> Pair:
+        """Give a pair of groups, seen from the first."""
+        wanted = {first, second}
+        return next(p for p in self.gaps if {p.first, p.second} == wanted).seen_from(first)
+
+
+def state_of(gap: Estimate | None) -> State:
+    """Say whether the interval of a gap leaves 0 out, holds it, is missing, or there is nothing to measure."""
+    if gap is None:
+        return "not measured"
+    if gap.reason is not None or gap.low != gap.low:
+        return "no interval"
+    return "difference" if gap.low > 0 else "no clear difference"
+
+
+@documented
+def top_of(table: ScoreTable, alpha: float, region: Region = "pooled") -> Top:
+    """Find where the top of a list begins.
+
+    {table, alpha, region}
+
+    Examples
+    --------
+    >>> from fairpot import score_table
+    >>> from fairpot.results import top_of
+    >>> top_of(score_table([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], sensitive_features=list("FFMM")), 0.5).starts
+    (0.3, 0.3)
+    """
+    starts = table.thresholds(alpha, region)
+    return Top(alpha, region, tuple(own_scale(table, starts[g]) for g in table.groups))
+
+
+def own_scale(table: ScoreTable, score: float) -> float:
+    """Give a score as the rows have it: those of which a low one means high risk are counted with a minus."""
+    return 0.0 - float(score) if table.lower_is_riskier else float(score)
+
+
+@documented
+def rank(
+    table: ScoreTable,
+    *,
+    ties: Ties = "half",
+    level: float | None = LEVEL,
+    top: Top | None = None,
+    reference: Hashable | None = None,
+    small: Collection[Hashable] = (),
+) -> Ranking:
+    """Count and estimate everything about one ranking.
+
+    Parameters
+    ----------
+    {table, ties}
+    level : float or None, default 0.95
+        Confidence level of the intervals; None computes none.
+    top : Top or None, default None
+        Rank among the top of the list alone, see :func:`top_of`.
+    {reference}
+    small : groups, default ()
+        Groups that are too small over all rows, and so in any top.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from fairpot import score_table
+    >>> from fairpot.results import rank
+    >>> rng = np.random.default_rng(0)
+    >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
+    >>> found = rank(score_table(y, rng.normal(y + 0.5 * (sex == "M")), sensitive_features=sex))
+    >>> print(found.gap, found.gap.groups)
+    0.240 (95% interval 0.144 to 0.333) ('M', 'F')
+    """
+    counted, passed = _Counted.of(table, ties, level, top)
+    shown = passed.table
+    large = large_groups(shown, small)
+    reference = _ahead(counted, passed) if reference is None else reference
+    rows = range(len(table.groups))
+    gap = counted.largest(rows)
+    headline = counted.largest(large, clear=True)
+    seen = {} if gap is None else {frozenset(gap.groups or ()): gap}
+    seen |= {} if headline is None else {frozenset(headline.groups or ()): headline}
+    pairs = [counted.pair(i, j, seen).seen_from(reference) for i, j in itertools.combinations(rows, 2)]
+    whole = partial(_top_rate, table, top, level)
+    return Ranking(
+        **_whole(passed),
+        top=top,
+        ties=ties,
+        level=level if counted.found is not None else None,
+        reference=reference,
+        auc=counted.share(all_pairs(table)),
+        gap=gap,
+        headline=headline,
+        small_groups=tuple(table.groups[g] for g in rows if g not in large),
+        gaps=tuple(pairs),
+        xauc=tuple(counted.cell(i, j) for i in rows for j in rows if i != j),
+        groups=tuple(_group(counted, shown, top, whole, g) for g in rows),
+        recall=whole("top_recall", None),
+        precision=whole("top_precision", None),
+        tied=_tied(passed) if top is None else None,
+    )
+
+
+@dataclass(frozen=True, eq=False)
+class _Counted:
+    """Wins between groups, and the shares they make with their errors; places stand for groups."""
+
+    groups: tuple[Hashable, ...]
+    matrix: WinMatrix
+    level: float
+    distinct: list[Pairs]
+    found: ShareEstimates | None
+    reasons: list[str | None]
+    low: Floats
+    high: Floats
+    note: str | None
+
+    @classmethod
+    def of(cls, table: ScoreTable, ties: Ties, level: float | None, top: Top | None) -> tuple[_Counted, Counted]:
+        """Count a ranking, and estimate all its shares together."""
+        every = [all_pairs(table), *cross_pairs(table)]
+        every += [f for g in range(len(table.groups)) for f in _own(table, g)]
+        distinct = list(dict.fromkeys(every))  # of two groups, BPSN and BNSP are the xAUCs
+        if level is None or len(table.groups) > MOST_GROUPS:
+            passed, empty = count_ranking(_shown(table, top), ties), np.full(len(distinct), nan)
+            why = "none were asked for" if level is None else f"more than {MOST_GROUPS} groups"
+            whys: list[str | None] = [why] * len(distinct)
+            return cls(table.groups, passed.matrix(), LEVEL, distinct, None, whys, empty, empty, None), passed
+        if top is None:
+            passed = count_ranking(table, ties)
+            found, note = shares(passed, distinct), None
+        else:
+            found = inside = estimate_region(table, distinct, ties, top.alpha, top.region)
+            assert inside.region is not None
+            passed, note = inside.region.counted, inside.note
+        where = (None, "pooled") if top is None else (top.alpha, top.region)
+        asked = [Question("", (pair,), False, ties, *where) for pair in distinct]
+        reasons = [why_not(table, question, found.take([k])) for k, question in enumerate(asked)]
+        low, high = found.limits((1 - level) / 2)
+        return cls(table.groups, passed.matrix(), level, distinct, found, reasons, low, high, note), passed
+
+    def value(self, pairs: Pairs) -> float | None:
+        """Give the share of pairs that positives of some groups win over negatives of others, as it was counted."""
+        winners, losers = list(pairs.winners), list(pairs.losers)
+        total = float(self.matrix.positives[winners].sum()) * float(self.matrix.negatives[losers].sum())
+        return float(self.matrix.half_wins[np.ix_(winners, losers)].sum()) / 2 / total if total else None
+
+    def share(self, pairs: Pairs, name: str = "auc") -> Estimate | None:
+        """Give a share with its interval."""
+        value, k = self.value(pairs), self.distinct.index(pairs)
+        if value is None:
+            return None
+        if self.found is None or self.reasons[k]:
+            se = nan if self.found is None else float(self.found.se[k])
+            return Estimate(name, value, se, level=self.level, reason=self.reasons[k], note=self.note)
+        return Estimate(
+            name, value, float(self.found.se[k]), float(self.low[k]), float(self.high[k]), self.level, note=self.note
+        )
+
+    def cell(self, i: int, j: int) -> Cell:
+        """Give one direction of a pair of groups."""
+        pairs = float(self.matrix.pairs[i, j])
+        return Cell(self.groups[i], self.groups[j], pairs, self.share(Pairs((i,), (j,)), "xauc"))
+
+    def pair(self, i: int, j: int, told: dict[frozenset[Hashable], Estimate]) -> Pair:
+        """Give a pair of groups; one that was chosen for its size has the limits that allow for that."""
+        names = self.groups[i], self.groups[j]
+        there, back = self.cell(i, j).xauc, self.cell(j, i).xauc
+        gap = self.gap(i, j)
+        chosen = told.get(frozenset(names))
+        if chosen is not None and chosen.groups is not None:
+            gap = chosen if chosen.groups == names else chosen.reversed()
+        return Pair(*names, there, back, gap)
+
+    def gap(self, i: int, j: int) -> Estimate | None:
+        """Give the gap of a pair with limits of its own."""
+        value, names = self._difference(i, j), (self.groups[i], self.groups[j])
+        if value is None:
+            return None
+        gaps, reason = self._estimates([(i, j)]), self._reason(i, j)
+        se = nan if gaps is None else float(gaps.se[0])
+        low = high = nan
+        if gaps is not None and reason is None:
+            low, high = (float(each[0]) for each in gaps.limits((1 - self.level) / 2))
+        return Estimate("gap", value, se, low, high, self.level, "analytic", value, names, reason, self.note)
+
+    def largest(self, groups: Sequence[int], *, clear: bool = False) -> Estimate | None:
+        """Give the largest gap between some groups, seen from the group that is ranked higher.
+
+        With ``clear``, where the largest may be chance, the largest of those that are not, if there are any.
+        """
+        pairs = [p for p in itertools.combinations(groups, 2) if self._difference(*p) is not None]
+        if not pairs:
+            return None
+        pairs.sort(key=lambda pair: -abs(self._difference(*pair) or 0.0))
+        if all(self._reason(*pair) is None for pair in itertools.combinations(groups, 2)):
+            return self._with_limits(pairs, clear)
+        i, j = pairs[0]
+        found, why = self.gap(i, j), next(filter(None, (self._reason(*p) for p in itertools.combinations(groups, 2))))
+        assert found is not None
+        found = found if found >= 0 else found.reversed()
+        return Estimate(
+            "gap", float(found), found.se, nan, nan, self.level, "analytic", found.signed, found.groups, why, self.note
+        )
+
+    def _with_limits(self, pairs: list[tuple[int, int]], clear: bool) -> Estimate:
+        """Limit the gap of the first of some pairs, which was chosen for its size."""
+        gaps = self._estimates(pairs)
+        assert gaps is not None
+        place, low, high = 0, *seen_limits(gaps, (1 - self.level) / 2)
+        if clear:
+            place, low, high = headline_limits(gaps, (1 - self.level) / 2)
+        i, j = pairs[place]
+        value = self._difference(i, j) or 0.0
+        i, j = (i, j) if value >= 0 else (j, i)
+        names, size = (self.groups[i], self.groups[j]), abs(value)
+        return Estimate(
+            "gap", size, float(gaps.se[place]), low, high, self.level, "analytic", size, names, None, self.note
+        )
+
+    def _difference(self, i: int, j: int) -> float | None:
+        there, back = self.value(Pairs((i,), (j,))), self.value(Pairs((j,), (i,)))
+        return None if there is None or back is None else there - back
+
+    def _reason(self, i: int, j: int) -> str | None:
+        both = (self.distinct.index(Pairs((a,), (b,))) for a, b in ((i, j), (j, i)))
+        return next(filter(None, (self.reasons[k] for k in both)), None)
+
+    def _estimates(self, pairs: Sequence[tuple[int, int]]) -> GapEstimates | None:
+        if self.found is None:
+            return None
+        both = [self.distinct.index(Pairs((a,), (b,))) for i, j in pairs for a, b in ((i, j), (j, i))]
+        return GapEstimates.side_by_side(self.found.take(both))
+
+
+def _shown(table: ScoreTable, top: Top | None) -> ScoreTable:
+    """Give the rows that are ranked: all, or those of the top."""
+    return table if top is None else table.above({g: own_scale(table, s) for g, s in zip(table.groups, top.starts)})
+
+
+def headline_limits(gaps: GapEstimates, tail: float) -> tuple[int, float, float]:
+    """Say which of some gaps, the largest first, a headline is about, and limit it from the group ranked higher.
+
+    The first, with what it costs that it was chosen for its size; where that may be chance and another gap is clear
+    of all that were looked at, the other.
+    """
+    low, high = seen_limits(gaps, tail)
+    if low > 0 or len(gaps) == 1:
+        return 0, low, high
+    lows, highs = gaps.limits(joint_tail(gaps.covariance, tail))
+    clear = np.flatnonzero((lows > 0) | (highs < 0))
+    if not len(clear):
+        return 0, low, high
+    return int(clear[0]), *seen_limits(gaps.take([int(clear[0])]), joint_tail(gaps.covariance, tail))
+
+
+def _own(table: ScoreTable, g: int) -> tuple[Pairs, Pairs, Pairs]:
+    """Give the pairs of a group's own AUC, and of it against all others together."""
+    return inside(g), others_over(table, g), over_others(table, g)
+
+
+def _group(
+    counted: _Counted, shown: ScoreTable, top: Top | None, rate: partial[Estimate | None], g: int
+) -> GroupNumbers:
+    """Give the numbers of one group."""
+    auc, bpsn, bnsp = (
+        counted.share(pairs, name) for pairs, name in zip(_own(shown, g), ("group_auc", "bpsn_auc", "bnsp_auc"))
+    )
+    return GroupNumbers(
+        **_sizes(shown, shown.counts[g]),
+        group=shown.groups[g],
+        auc=auc,
+        bpsn_auc=bpsn,
+        bnsp_auc=bnsp,
+        start=None if top is None else top.starts[g],
+        recall=rate("top_recall", g),
+        precision=rate("top_precision", g),
+    )
+
+
+def _sizes(table: ScoreTable, counts: GroupCounts) -> Plain:
+    """Give the sizes of one group."""
+    positives, negatives = counts.positive.sum().item(), counts.negative.sum().item()
+    return _sized(table, positives, negatives, len(counts.score), [counts])
+
+
+def _whole(passed: Counted) -> Plain:
+    """Give the sizes of all groups together."""
+    positives, negatives = passed.positives.sum().item(), passed.negatives.sum().item()
+    return _sized(passed.table, positives, negatives, passed.distinct, passed.table.counts)
+
+
+def _sized(
+    table: ScoreTable, positives: float, negatives: float, distinct: int, counts: Sequence[GroupCounts]
+) -> Plain:
+    rows = positives + negatives
+    ends = [own_scale(table, end) for c in counts if len(c.score) for end in c.score[[0, -1]]]
+    return {
+        "rows": rows,
+        "positives": positives,
+        "negatives": negatives,
+        "rate": positives / rows if rows else None,
+        "distinct_scores": distinct,
+        "score_range": (min(ends), max(ends)) if ends else None,
+    }
+
+
+def _top_rate(
+    table: ScoreTable, top: Top | None, level: float | None, metric: str, group: int | None
+) -> Estimate | None:
+    """Give recall or precision of a top with its interval; None where there is nothing to count."""
+    if top is None:
+        return None
+    found = top_rate_interval(table, TopRate(metric, top.alpha, top.region, group), level or LEVEL)
+    if found != found:
+        return None
+    return found if level is not None else Estimate(metric, float(found), reason="none were asked for")
+
+
+def large_groups(shown: ScoreTable, small: Collection[Hashable]) -> list[int]:
+    """Give the places of the groups that can carry a headline: those with 30 rows with and without the outcome.
+
+    In a top where fewer than two have, those that have as many over all rows; where there are none, all groups.
+    """
+    fewest = np.minimum(*shown.independent)
+    known = [g for g, name in enumerate(shown.groups) if name not in small]
+    large = [g for g in known if fewest[g] >= SMALL]
+    if len(large) > 1:
+        return large
+    return known if small and len(known) > 1 else list(range(len(fewest)))
+
+
+def _ahead(counted: _Counted, passed: Counted) -> Hashable:
+    """Name the group that a repair would keep: ranked highest, or lowest where a high place harms, of large groups."""
+    xauc = _xauc(counted.matrix)
+    if np.isnan(xauc).any():
+        return counted.groups[0]
+    large = np.flatnonzero(np.minimum(*passed.independent) >= SMALL)
+    large = large if len(large) else np.arange(len(counted.groups))
+    won = xauc[np.ix_(large, large)]
+    lead = np.zeros(len(large))
+    for other in (won - won.T).T:  # in this order whatever the number of groups, so that equals stay equal
+        lead += other
+    lowest = passed.table.ranked_high_means == "harm"
+    return counted.groups[large[int(np.argmin(lead) if lowest else np.argmax(lead))]]
+
+
+def _xauc(matrix: WinMatrix) -> Floats:
+    """Give every xAUC; what cannot be measured is NaN."""
+    pairs = matrix.pairs
+    return np.asarray(np.divide(matrix.half_wins / 2, pairs, out=np.full(pairs.shape, nan), where=pairs > 0))
+
+
+def _tied(passed: Counted) -> Tied:
+    """Give the share of pairs with equal scores, and the ranking by both conventions."""
+    found: dict[str, float | None] = {}
+    for how in TIES:
+        matrix = passed.matrix(how)
+        pairs, xauc = float(matrix.pairs.sum()), _xauc(matrix)
+        found[f"auc_{how}"] = float(matrix.half_wins.sum()) / 2 / pairs if pairs else None
+        gaps = np.abs(xauc - xauc.T)[np.triu_indices(len(xauc), 1)]
+        found[f"gap_{how}"] = float(np.nanmax(gaps)) if np.isfinite(gaps).any() else None
+    return Tied(passed.tied_share, **found)
+
+
+def with_calibration(ranking: Ranking, own: Sequence[Calibration | None]) -> Ranking:
+    """Put the calibration of each group beside its other numbers."""
+    return replace(ranking, groups=tuple(replace(g, calibration=c) for g, c in zip(ranking.groups, own)))

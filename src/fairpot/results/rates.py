@@ -1,0 +1,259 @@
+"""Who is flagged at a score or in a top share, before and after a repair, by group and outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Iterable
+from dataclasses import dataclass
+from math import nan
+from typing import ClassVar, Literal
+
+from fairpot import words
+from fairpot._defaults import LEVEL, Meaning
+from fairpot._shown import Bar, ShownBars, bar
+from fairpot._validation import is_number
+from fairpot.counts import GroupCounts
+from fairpot.inference import Estimate, rates_at
+from fairpot.inference.rates import Rates as Estimated
+from fairpot.inference.rates import rate_estimates
+from fairpot.results.kinds import Count, Derived, Group, Plain, Score, Share, rows_of, to_dict
+from fairpot.results.ranking import own_scale
+from fairpot.table import ScoreTable
+
+# The share of the ranking that is looked at where nobody says where is acted.
+SHARE = 0.1
+
+
+@dataclass(frozen=True)
+class Rates:
+    """Who is flagged in one group, or in all (group None), and how rightly.
+
+    ``tpr`` is the share of those with the outcome who are flagged, ``fpr`` of those without it, ``ppv`` the share of
+    the flagged who have the outcome.
+    """
+
+    group: Group | None
+    rows: Count
+    positives: Count
+    negatives: Count
+    flagged: Count
+    flagged_positives: Count
+    flagged_negatives: Count
+    share: Estimate | None
+    tpr: Estimate | None
+    fpr: Estimate | None
+    ppv: Estimate | None
+
+
+@dataclass(frozen=True)
+class Flagged:
+    """Who is flagged from a score on, or in the top share of all rows."""
+
+    at: Literal["score", "top"]
+    alpha: Share | None
+    threshold: Score
+    groups: tuple[Rates, ...]
+    all: Rates
+
+    def listed(self) -> list[Plain]:
+        """List the groups, then all of them, as rows of a frame."""
+        head = {"at": self.at, "alpha": self.alpha, "threshold": self.threshold}
+        rows = rows_of((*self.groups, self.all))
+        return [{**head, **row, "group": "all" if row["group"] is None else row["group"]} for row in rows]
+
+
+def flagged(
+    table: ScoreTable, *, threshold: float | None = None, alpha: float | None = None, level: float | None = LEVEL
+) -> Flagged:
+    """Count who is flagged at a score, given as the rows have it, or in a top share; each rate with its interval."""
+    if alpha is not None:
+        at = float(next(iter(table.thresholds(alpha).values())))
+        shown = own_scale(table, at)
+    else:
+        if not is_number(threshold) or not -1.7e308 < float(threshold) < 1.7e308:  # type: ignore[arg-type]
+            raise ValueError(
+                f"threshold must be a finite number, a score from which rows are flagged, got {threshold!r}."
+            )
+        shown = float(threshold)  # type: ignore[arg-type]
+        at = own_scale(table, shown)
+    estimated = rates_at(table, at, level=level or LEVEL)
+    everyone = rate_estimates(table, None, at, level=level or LEVEL)
+    groups = tuple(
+        _rates(g, c, at, each, level) for g, c, each in zip(table.groups, table.counts, estimated, strict=True)
+    )
+    return Flagged(
+        "score" if alpha is None else "top", alpha, shown, groups, _rates(None, table.pooled(), at, everyone, level)
+    )
+
+
+def _rates(
+    group: Hashable | None, counts: GroupCounts, threshold: float, found: Estimated, level: float | None
+) -> Rates:
+    above = counts.above(threshold)
+    positives, negatives = counts.positive.sum().item(), counts.negative.sum().item()
+    hits, false = above.positive.sum().item(), above.negative.sum().item()
+
+    def rate(part: float, whole: float, known: Estimate) -> Estimate | None:
+        if not whole:
+            return None
+        return known.of(part / whole) if level is not None else Estimate(known.metric, part / whole, reason=_UNASKED)
+
+    return Rates(
+        group,
+        positives + negatives,
+        positives,
+        negatives,
+        hits + false,
+        hits,
+        false,
+        rate(hits + false, positives + negatives, found.flagged),
+        rate(hits, positives, found.tpr),
+        rate(false, negatives, found.fpr),
+        rate(hits, hits + false, found.ppv),
+    )
+
+
+_UNASKED = "none were asked for"
+
+
+def asked_rates(
+    table: ScoreTable, thresholds: Iterable[float], alphas: Iterable[float], level: float | None
+) -> tuple[Flagged, ...]:
+    """Count who is flagged at each score, then in each top of all rows."""
+    found = [flagged(table, threshold=each, level=level) for each in thresholds]
+    return (*found, *(flagged(table, alpha=each, level=level) for each in alphas))
+
+
+@dataclass(frozen=True)
+class Acted:
+    """How many of one group are acted on, before and after a repair, with and without the outcome.
+
+    ``valence`` is "gains", "loses" or None: by what a high score does to a person, if that was said.
+    """
+
+    group: Group
+    positives: Count
+    negatives: Count
+    yes_before: Count
+    yes_after: Count
+    no_before: Count
+    no_after: Count
+    tpr_before: Estimate | None
+    tpr_after: Estimate | None
+    fpr_before: Estimate | None
+    fpr_after: Estimate | None
+    valence: Literal["gains", "loses"] | None
+
+    @property
+    def before(self) -> float:
+        """How many are acted on before."""
+        return self.yes_before + self.no_before
+
+    @property
+    def after(self) -> float:
+        """How many are acted on after."""
+        return self.yes_after + self.no_after
+
+
+@dataclass(frozen=True, repr=False)
+class Action(ShownBars):
+    """Who is acted on at a threshold or in a top share, before and after a repair, by group and outcome."""
+
+    derived: ClassVar[Derived] = {}
+
+    threshold: Score | None  # those with this score or a riskier one are acted on; on the rows' own scale
+    alpha: Share | None  # or so large a share of the ranking
+    groups: tuple[Acted, ...]
+    lower_is_riskier: bool = False
+
+    def __repr__(self) -> str:
+        return f"<Action {words.where(self)}: {len(self.groups)} groups, before and after>"
+
+    @property
+    def sentences(self) -> list[str]:
+        """One for each group."""
+        return words.acted_on(self)
+
+    @property
+    def shares(self) -> tuple[float, float]:
+        """How much of the list is acted on, before and after."""
+        total = sum(each.positives + each.negatives for each in self.groups) or 1
+        return sum(each.before for each in self.groups) / total, sum(each.after for each in self.groups) / total
+
+    def _rates(self) -> list[tuple[Acted, str, float, list[tuple[str, float, Estimate | None]]]]:
+        """Give, for each group and outcome, its rows, and how many of them are acted on before and after."""
+        found = []
+        for each in self.groups:
+            yes = [("before", each.yes_before, each.tpr_before), ("after", each.yes_after, each.tpr_after)]
+            no = [("before", each.no_before, each.fpr_before), ("after", each.no_after, each.fpr_after)]
+            found += [(each, "with", each.positives, yes), (each, "without", each.negatives, no)]
+        return found
+
+    def _listed(self) -> list[Plain]:
+        """One row per group and outcome, with rates before and after."""
+        rows = []
+        for each, outcome, total, both in self._rates():
+            row: Plain = {
+                "acted on": words.where(self),
+                "group": each.group,
+                "outcome": outcome,
+                "rows": total,
+            }
+            row |= {when: count for when, count, _ in both}
+            for when, _, rate in both:
+                shown = bar("", nan if rate is None else rate)
+                ends = {f"share_{when}": shown.value, f"share_{when}_low": shown.low, f"share_{when}_high": shown.high}
+                row |= {name: None if value != value else value for name, value in ends.items()}
+            rows.append(row)
+        return rows
+
+    def _bars(self) -> list[Bar]:
+        return [
+            bar(f"{each.group}, {outcome}, {when}", rate)
+            for each, outcome, _, both in self._rates()
+            for when, _, rate in both
+        ]
+
+    def _says(self) -> list[str]:
+        said = f"Who is acted on {words.where(self)}: share of each group and outcome, with 95% intervals"
+        return [said, *self.sentences]
+
+    def to_dict(self) -> Plain:
+        """Return plain values, ready for JSON."""
+        return to_dict(self)
+
+
+def actions(
+    before: ScoreTable, after: ScoreTable, thresholds: Iterable[float], alpha: float | None, level: float | None = LEVEL
+) -> tuple[Action, ...]:
+    """Count who is acted on before and after: at each threshold, in the top share, else in the top tenth."""
+    found = [_action(before, after, level, threshold=float(each)) for each in thresholds]
+    shares = [alpha] if alpha is not None else [] if found else [SHARE]
+    return (*found, *(_action(before, after, level, alpha=each) for each in shares))
+
+
+def _action(before: ScoreTable, after: ScoreTable, level: float | None, **where: float) -> Action:
+    first, second = (flagged(table, **where, level=level) for table in (before, after))
+    means = before.ranked_high_means
+    groups = tuple(_acted(was, now, means) for was, now in zip(first.groups, second.groups))
+    return Action(where.get("threshold"), where.get("alpha"), groups, before.lower_is_riskier)
+
+
+def _acted(before: Rates, after: Rates, means: Meaning | None) -> Acted:
+    more = after.flagged - before.flagged
+    valence: Literal["gains", "loses"] | None = None
+    if means is not None and more:
+        valence = "gains" if (more > 0) == (means == "help") else "loses"
+    return Acted(
+        before.group,
+        before.positives,
+        before.negatives,
+        before.flagged_positives,
+        after.flagged_positives,
+        before.flagged_negatives,
+        after.flagged_negatives,
+        before.tpr,
+        after.tpr,
+        before.fpr,
+        after.fpr,
+        valence,
+    )

@@ -1,0 +1,100 @@
+"""Tables as text: columns where they fit, with shorter heads where they nearly do, else one block per row."""
+
+from __future__ import annotations
+
+import shlex
+import textwrap
+from collections.abc import Sequence
+from unicodedata import east_asian_width
+
+# What a head becomes where a table is too wide.
+SHORT = {
+    "ranked higher": "higher",
+    "ranked lower": "lower",
+    "less risky": "less",
+    "with outcome": "with",
+    "with the outcome": "with",
+    "without it": "without",
+    "calibration error": "cal. error",
+    "share before": "before %",
+    "share after": "after %",
+    "breakpoints": "points",
+    "mean change of changed": "mean change",
+    "expected error": "error",
+    "mean score - rate": "bias",
+    "precision": "prec.",
+    "others over the group (BPSN)": "BPSN",
+    "the group over others (BNSP)": "BNSP",
+    "change for 1,000 rows": "per 1,000",
+}
+
+
+def table_lines(
+    heads: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1, width: int | None = None
+) -> list[str]:
+    """Write a table whose first columns are text and whose others are numbers; no cell and no word is ever split.
+
+    Examples
+    --------
+    >>> print(*table_lines(["group", "rows"], [["F", "120"], ["M", "80"]]), sep="\\n")
+    group  rows
+    F       120
+    M        80
+    >>> print(*table_lines(["group", "rows"], [["F", "120"]], width=10), sep="\\n")
+    group: F
+      rows: 120
+    """
+    for names in (heads, [SHORT.get(head, head) for head in heads]):
+        lines = _aligned([names, *rows], texts)
+        if width is None or max(map(_width, lines)) <= width:
+            return lines
+    return [line for row in rows for line in _block(heads, row, width or 80)]
+
+
+def wrapped(text: str, width: int | None) -> list[str]:
+    """Break a line between words; what follows stands as far to the right as the line began."""
+    if width is None or _width(text) <= width:
+        return [text]
+    indent = " " * (len(text) - len(text.lstrip()))
+    return textwrap.wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+
+
+def command_lines(command: Sequence[str], width: int | None) -> list[str]:
+    r"""Write a command so that it can be pasted: where it is too wide, a line ends as a shell wants it to.
+
+    Examples
+    --------
+    >>> print(*command_lines(["fairpot", "audit", "my file.csv", "--group", "sex"], 24), sep="\n")
+    fairpot audit \
+      'my file.csv' \
+      --group sex
+    """
+    lines = [""]
+    for word in map(shlex.quote, command):
+        if width is not None and lines[-1].strip() and _width(f"{lines[-1]} {word}") > width - 2:
+            lines.append(f"  {word}")
+        else:
+            lines[-1] = f"{lines[-1]} {word}" if lines[-1] else word
+    return [*(f"{line} \\" for line in lines[:-1]), lines[-1]]
+
+
+def _aligned(cells: Sequence[Sequence[str]], texts: int) -> list[str]:
+    widths = [max(map(_width, column)) for column in zip(*cells)]
+    return ["  ".join(_padded(c, w, i < texts) for i, (c, w) in enumerate(zip(row, widths))).rstrip() for row in cells]
+
+
+def _padded(cell: str, width: int, left: bool) -> str:
+    space = " " * (width - _width(cell))
+    return cell + space if left else space + cell
+
+
+def _block(heads: Sequence[str], row: Sequence[str], width: int) -> list[str]:
+    """Write a row as lines of names and values; the first of them says what it is of."""
+    said = [f"{head}: {cell}" if head else cell for head, cell in zip(heads, row) if cell]
+    first, *others = said or [""]
+    return [*wrapped(first, width), *(line for each in others for line in wrapped(f"  {each}", width))]
+
+
+def _width(text: str) -> int:
+    """Count the places that a text takes on a screen."""
+    return sum(2 if east_asian_width(c) in "WF" else 1 for c in text)

@@ -1,0 +1,296 @@
+"""What an effect warns of."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+from sklearn.linear_model import LogisticRegression
+
+import fairpot
+from fairpot import FairPOT, ScoreMap
+from fairpot.display import EstimatesDisplay
+from fairpot.inference import verdict
+from fairpot.repair.fair_maps import fair_maps
+from fairpot.results.calibration import calibrations
+from fairpot.table import ScoreTable
+
+
+def test_lost_calibration_and_a_small_reference_are_said():
+    rng = np.random.default_rng(0)
+    n = 4000
+    sex = np.where(rng.random(n) < 0.04, "F", "M")
+    score = rng.beta(2, 6, n)
+    y = (rng.random(n) < score).astype(int)
+    score = np.where(sex == "F", np.minimum(score * 1.6, 1), score)
+    fp = FairPOT(1.0, reference="F").fit(score, y, sensitive_features=sex)
+    told = " ".join(fairpot.effect(fp, score, y, sensitive_features=sex).warnings)
+    assert "small beside M" in told
+    assert "times worse" in told or "is lost" in told
+
+
+@pytest.mark.parametrize(
+    ("was", "now", "said"),
+    [
+        (0.0, 0.009, None),  # many times worse, but nobody sees it
+        (0.0, 0.011, "is lost (0.000 -> 0.011)"),
+        (0.002, 0.011, None),
+        (0.002, 0.013, "gets 6.5 times worse (0.002 -> 0.013)"),
+        (0.02, 0.035, None),  # visibly worse, but not several times
+        (0.02, 0.064, "gets 3.2 times worse (0.020 -> 0.064)"),
+    ],
+)
+def test_calibration_that_gets_visibly_and_several_times_worse_is_said(was, now, said):
+    """Of ten rows at 0.2 two are positive, of ten at 0.6 six: scores that are too high by so much are off by that."""
+    score = np.repeat([0.2, 0.6], 100) + was
+    y = np.r_[np.arange(100) % 10 < 2, np.arange(100) % 10 < 6].astype(int)
+    rows = {"scores": np.tile(score, 2), "y": np.tile(y, 2), "sensitive_features": np.repeat(["a", "b"], 200)}
+    higher = ScoreMap([0.2 + was, 0.6 + was], [0.2 + now, 0.6 + now])
+    found = fairpot.effect({"a": ScoreMap.identity(), "b": higher}, **rows)
+    told = [text.partition(":")[0] for text in found.warnings if "calibration" in text]
+    assert told == ([] if said is None else [f"calibration of b {said}"])
+
+
+@pytest.mark.parametrize("groups", [20, 21])
+def test_changes_have_intervals_up_to_twenty_groups(groups):
+    rng = np.random.default_rng(0)
+    y, group = np.tile([0, 1], 6 * groups), np.repeat(np.arange(groups), 12)
+    maps = {g: ScoreMap.identity() for g in range(1, groups)} | {0: ScoreMap([0.0, 1.0], [0.1, 0.9])}
+    found = fairpot.effect(maps, rng.random(len(y)), y, sensitive_features=group)
+    assert (found.changes is None) == (groups > 20)
+
+
+def rows_of(seed, shift, n=4000):
+    rng = np.random.default_rng(seed)
+    y, sex = rng.integers(0, 2, n), rng.choice(["F", "M"], n)
+    return {"scores": rng.normal(y + shift * (sex == "M")), "y": y, "sensitive_features": sex}
+
+
+@pytest.mark.parametrize(
+    ("shift", "n", "alpha", "repair", "answer"),
+    [
+        (0.5, 4000, None, "all", "compatible"),
+        (1.5, 4000, None, "all", "contradicted"),
+        (0.7, 300, None, "all", "cannot tell"),
+        (0.5, 4000, 0.5, "all", "compatible"),
+        (2.0, 4000, 0.5, "all", "contradicted"),
+        (0.5, 4000, 0.5, "top", "compatible"),
+        (2.0, 4000, 0.5, "top", "contradicted"),
+    ],
+)
+def test_rows_judge_a_certificate_of_other_rows(shift, n, alpha, repair, answer, tmp_path):
+    bound, share = 0.12 if alpha is None else 0.2, alpha
+    top = {} if alpha is None else {"top": alpha, "repair": repair}
+    sure = FairPOT(max_gap=bound, confidence=0.9, **top).fit(**rows_of(0, 0.5))
+    sure.save(tmp_path / "map.json")
+    later = rows_of(1, shift, n)
+    for model in (sure, fairpot.load(tmp_path / "map.json")):
+        found = fairpot.effect(model, **later)
+        table = fairpot.score_table(later["y"], later["scores"], sensitive_features=later["sensitive_features"])
+        maps = fair_maps(model).maps_on(table)
+        if repair == "top":  # what is promised is from a score on, not found again
+            table, share = table.above(fair_maps(model).thresholds_), None
+        judged = verdict(table.rescored(maps), bound=bound, level=0.9, alpha=share)
+        assert {"within": "compatible", "exceeds": "contradicted"}.get(judged.answer, judged.answer) == answer
+        assert found.trust.answer == answer
+        assert found.trust.gap == pytest.approx(judged.interval.value, abs=1e-12)
+        told = found.to_dict()["trust"]
+        assert (told["answer"], told["certificate"]["bound"], told["certificate"].get("alpha")) == (
+            answer,
+            bound,
+            alpha,
+        )
+        first = str(found).splitlines()[0]
+        which = "overall gap" if alpha is None else "gap in the top 50%"
+        if repair == "top":
+            which = f"gap among people scored {sure.starts_['F']:.4g} or above"
+        said = f"with 90% confidence the {which} on rows like these is at most {bound} (tested on 5 cross-fitted folds"
+        assert first.startswith(f"Certified: {said}")
+        ends = f"{judged.interval:.3f} (90% interval {judged.interval.low:.3f} to {judged.interval.high:.3f})"
+        assert first.endswith(f"{ends}.")
+
+
+def test_the_fitted_rows_do_not_judge_a_certificate():
+    rows = rows_of(0, 0.5)
+    sure = FairPOT(max_gap=0.12, confidence=0.9).fit(**rows)
+    found = fairpot.effect(sure, **rows).trust
+    assert (found.answer, found.gap) == (None, None)
+    assert found.same_rows
+    assert "of the rows that the repair was fitted on" in found.sentence
+    assert fairpot.effect(sure.at(0.3), **rows_of(1, 0.5)).trust.certificate is None
+
+
+def two_scores(seed: int = 77, size: int = 700):
+    """Scores of three sites, with visits of the same people, and what a repair makes of them."""
+    rng = np.random.default_rng(seed)
+    site, person = rng.choice(["p", "q", "r"], size), rng.integers(0, 200, size)
+    y = (rng.random(size) < 0.4).astype(int)
+    score = np.round(1 / (1 + np.exp(-rng.normal(y + 0.9 * (site == "p") - 0.5))), 2)
+    return y, score, site, person, rng.integers(1, 4, size)
+
+
+@pytest.mark.parametrize("known", [(), ("sample_weight",), ("clusters",), ("sample_weight", "clusters")])
+def test_scores_of_any_package_are_judged_as_those_of_a_map_are(known):
+    y, score, site, person, weight = two_scores()
+    given = {name: {"sample_weight": weight, "clusters": person}[name] for name in known}
+    model = fairpot.FairPOT(0.7).fit(score, y, sensitive_features=site)
+    by_map = fairpot.effect(model, score, y, sensitive_features=site, alpha=0.3, threshold=0.5, **given)
+    after = model.transform(score, sensitive_features=site)
+    found = fairpot.effect(
+        y,
+        before=score,
+        after=after,
+        sensitive_features=site,
+        alpha=0.3,
+        threshold=0.5,
+        reference=model.reference_,
+        **given,
+    )
+    told, expected = found.to_dict(), by_map.to_dict()
+    assert isinstance(found, type(by_map))
+    for part in ("before", "after"):
+        assert told[part]["gaps"] == expected[part]["gaps"]
+        assert told[part]["auc"] == expected[part]["auc"]
+        assert told[part]["rates"] == expected[part]["rates"]
+        assert told[part]["tops"] == expected[part]["tops"]
+    for one, other in zip(told["moves"], expected["moves"]):
+        assert one == pytest.approx(other, abs=1e-12)
+    for one, other in zip(told["changes"]["signed_gaps"], expected["changes"]["signed_gaps"]):
+        assert one == pytest.approx(other, abs=1e-9)
+    assert str(found).splitlines()[0] == str(by_map).splitlines()[0]
+    assert "Whose scores change" in found._repr_html_()
+
+
+def test_two_scores_need_outcomes_and_one_another():
+    y, score, site, *_ = two_scores()
+    model = fairpot.FairPOT(0.7).fit(score, y, sensitive_features=site)
+    with pytest.raises(TypeError, match=r"after is missing(.|\n)*effect\(y_true, before=..., after=..."):
+        fairpot.effect(y, before=score, sensitive_features=site)
+    with pytest.raises(TypeError, match="scores goes with a fitted model"):
+        fairpot.effect(y, score, before=score, after=score, sensitive_features=site)
+    with pytest.raises(TypeError, match="need outcomes, not a model"):
+        fairpot.effect(model, before=score, after=score, sensitive_features=site)
+    with pytest.raises(TypeError, match="sensitive_features goes by its name"):
+        fairpot.effect(model, score, y, site)
+    with pytest.raises(ValueError, match="after has 699 rows"):
+        fairpot.effect(y, before=score, after=score[1:], sensitive_features=site)
+    frame = pd.DataFrame({"a": score, "b": score}, index=[f"i{k}" for k in range(700)])
+    with pytest.raises(ValueError, match="after has other index labels than before"):
+        fairpot.effect(y, before=frame["a"], after=frame["b"].set_axis(np.arange(5, 705)), sensitive_features=site)
+
+
+def test_an_effect_knows_intersections_in_any_order():
+    y, score, site, person, _ = two_scores()
+    both = pd.DataFrame({"site": site, "odd": person % 2})
+    model = fairpot.FairPOT(0.7, reference="site=p, odd=0").fit(score, y, sensitive_features=both)
+    one = fairpot.effect(model, score, y, sensitive_features=both)
+    other = fairpot.effect(model, score, y, sensitive_features=both[["odd", "site"]])
+    assert one.after.gap == other.after.gap
+    assert {each.group: each.moved for each in one.moves} == {each.group: each.moved for each in other.moves}
+
+
+def test_the_picture_shows_every_pair_before_and_after():
+    plt = pytest.importorskip("matplotlib.pyplot")
+    y, score, site, *_ = two_scores()
+    found = fairpot.effect(y, before=score, after=score**2 * (1 + (site == "q")), sensitive_features=site)
+    axes = found.plot()
+    assert len(axes.get_yticklabels()) == 3
+    assert axes.get_legend_handles_labels()[1] == ["before", "after"]
+    shown = EstimatesDisplay.from_effect(found)
+    for state, numbers in (("before", found.before), ("after", found.after)):
+        for first, second in (label.split(" over ") for label in shown.values("label")):
+            row, gap = shown.where(label=f"{first} over {second}", state=state), numbers.ranking.pair(first, second)
+            ends = (gap.signed_gap, gap.signed_gap.low, gap.signed_gap.high)
+            assert (row["value"][0], row["low"][0], row["high"][0]) == pytest.approx(ends)
+    plt.close("all")
+
+
+def some_rows(n=3000):
+    """Return probabilities that are a little off, outcomes, groups, and clusters of about three rows."""
+    rng = np.random.default_rng(8)
+    group = np.where(rng.random(n) < 0.3, "b", "a")
+    truth = rng.normal(size=n) - 1 - (group == "b")
+    y = (rng.random(n) < 1 / (1 + np.exp(-truth))).astype(int)
+    return 1 / (1 + np.exp(-1.4 * truth)), y, group, rng.integers(0, n // 3, n)
+
+
+def test_mean_score_minus_rate_has_the_interval_of_a_mean():
+    """Of rows, of rows with weights, and of clusters, each by its plain formula."""
+    p, y, group, patient = some_rows()
+    mine, off = group == "b", p - y
+    weight = np.random.default_rng(1).random(len(p))
+    for columns, w in (
+        ({}, np.ones(len(p))),
+        ({"sample_weight": weight}, weight),
+        ({"clusters": patient}, np.ones(len(p))),
+    ):
+        found = fairpot.audit(y, p, sensitive_features=group, **columns).ranking.groups[1].calibration
+        bias = found.error_in_the_large
+        mean = np.average(off[mine], weights=w[mine])
+        parts = w[mine] * (off[mine] - mean)
+        if "clusters" in columns:
+            parts = pd.Series(parts).groupby(patient[mine]).sum().to_numpy()
+        size = w[mine].sum() ** 2 / (w[mine] ** 2).sum() if "sample_weight" in columns else len(parts)
+        se = np.sqrt((parts**2).sum() * size / (size - 1)) / w[mine].sum()
+        assert (bias, bias.se) == (pytest.approx(mean), pytest.approx(se))
+        assert (bias.low, bias.high) == (pytest.approx(mean - 1.959964 * se), pytest.approx(mean + 1.959964 * se))
+
+
+def test_the_error_by_chance_is_that_of_right_scores():
+    p, _, _, _ = some_rows(800)
+    rng = np.random.default_rng(2)
+    drawn = []
+    for _ in range(300):
+        y = (rng.random(len(p)) < p).astype(np.int8)
+        drawn.append(calibrations(ScoreTable.from_rows(p, y))[1])
+    mean = np.mean([each.expected_calibration_error for each in drawn])
+    assert drawn[0].error_by_chance == pytest.approx(mean, rel=0.06)
+
+
+def test_calibration_by_group_before_repaired_and_recalibrated():
+    p, y, group, _ = some_rows()
+    made = fairpot.LogitShift(max_gap=0.03, keep="probabilities").fit(p, y, sensitive_features=group)
+    found = fairpot.effect(made, p, y, sensitive_features=group)
+    plain = fairpot.effect(
+        fairpot.LogitShift(max_gap=0.03).fit(p, y, sensitive_features=group), p, y, sensitive_features=group
+    )
+    stages = {each.group: each for each in found.calibration}
+    assert list(stages) == ["a", "b", None]
+    for place, name in enumerate("ab"):
+        for stage, audit in (("before", found.before), ("repaired", plain.after), ("recalibrated", found.after)):
+            seen = audit.ranking.groups[place].calibration
+            for key in ("error_in_the_large", "expected_calibration_error", "error_by_chance"):
+                assert getattr(getattr(stages[name], stage), key) == pytest.approx(getattr(seen, key), abs=1e-12)
+        new = made.transform(p, sensitive_features=group)[group == name]
+        z = np.log(new / (1 - new))[:, None]
+        own = LogisticRegression(C=np.inf, tol=1e-10).fit(z, y[group == name]).predict_proba(z)[:, 1]
+        assert stages[name].price == pytest.approx(((own - new) ** 2).mean(), rel=1e-3)
+    assert abs(stages[None].recalibrated.error_in_the_large) < 1e-4
+    assert "right as a whole, not in each group" in str(found)
+    assert plain.calibration[0].recalibrated is None
+    assert found.moves == plain.moves
+    document = json.loads(json.dumps(found.to_dict()))
+    assert document["calibration"][1]["recalibrated"]["error_in_the_large_low"] < 0.2
+    assert (found.after.auc, found.after.gap) == (plain.after.auc, plain.after.gap)
+
+
+def test_low_scores_that_mean_high_risk_are_calibrated_as_risks():
+    p, y, group, _ = some_rows()
+    one = fairpot.audit(fairpot.score_table(y, p, sensitive_features=group)).calibration
+    other = fairpot.audit(fairpot.score_table(y, 1 - p, sensitive_features=group, lower_is_riskier=True)).calibration
+    for key in ("error_in_the_large", "expected_calibration_error", "error_by_chance"):
+        assert getattr(one, key) == pytest.approx(getattr(other, key), abs=1e-9)
+
+
+@pytest.mark.parametrize("repair", ["all", "top"])
+def test_so_many_rows_are_those_of_the_groups_that_are_compared(repair, tmp_path):
+    """A group that is left out has no part in the top of 500 rows: the effect speaks of the gap that was bounded."""
+    rows = rows_of(3, 0.8, 2000)
+    rows["sensitive_features"] = np.where(np.arange(2000) < 600, "X", rows["sensitive_features"])
+    fp = FairPOT(max_gap=0.1, top=500, repair=repair).fit(**rows, groups=["F", "M"])
+    fp.save(tmp_path / "map.json")
+    for model in (fp, fairpot.load(tmp_path / "map.json")):
+        found = fairpot.effect(model, **rows)
+        assert found.finding.alpha == pytest.approx(500 / 1400)
+        assert found.after.tops[0].gap == pytest.approx(fp.achieved_.gap_top, abs=1e-12)
+        assert found.after.tops[0].gap <= 0.1 < found.before.tops[0].gap

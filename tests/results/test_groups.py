@@ -1,0 +1,111 @@
+"""Up to how many groups an audit has intervals."""
+
+import numpy as np
+import pytest
+
+from fairpot import audit
+from fairpot.inference import confidence_interval
+
+
+def draw(groups):
+    rng = np.random.default_rng(0)
+    y, group = np.tile([0, 1], 6 * groups), np.repeat([f"g{k:02}" for k in range(groups)], 12)
+    return y, rng.normal(y), group
+
+
+def test_twenty_groups_have_intervals():
+    y, scores, group = draw(20)
+    found = audit(y, scores, sensitive_features=group)
+    assert all(each.auc.reason is None for each in found.ranking.groups)
+    alone = confidence_interval("auc", y, scores)
+    assert found.auc.low == pytest.approx(alone.low, abs=1e-12)
+    assert not any("no intervals" in text for text in found.warnings)
+
+
+def test_more_have_none_and_say_so():
+    y, scores, group = draw(21)
+    found = audit(y, scores, sensitive_features=group)
+    assert found.auc.reason == found.gap.reason == "more than 20 groups"
+    assert found.to_dict()["gap_low"] is None
+    [said] = [text for text in found.warnings if "no intervals" in text]
+    assert "21 groups are more than the 20" in said
+    assert "min_group=..." in said
+    fewer = audit(y, scores, sensitive_features=group, groups=[f"g{k:02}" for k in range(20)])
+    assert fewer.auc.reason is None
+
+
+@pytest.mark.parametrize(("clustered", "alpha"), [(False, None), (True, None), (False, 0.6)])
+def test_every_pair_has_the_interval_of_its_two_groups(clustered, alpha):
+    """Of the rows of two groups alone, an audit says the same of their gap; the top alpha is that of each group."""
+    rng = np.random.default_rng(7)
+    y, group, unit = rng.integers(0, 2, 900), rng.choice(["n", "e", "s", "w"], 900), rng.integers(0, 300, 900)
+    score = rng.normal(y + 0.3 * (group == "e") - 0.2 * (group == "s"))
+    given = {"alpha": alpha, "region": "group"}
+    clusters = {"clusters": unit} if clustered else {}
+    found = audit(y, score, sensitive_features=group, **clusters, **given)
+    assert len(found.told.gaps) == 6
+    for pair in found.told.gaps:
+        own = np.isin(group, [pair.first, pair.second])
+        few = {name: column[own] for name, column in clusters.items()}
+        alone = audit(y[own], score[own], sensitive_features=group[own], reference=pair.first, **few, **given)
+        [same] = alone.told.gaps
+        limits, own_limits = ([each.signed_gap.low, each.signed_gap.high] for each in (pair, same))
+        if {pair.first, pair.second} == set(found.told.gap.groups):  # chosen for its size: its limits allow for that
+            assert (limits[0] if pair.signed_gap > 0 else -limits[1]) < min(abs(each) for each in own_limits)
+            continue
+        assert limits == pytest.approx(own_limits, abs=2e-3 if clustered else 1e-9)
+    if alpha is None:
+        assert {"signed_gap_low", "signed_gap_high"} <= set(found.rows("pairs")[0])
+    widest = found.told.told
+    low, high = widest.signed_gap.low, widest.signed_gap.high
+    told = f"{widest.signed_gap:.3f} (95% interval {low:.3f} to {high:.3f})"
+    assert f"{widest.first} over {widest.second}: gap {told}" in str(found).splitlines()
+    assert told in found.finding.headline
+    bare = audit(y, score, sensitive_features=group, level=None)
+    assert {pair["signed_gap_low"] for pair in bare.to_dict()["gaps"]} == {None}
+
+
+def few_and_many(missing: bool = False):
+    """Rows of three large groups and of two small ones that are far from all others; of one all may be negatives."""
+    rng = np.random.default_rng(40)
+    sizes = {"k": 500, "l": 400, "m": 300, "tiny": 24, "rare": 40}
+    group = np.repeat(list(sizes), list(sizes.values()))
+    y = (rng.random(len(group)) < 0.45).astype(int)
+    if missing:
+        y[group == "rare"] = 0
+    lead = np.select([group == "l", group == "tiny", group == "rare"], [0.4, 3.0, -2.0])
+    return y, rng.normal(y + lead), group
+
+
+@pytest.mark.filterwarnings("ignore::fairpot.exceptions.SmallGroupWarning")
+def test_the_headline_is_of_groups_that_can_carry_it():
+    y, score, group = few_and_many()
+    found = audit(y, score, sensitive_features=group)
+    large = np.isin(group, ["k", "l", "m"])
+    alone = audit(y[large], score[large], sensitive_features=group[large])
+    assert found.ranking.small_groups == ("rare", "tiny")
+    assert found.ranking.headline == alone.gap < found.gap  # the gap of all pairs is as it was
+    assert [found.ranking.headline.low, found.ranking.headline.high] == pytest.approx(
+        [alone.gap.low, alone.gap.high], abs=1e-12
+    )
+    assert max(pair.size for pair in found.ranking.gaps) == found.gap
+    assert f"overall gap {alone.gap:.3f} (95% interval" in found.finding.headline
+    assert "the largest of 3 pairs of groups" in found.finding.headline
+    assert "Left out, as too small to be compared with confidence: rare, tiny." in found.finding.meaning
+    assert set(found.finding.pair) <= {"k", "l", "m"}
+    assert found.to_dict()["headline"] == float(alone.gap)
+    assert alone.ranking.headline == alone.gap
+    assert "too small" not in alone.finding.meaning
+    none = audit(y, score, sensitive_features=group, level=None)
+    assert none.ranking.headline == alone.gap
+
+
+@pytest.mark.filterwarnings("ignore::fairpot.exceptions.SmallGroupWarning")
+def test_pairs_that_cannot_be_measured_are_named():
+    y, score, group = few_and_many(missing=True)
+    found = audit(y, score, sensitive_features=group)
+    [told] = [text for text in found.warnings if "leaves out" in text]
+    assert "4 of 10 pairs of groups" in told
+    for other in ("k", "l", "m", "tiny"):
+        assert any(pair in told for pair in (f"{other} and rare", f"rare and {other}"))
+    assert not [text for text in audit(*few_and_many()[:2], sensitive_features=group).warnings if "leaves" in text]
