@@ -3,6 +3,8 @@
 import subprocess
 import sys
 
+import numpy as np
+import pandas as pd
 import pytest
 
 import fairpot
@@ -17,6 +19,24 @@ def test_import_loads_nothing_and_reaches_everything():
     assert {"FairPOT", "metrics", "audit"} <= set(dir(fairpot))
     with pytest.raises(AttributeError, match="no attribute 'fairpott'"):
         fairpot.fairpott
+
+
+@pytest.mark.parametrize("name", ["rows.csv", "rows.parquet"])
+def test_rows_are_counted_and_adjusted_without_heavy_packages(tmp_path, name):
+    """What a small file needs is NumPy, Narwhals, PyArrow and, to count, DuckDB."""
+    frame = pd.DataFrame({"score": np.arange(40) / 40, "label": [0, 1] * 20, "group": ["a", "a", "b", "b"] * 10})
+    getattr(frame, f"to_{name.split('.')[1]}")(tmp_path / name, index=False)
+    fairpot.FairPOT(0.5).fit(fairpot.score_table(frame)).save(tmp_path / "map.json")
+    heavy = ["sklearn", "pandas", "polars", "scipy.stats", "scipy.special", "pyarrow.dataset", "openpyxl"]
+    code = f"""
+import sys, fairpot
+fairpot.score_table({name!r})
+fairpot.apply("map.json", {name!r}, "adjusted-{name}")
+print(*[module for module in {heavy} if module in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, cwd=tmp_path)
+    assert done.stdout.split() == []
+    assert (tmp_path / f"adjusted-{name}").exists()
 
 
 def test_the_methods_and_the_report_are_at_the_top():

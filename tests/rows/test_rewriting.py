@@ -9,6 +9,7 @@ import pytest
 from fairpot import FairPOT
 from fairpot.exceptions import InputFileError, OutputFileError, UnseenGroupError
 from fairpot.rows import RowSource, apply, score_thresholds
+from fairpot.rows.formats import parquet
 from fairpot.transport import ScoreMap
 from files_cases import FORMATS, SCORE, read, write
 
@@ -279,3 +280,19 @@ def test_rows_without_an_adjusted_score_have_not_moved(tmp_path, unknown, nulls)
     done = apply(maps, tmp_path / "rows.csv", output=tmp_path / "fair.csv", **named)
     assert (done.rows, done.moved, done.unknown, done.missing) == (6, 2, 2, 1)
     assert read(tmp_path / "fair.csv")["risk_adjusted"].isna().sum() == nulls
+
+
+def test_small_row_groups_come_together(tmp_path):
+    """Each has a dictionary of its own, which must not make a batch of each."""
+    table = pa.table({"s": np.arange(1000) / 1000, "g": ["a", "b", "c", "d"] * 250})
+    pq.write_table(table, tmp_path / "small.parquet", row_group_size=10)
+    pq.write_table(table, tmp_path / "large.parquet")
+    [small] = parquet.read_batches(tmp_path / "small.parquet", coded=["g"])
+    [large] = parquet.read_batches(tmp_path / "large.parquet", coded=["g"])
+    assert (small.column("g").type, large.column("g").type) == (pa.string(), pa.dictionary(pa.int32(), pa.string()))
+    maps = dict.fromkeys("abcd", ScoreMap([0, 1], [0, 0.5]))
+    for name in ("small", "large"):
+        apply(maps, tmp_path / f"{name}.parquet", tmp_path / "y.parquet", score="s", group="g", overwrite=True)
+        made = pq.read_table(tmp_path / "y.parquet")
+        assert made.schema.field("g").type == pa.string()
+        np.testing.assert_array_equal(made["s_adjusted"], table["s"].to_numpy() / 2)

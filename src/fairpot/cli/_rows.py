@@ -26,6 +26,7 @@ from fairpot.rows.roles import Roles
 from fairpot.table import ScoreTable
 
 _MOST_GROUPS = 250
+_COUNTING = ("memory_limit", "threads")  # what readers are told when they count, not when rows are opened
 # What a command does with rows: names columns of somebody else's, reads scores and groups, counts outcomes. Each has
 # the options of those before it.
 Reads = Literal["names", "scores", "outcomes"]
@@ -147,8 +148,10 @@ class RowOptions:
     drop_missing: bool = _file(
         "Leave out rows with missing values, and say how many.", False, is_flag=True, source=None
     )
-    memory: str = _scan("Memory of the whole process.", "2GB", type=SIZE, metavar="SIZE")
-    threads: int | None = _scan("Threads of the scan; default: all cores.", type=click.IntRange(1), metavar="N")
+    memory: str = _scan("Memory of the whole process.", "2GB", type=SIZE, metavar="SIZE", source="memory_limit")
+    threads: int | None = _scan(
+        "Threads of the scan; default: all cores.", type=click.IntRange(1), metavar="N", source="threads"
+    )
     engine: str = _scan(
         "What reads the rows: duckdb on this machine, spark on a cluster, or another that is installed.",
         "duckdb",
@@ -167,20 +170,20 @@ class RowOptions:
     @functools.cached_property
     def source(self) -> Roles:
         """The rows and the parts of their columns; made once, since standard input can be read once."""
-        options = {each.source: each for each in ROW_OPTIONS if each.source is not None and each.section != "columns"}
-        said = {name: getattr(self, each.name) for name, each in options.items()}
+        known = self.reader.options
+        for option, value in self._given():
+            if option.section != "columns" and option.source not in (None, *known) and value != option.default:
+                raise click.UsageError(f"{option.flag} is not an option of --engine {self.engine}.")
+        said = self._told("files", "scan")
         said["delimiter"] = {"tab": "\t", "\\t": "\t"}.get(self.delimiter or "", self.delimiter)
-        known = {name: value for name, value in said.items() if name in self.reader.options}
-        for name, value in said.items():
-            if name not in known and value != options[name].default:
-                raise click.UsageError(f"{options[name].flag} is not an option of --engine {self.engine}.")
+        reading = {name: value for name, value in said.items() if name in known and name not in _COUNTING}
         path: Any = self.inputs[0] if len(self.inputs) == 1 else list(self.inputs)
-        return self.reader.open(path if self.inputs else None, self.parts(), known)
+        return self.reader.open(path if self.inputs else None, self._told("columns"), reading)
 
-    def parts(self) -> dict[str, Any]:
-        """Return which columns play which part, and what they mean, by the names that readers know."""
-        columns = [each for each in ROW_OPTIONS if each.section == "columns"]
-        return {each.source: getattr(self, each.name) for each in columns if each.source is not None}
+    def _told(self, *sections: Section) -> dict[str, Any]:
+        """Return what readers are told, by the names that they know."""
+        told = [each for each in ROW_OPTIONS if each.section in sections and each.source is not None]
+        return {str(each.source): getattr(self, each.name) for each in told}
 
     def of_map(self, model: Any) -> RowOptions:
         """Take from a map what was not given: the names of columns, which way scores run, what a high one does."""
@@ -212,8 +215,9 @@ class RowOptions:
         """Count the rows into a score table, with a bar that shows how far it is."""
         source = self.source
         with out.progress(what, known="threads" in self.reader.options) as progress:
-            how: dict[str, Any] = {"memory_limit": self.memory, "threads": self.threads, "progress": progress}
-            counted = count_rows(source, drop_missing=self.drop_missing, **how)
+            how = {name: value for name, value in self._told("scan").items() if name in _COUNTING}
+            how = {name: value for name, value in how.items() if name in self.reader.options}
+            counted = count_rows(source, drop_missing=self.drop_missing, progress=progress, **how)
         if counted.dropped is not None and counted.dropped["rows"]:
             out.note(wording.dropped_rows(counted.dropped, counted.rows))
         groups = len(counted.table.groups)

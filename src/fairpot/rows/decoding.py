@@ -7,6 +7,7 @@ import math
 import re
 import unicodedata
 from collections.abc import Callable, Hashable, Sequence
+from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -119,6 +120,10 @@ def numbers(column: Any, kind: Kind, name: str, decimal: str = ".") -> Any:
         return numbers_from_column(column)
     if kind == "text":
         return numbers_from_text(column, name, decimal)
+    with suppress(pa.ArrowInvalid):  # plain numbers, as nearly always; anything else is looked at by itself
+        found = column.cast(pa.float64())
+        if (pc.max(pc.abs(found)).as_py() or 0) < EXACT and not pc.any(pc.is_nan(found)).as_py():
+            return found
     values = (None if text is None else json.loads(text) for text in column.to_pylist())
     return pa.array([_number_from_json(value, name) for value in values], pa.float64())
 

@@ -277,8 +277,9 @@ def count_rows(
     (4, ('F', 'M'), array([0.2, 0.9]))
     """
     chosen = reader(source.reader)
-    if threads is not None and "threads" not in chosen.options:
-        raise TypeError(f"{argument('threads')} is an option for files; these rows are {chosen.where}.")
+    for name, value in (("memory_limit", memory_limit), ("threads", threads)):
+        if value is not None and name not in chosen.options:
+            raise TypeError(f"{argument(name)} is an option for files; these rows are {chosen.where}.")
     how = Counting(memory_limit, threads, max_distinct, several, drop_missing, called, progress)
     return chosen.count(source, how)
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from itertools import islice
+from json.encoder import encode_basestring_ascii
 from pathlib import Path
 from typing import Any
 
@@ -136,8 +138,11 @@ def _turned(path: Path, columns: Sequence[tuple[str, Callable[[Any], Any]]], sch
 
 
 def as_json(value: Any) -> str | None:
-    """Write a value as JSON again; a missing one stays missing."""
-    return None if value is None else json.dumps(value)
+    """Write a value as JSON again, as ``json.dumps`` does, but quicker; a missing one stays missing."""
+    if value is None or type(value) is str:
+        return None if value is None else encode_basestring_ascii(value)
+    plain = type(value) is int or (type(value) is float and math.isfinite(value))
+    return repr(value) if plain else json.dumps(value)
 
 
 def line_batches(files: dict[Path, Layout], fields: Sequence[str]) -> Batches:

@@ -59,12 +59,15 @@ def read(path: Path, layout: Layout, places: Sequence[int]) -> Iterator[Any]:
 def read_batches(path: Path, columns: Sequence[str] | None = None, coded: Sequence[str] = ()) -> Iterator[Any]:
     """Yield batches of all columns, or of those that are named; small row groups come together in one.
 
-    Columns in ``coded`` come with their dictionary, which is quicker where they hold few texts.
+    Columns in ``coded`` come with their dictionary, which is quicker where they hold few texts; but where several row
+    groups come together, each of which has a dictionary of its own.
     """
     with _RowGroups(path, columns, coded) as groups:
         for run, size in groups.runs():
-            for batch in groups.file.iter_batches(batch_size=size, row_groups=run, columns=columns):
-                for name in coded:  # a forged file may claim codes that lead out of the dictionary
+            alone = coded if len(run) == 1 else ()
+            file = groups.by_code if alone else groups.file
+            for batch in file.iter_batches(batch_size=size, row_groups=run, columns=columns):
+                for name in alone:  # a forged file may claim codes that lead out of the dictionary
                     batch.column(name).validate(full=True)
                 yield from portions(batch)
 
@@ -84,7 +87,8 @@ class _RowGroups:
     """
 
     def __init__(self, path: Path, columns: Sequence[str] | None, coded: Sequence[str]) -> None:
-        self.file = _opened(path, coded)
+        self.file = _opened(path)
+        self.by_code = _opened(path, coded, self.file.metadata)
         leaves = {i: self.file.schema.column(i) for i in range(len(self.file.schema))}
         leaves = {i: leaf for i, leaf in leaves.items() if columns is None or _is_in(leaf.path, columns)}
         self.nested = {i: leaf for i, leaf in leaves.items() if leaf.path != leaf.name}
@@ -98,7 +102,7 @@ class _RowGroups:
         return self
 
     def __exit__(self, *problem: object) -> None:
-        for each in (self.file, self.coded, self.bytes):
+        for each in (self.file, self.by_code, self.coded, self.bytes):
             each.close()
 
     def runs(self) -> Iterator[tuple[list[int], int]]:

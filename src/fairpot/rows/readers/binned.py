@@ -58,16 +58,22 @@ def bin_counter(edges: Floats, width: int, weighted: bool) -> BinCounter:
             for column in coded:
                 key = key * len(column.dictionary) + column.indices.to_numpy()
             score = batch.column("score").to_numpy(zero_copy_only=False) + 0.0
-            weight = batch.column("weight").to_numpy(zero_copy_only=False) if weighted else None
-            place = np.searchsorted(edges, score, side="right") - 1
-            np.minimum.at(low, place, score)
-            np.maximum.at(high, place, score)
-            for code in np.unique(key).tolist():
+            weight: Any = batch.column("weight").to_numpy(zero_copy_only=False) if weighted else None
+            few = key.max(initial=0) < len(key)  # then they need no sort
+            for code in (np.flatnonzero(np.bincount(key)) if few else np.unique(key)).tolist():
                 rows = np.flatnonzero(key == code)
                 named = tuple(column[int(rows[0])].as_py() for column in coded)
                 sums = held.setdefault(named, np.zeros((2 if weighted else 1, size)))
+                # In the order of the scores, where bins begin among them says all.
+                order = np.argsort(score[rows]) if weighted else None
+                ordered = np.sort(score[rows]) if order is None else score[rows][order]
+                begin = np.searchsorted(ordered, edges)
+                used = np.flatnonzero(np.diff(begin, append=len(ordered)))
+                first, last = begin[used], np.append(begin[1:], len(ordered))[used] - 1
+                low[used], high[used] = np.minimum(low[used], ordered[first]), np.maximum(high[used], ordered[last])
                 for power, total in enumerate(sums, start=1):
-                    total += np.bincount(place[rows], None if weight is None else weight[rows] ** power, size)
+                    each = last - first + 1 if order is None else np.add.reduceat(weight[rows][order] ** power, first)
+                    total[used] += each
         for named, sums in held.items():
             used = np.flatnonzero(sums[0])
             columns = [pa.array([value] * len(used), type_) for value, type_ in zip(named, types)]

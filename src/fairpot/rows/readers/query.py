@@ -120,11 +120,14 @@ class Query:
                 f"count(*) FILTER (WHERE {role} IS NULL) AS {role}_missing",
                 f"count(*) FILTER (WHERE isnan({role})) AS {role}_nan",
                 f"count(*) FILTER (WHERE abs({role}) = {_INFINITE}) AS {role}_infinite",
-                f"count(*) FILTER (WHERE {usable} AND {role} < 0) AS {role}_negative",
-                f"count(*) FILTER (WHERE {usable} AND {role} % 1 <> 0) AS {role}_broken",
                 f"min({role}) FILTER (WHERE {usable}) AS {role}_low",
                 f"max({role}) FILTER (WHERE {usable}) AS {role}_high",
-                f"min({role}) FILTER (WHERE {usable} AND {role} > 0) AS {role}_least",
+            ]
+        if "weight" in self.numbers:
+            asked += [
+                f"count(*) FILTER (WHERE {usable} AND weight < 0) AS weight_negative",
+                f"count(*) FILTER (WHERE {usable} AND weight % 1 <> 0) AS weight_broken",
+                f"min(weight) FILTER (WHERE {usable} AND weight > 0) AS weight_least",
             ]
         chosen = ", ".join([*self.keys, *asked])
         return self._answer(f"SELECT {chosen} FROM ({self.plain()}) GROUP BY ALL LIMIT {MOST_KEYS + 1}")
@@ -257,7 +260,7 @@ def check_numbers(query: Query) -> list[dict[str, Any]]:
     for role in query.numbers:
 
         def all_of(what: str, role: str = role) -> list[Any]:
-            return [found[f"{role}_{what}"] for found in surveyed if found[f"{role}_{what}"] is not None]
+            return [found[f"{role}_{what}"] for found in surveyed if found.get(f"{role}_{what}") is not None]
 
         values: list[tuple[float | None, int]] = [
             (np.nan, sum(all_of("missing") + all_of("nan"))),

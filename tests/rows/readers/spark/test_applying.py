@@ -1,8 +1,10 @@
 """Maps applied on a cluster: the numbers that the maps give in memory, natively and by Arrow batches."""
 
+import datetime
 import doctest
 import inspect
 import math
+from decimal import Decimal
 
 import numpy as np
 import pandas as pd
@@ -232,6 +234,18 @@ def test_a_cluster_refuses_another_scale_and_its_own_input(spark, tmp_path):
     read = spark.read.parquet(str(tmp_path / "in.parquet"))
     with pytest.raises(OutputFileError, match="lies in the folder of the input"):
         fairpot.apply(model, read, tmp_path / "in.parquet" / "out.parquet", **named)
+
+
+def test_groups_that_are_dates_and_fractions(spark):
+    """Values of any plain type are written into SQL as that type."""
+    early, late, half = datetime.date(2024, 1, 31), datetime.date(2024, 2, 1), Decimal("0.50")
+    rows = [(0.25, early, half), (0.5, late, half)]
+    frame = spark.createDataFrame(rows, "s double, day date, share decimal(5,2)").coalesce(1)
+    maps = {early: ScoreMap([0, 1], [0, 0.5]), late: ScoreMap.identity()}
+    after = fairpot.apply(maps, frame, score="s", group="day").collect()
+    assert [row["s_adjusted"] for row in after] == [0.125, 0.5]
+    after = fairpot.apply({half: ScoreMap([0, 1], [0, 0.5])}, frame, score="s", group="share").collect()
+    assert [row["s_adjusted"] for row in after] == [0.125, 0.25]
 
 
 @pytest.mark.parametrize("value", [spark_session, SparkRows, SparkReader], ids=lambda value: value.__name__)
