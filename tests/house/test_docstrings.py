@@ -13,7 +13,7 @@ import re
 import pytest
 
 import fairpot
-from test_words import IN_TEXTS, retired
+from words.test_words import IN_TEXTS, retired
 
 PARTS = [
     "fairpot",

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from fairpot import load
 
-DEMO = Path(__file__).parents[1] / "examples" / "demo.py"
+DEMO = Path(__file__).parents[2] / "examples" / "demo.py"
 
 
 def test_demo(tmp_path):

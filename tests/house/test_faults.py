@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 pytest.importorskip("duckdb")
-SCRIPT = Path(__file__).parents[1] / "benchmarks" / "faults.py"
+SCRIPT = Path(__file__).parents[2] / "benchmarks" / "faults.py"
 
 
 @pytest.mark.slow

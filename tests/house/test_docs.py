@@ -22,7 +22,7 @@ import fairpot.exceptions
 from fairpot.cli._app import app
 from fairpot.repair import registry
 
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
 ALL = [*PAGES, *(ROOT / f"{name}.md" for name in ("CONTRIBUTING", "CHANGELOG", "SECURITY"))]
 BLOCK = re.compile(r"^```(python|console|text output)\n(.*?)^```", re.DOTALL | re.MULTILINE)

@@ -17,7 +17,7 @@ import pytest
 from report_browser import axe_source, start_browser
 
 pytestmark = pytest.mark.slow  # `make docs` builds it for every change
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 HOME = "https://fairpot.github.io/fairpot/"
 
 

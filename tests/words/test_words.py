@@ -15,7 +15,7 @@ from fairpot.cli._app import COMMANDS, app
 from rows_cases import draw
 
 SOURCE = Path(fairpot.__file__).parent
-ROOT = Path(__file__).parents[1]
+ROOT = Path(__file__).parents[2]
 SINGLE = ("README.md", "SECURITY.md", "CONTRIBUTING.md", "CHANGELOG.md")
 # What is retired, and what is said instead (docs/glossary.md).
 RETIRED = {

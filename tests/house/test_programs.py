@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-PROGRAMS = Path(__file__).parents[1] / ".ci" / "programs"
+PROGRAMS = Path(__file__).parents[2] / ".ci" / "programs"
 # Stands in for the package manager: writes down what it is asked for, and installs what the folder `works` names.
 APT = """#!/bin/sh
 echo "$@" >> {folder}/asked
