@@ -219,8 +219,6 @@ def test_an_audit_carries_every_interval(fitted):
         ("xauc_gap", {}, found.gap),
         ("xauc", {"positive": "M", "negative": "F"}, found.ranking.pair("M", "F").xauc_first),
         ("group_auc", {"group": "F"}, found.ranking.group("F").auc),
-        ("bpsn_auc", {"group": "F"}, found.ranking.group("F").bpsn_auc),
-        ("bnsp_auc", {"group": "M"}, found.ranking.group("M").bnsp_auc),
     ):
         alone = confidence_interval(metric, y, scores, sensitive_features=group, level=0.9, **names)
         np.testing.assert_allclose(

@@ -10,7 +10,7 @@ from fairpot import score_table
 from fairpot.counts import GroupCounts
 from fairpot.inference import merged
 from fairpot.inference.merged import count_ranking, shares
-from fairpot.inference.shares import all_pairs, cross_pairs, estimate_shares, inside, others_over, over_others
+from fairpot.inference.shares import all_pairs, cross_pairs, estimate_shares, inside
 from fairpot.metrics import tied_share
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
@@ -21,9 +21,7 @@ TIES = ("half", "strict")
 
 
 def every_pair(table):
-    places = range(len(table.groups))
-    own = [each for g in places for each in (inside(g), others_over(table, g), over_others(table, g))]
-    return [all_pairs(table), *cross_pairs(table), *own]
+    return [all_pairs(table), *cross_pairs(table), *(inside(g) for g in range(len(table.groups)))]
 
 
 def draw(seed):

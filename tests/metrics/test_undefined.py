@@ -13,8 +13,8 @@ from fairpot import UndefinedMetricWarning
 from fairpot.metrics import (
     METRICS,
     auc,
-    bpsn_auc,
     by_group,
+    group_auc,
     partial_auc,
     partial_xauc_gap,
     tied_share,
@@ -79,8 +79,8 @@ def test_the_empty_cell_is_named():
         assert math.isnan(auc([1, 1], [0.1, 0.2]))
     with pytest.warns(UndefinedMetricWarning, match="no rows without the outcome in the region"):
         assert math.isnan(partial_auc([0, 1], [0.1, 0.2], alpha=0.5))
-    with pytest.warns(UndefinedMetricWarning, match="BPSN AUC of group 'a' .* no rows with the outcome outside"):
-        assert math.isnan(bpsn_auc(y, s, sensitive_features=g, group="a"))
+    with pytest.warns(UndefinedMetricWarning, match="AUC of group 'a' .* 'a' has no rows without the outcome"):
+        assert math.isnan(group_auc(y, s, sensitive_features=g, group="a"))
     with pytest.warns(UndefinedMetricWarning, match="tied pairs"):
         assert math.isnan(tied_share([0, 0], [0.1, 0.2]))
 

@@ -11,8 +11,6 @@ from fairpot._validation import check_rows
 from fairpot.counts import GroupCounts
 from fairpot.metrics import (
     auc,
-    bnsp_auc,
-    bpsn_auc,
     group_auc,
     partial_auc,
     partial_xauc,
@@ -55,8 +53,6 @@ def test_equal_to_the_metrics(ties, weighted, groups):
     for each in found.ranking.groups:
         name = each.group
         assert each.auc == group_auc(y, scores, group=name, **by_group)
-        assert each.bpsn_auc == bpsn_auc(y, scores, group=name, **by_group)
-        assert each.bnsp_auc == bnsp_auc(y, scores, group=name, **by_group)
         rows = np.ones(len(y)) if weight is None else weight
         assert each.rows == rows[group == name].sum()
         assert each.positives == rows[(group == name) & (y == 1)].sum()

@@ -109,13 +109,6 @@ def print_intervals(out: Output, ranking: Ranking) -> None:
         out.line(f"no interval: {shown(text)}")
 
 
-def print_against_others(out: Output, ranking: Ranking) -> None:
-    """Show each group against all other groups together."""
-    rows = [[shown(each.group), figure(each.bpsn_auc), figure(each.bnsp_auc)] for each in ranking.groups]
-    columns = ["group", "others over the group (BPSN)", "the group over others (BNSP)"]
-    out.table("xAUC against all other groups together", columns, rows)
-
-
 def print_calibration(out: Output, found: Audit) -> None:
     """Show how well scores are calibrated, in each group and in all."""
     if found.calibration is None:

@@ -15,7 +15,6 @@ from fairpot._validation import wording
 from fairpot.cli._documents import AuditDocument, FailAbove, GapSeen, Quantised, Verdicts
 from fairpot.cli._errors import ABOVE_LIMIT, Failure
 from fairpot.cli._lines import (
-    print_against_others,
     print_calibration,
     print_groups,
     print_intervals,
@@ -236,11 +235,10 @@ def _print_rows(out: Output, found: Audit, rows: RowOptions) -> None:
 
 
 def _print_everything(out: Output, found: Audit) -> None:
-    """Show what --all adds: every xAUC, each group against all others, intervals, calibration, ties."""
+    """Show what --all adds: every xAUC, intervals, calibration, ties."""
     for ranking in (found.ranking, *found.tops):
         print_matrix(out, ranking)
         print_intervals(out, ranking)
-    print_against_others(out, found.ranking)
     print_calibration(out, found)
     if found.ranking.tied is not None:
         out.line()

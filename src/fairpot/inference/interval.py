@@ -26,8 +26,6 @@ from fairpot.inference.shares import (
     cross_pairs,
     estimate_shares,
     inside,
-    others_over,
-    over_others,
     why_not,
 )
 from fairpot.inference.top_rates import TopRate, top_rate_interval
@@ -42,7 +40,7 @@ _PARTIAL = {"auc": "partial_auc", "xauc": "partial_xauc", "xauc_gap": "partial_x
 
 
 # What has a standard error in closed form.
-KNOWN = (*_PARTIAL, *_PARTIAL.values(), *TOP_RATES, "group_auc", "bpsn_auc", "bnsp_auc", "tied_share")
+KNOWN = (*_PARTIAL, *_PARTIAL.values(), *TOP_RATES, "group_auc", "tied_share")
 
 
 def metric_name(metric: str, alpha: float | None) -> str:
@@ -109,12 +107,7 @@ def _pairs(name: str, table: ScoreTable, given: dict[str, Any]) -> tuple[tuple[P
     if "positive" in places:
         return (Pairs((places["positive"],), (places["negative"],)),), False
     if "group" in places:
-        of_group = {
-            "group_auc": inside(places["group"]),
-            "bpsn_auc": others_over(table, places["group"]),
-            "bnsp_auc": over_others(table, places["group"]),
-        }
-        return (of_group[name],), False
+        return (inside(places["group"]),), False
     return (all_pairs(table),), False
 
 

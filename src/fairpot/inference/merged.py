@@ -1,6 +1,6 @@
 """One pass up the merged scores of all groups: pairs won and tied, and what the covariance of every share is made of.
 
-A share of pairs (AUC, xAUC, BPSN, BNSP) is a sum over rows of the weight they beat in some groups. What a row adds to
+A share of pairs (AUC, xAUC) is a sum over rows of the weight they beat in some groups. What a row adds to
 its error is a line in these weights. So the mean and scatter of the weights beaten, cell by cell, give the variance of
 every share and the covariance of every two: DeLong's (1988), and its like for weights. No row is looked at twice.
 """

@@ -46,20 +46,6 @@ def inside(place: int) -> Pairs:
     return Pairs((place,), (place,))
 
 
-def others_over(table: ScoreTable, place: int) -> Pairs:
-    """Give the pairs of the BPSN AUC: positives of the other groups, negatives of this one."""
-    return Pairs(_others(table, place), (place,))
-
-
-def over_others(table: ScoreTable, place: int) -> Pairs:
-    """Give the pairs of the BNSP AUC: positives of this group, negatives of the others."""
-    return Pairs((place,), _others(table, place))
-
-
-def _others(table: ScoreTable, place: int) -> tuple[int, ...]:
-    return tuple(k for k in range(len(table.groups)) if k != place)
-
-
 class Placements(NamedTuple):
     """Weights beaten and lost to, at the entries of each group that have positives, and negatives.
 

@@ -1,4 +1,4 @@
-"""Rank metrics: AUC, xAUC, their gap, the same in the top-alpha region, and background metrics.
+"""Rank metrics: AUC, xAUC, their gap, the same in the top-alpha region, by group.
 
 All of them are exact functions of one :class:`fairpot.table.ScoreTable`. A tie between a positive and a
 negative is half a win by default (``ties="half"``, as in scikit-learn); ``ties="strict"`` counts it as none, as the
@@ -8,7 +8,7 @@ the paper's values.
 
 from typing import TYPE_CHECKING, Any
 
-from fairpot.metrics.background import bnsp_auc, bpsn_auc, by_group, group_auc, tied_share
+from fairpot.metrics.background import by_group, group_auc, tied_share
 from fairpot.metrics.rank import (
     auc,
     partial_auc,
@@ -36,8 +36,6 @@ __all__ = [
     "Metric",
     "auc",
     "auc_scorer",
-    "bnsp_auc",
-    "bpsn_auc",
     "by_group",
     "group_auc",
     "partial_auc",

@@ -1,10 +1,9 @@
-"""What practitioners compare with: AUC per group, BPSN and BNSP AUC, and the share of tied pairs."""
+"""What practitioners compare with: AUC per group, and the share of tied pairs."""
 
-from collections.abc import Callable, Hashable
+from collections.abc import Hashable
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairpot._arguments import by_name
 from fairpot._defaults import Ties
@@ -38,63 +37,11 @@ def group_auc(
     >>> group_auc(y, score, sensitive_features=sex, group="F")
     1.0
     """
-    return _one(_inside, y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label, undefined)
-
-
-@by_name
-def bpsn_auc(
-    y_true: Any,
-    y_score: Any,
-    *,
-    sensitive_features: Any,
-    group: Hashable,
-    sample_weight: Any = None,
-    ties: Ties = "half",
-    pos_label: Any = None,
-    undefined: Undefined = "nan",
-) -> float:
-    """Compute the AUC of positives of the other groups against negatives of one group (BPSN).
-
-    Low values mean that the group's negatives are scored too high.
-
-    {y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label, undefined}
-
-    Examples
-    --------
-    >>> from fairpot.metrics import bpsn_auc
-    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
-    >>> bpsn_auc(y, score, sensitive_features=sex, group="M")
-    0.0
-    """
-    return _one(_others_over, y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label, undefined)
-
-
-@by_name
-def bnsp_auc(
-    y_true: Any,
-    y_score: Any,
-    *,
-    sensitive_features: Any,
-    group: Hashable,
-    sample_weight: Any = None,
-    ties: Ties = "half",
-    pos_label: Any = None,
-    undefined: Undefined = "nan",
-) -> float:
-    """Compute the AUC of positives of one group against negatives of the other groups (BNSP).
-
-    Low values mean that the group's positives are scored too low.
-
-    {y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label, undefined}
-
-    Examples
-    --------
-    >>> from fairpot.metrics import bnsp_auc
-    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
-    >>> bnsp_auc(y, score, sensitive_features=sex, group="M")
-    1.0
-    """
-    return _one(_over_others, y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label, undefined)
+    checked, missing = check_ties(ties), check_undefined(undefined)
+    table = as_table(
+        y_true, y_score, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
+    )
+    return _inside(WinMatrix.of(table, checked), place_of(table, group, "group"), missing)
 
 
 @by_name
@@ -136,7 +83,7 @@ def by_group(
     pos_label: Any = None,
     undefined: Undefined = "nan",
 ) -> Any:
-    """Return a frame with a row for each group: counts, AUC, BPSN and BNSP AUC.
+    """Return a frame with a row for each group: counts and AUC.
 
     {y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined}
 
@@ -150,9 +97,9 @@ def by_group(
     >>> from fairpot.metrics import by_group
     >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
     >>> print(by_group(y, score, sensitive_features=sex).to_string(index=False))
-    group  positives  negatives  auc  bpsn_auc  bnsp_auc
-        F          1          1  1.0       1.0       0.0
-        M          1          1  1.0       0.0       1.0
+    group  positives  negatives  auc
+        F          1          1  1.0
+        M          1          1  1.0
     """
     checked, missing = check_ties(ties), check_undefined(undefined)
     table = as_table(
@@ -166,8 +113,6 @@ def by_group(
             "positives": table.positives,
             "negatives": table.negatives,
             "auc": [_inside(matrix, k, missing) for k in places],
-            "bpsn_auc": [_others_over(matrix, k, missing) for k in places],
-            "bnsp_auc": [_over_others(matrix, k, missing) for k in places],
         },
         y_score,
         y_true,
@@ -175,57 +120,13 @@ def by_group(
     )
 
 
-def _one(
-    metric: Callable[[WinMatrix, int, Undefined], float],
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    group: Hashable,
-    sample_weight: Any,
-    ties: str,
-    pos_label: Any,
-    undefined: str,
-) -> float:
-    checked, missing = check_ties(ties), check_undefined(undefined)
-    table = as_table(
-        y_true, y_score, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
-    )
-    return metric(WinMatrix.of(table, checked), place_of(table, group, "group"), missing)
-
-
 def _inside(matrix: WinMatrix, k: int, undefined: Undefined) -> float:
+    """Give the AUC inside one group, or what stands for it where there are no pairs."""
     own = np.arange(len(matrix.groups)) == k
-    return _share(matrix, own, own, "AUC", k, undefined)
-
-
-def _others_over(matrix: WinMatrix, k: int, undefined: Undefined) -> float:
-    own = np.arange(len(matrix.groups)) == k
-    return _share(matrix, ~own, own, "BPSN AUC", k, undefined)
-
-
-def _over_others(matrix: WinMatrix, k: int, undefined: Undefined) -> float:
-    own = np.arange(len(matrix.groups)) == k
-    return _share(matrix, own, ~own, "BNSP AUC", k, undefined)
-
-
-def _share(
-    matrix: WinMatrix,
-    winners: NDArray[np.bool_],
-    losers: NDArray[np.bool_],
-    name: str,
-    k: int,
-    undefined: Undefined,
-) -> float:
-    """Give the share of pairs won by the positives of some groups over the negatives of others."""
-    found = matrix.share(winners, losers)
+    found = matrix.share(own, own)
     if found == found:
         return found
-    sides = zip(wording.BOTH_OUTCOMES, (matrix.positives, matrix.negatives), (winners, losers))
-    empty = [
-        (matrix.groups[k], what) if side[k] else (None, f"{what} outside group {matrix.groups[k]!r}")
-        for what, counts, side in sides
-        if counts[side].sum() == 0
-    ]
-    value = value_without_pairs(undefined)
-    warn_undefined(f"{name} of group {matrix.groups[k]!r}", empty, value)
+    sides = zip(wording.BOTH_OUTCOMES, (matrix.positives[k], matrix.negatives[k]))
+    value, group = value_without_pairs(undefined), matrix.groups[k]
+    warn_undefined(f"AUC of group {group!r}", [(group, what) for what, count in sides if count == 0], value)
     return value

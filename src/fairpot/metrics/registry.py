@@ -4,7 +4,7 @@ from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
-from fairpot.metrics.background import bnsp_auc, bpsn_auc, group_auc, tied_share
+from fairpot.metrics.background import group_auc, tied_share
 from fairpot.metrics.rank import auc, partial_auc, partial_xauc, partial_xauc_gap, xauc, xauc_gap
 from fairpot.metrics.top_share import top_precision, top_recall
 
@@ -42,8 +42,6 @@ METRICS: dict[str, Metric] = {
     "top_recall": Metric(top_recall, ("alpha",), has_ties=False),
     "top_precision": Metric(top_precision, ("alpha",), has_ties=False),
     "group_auc": Metric(group_auc, ("sensitive_features", "group")),
-    "bpsn_auc": Metric(bpsn_auc, ("sensitive_features", "group")),
-    "bnsp_auc": Metric(bnsp_auc, ("sensitive_features", "group")),
     "tied_share": Metric(tied_share, has_ties=False, higher_is_better=None),
 }
 

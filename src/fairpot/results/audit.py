@@ -34,7 +34,7 @@ Part = Literal["groups", "pairs", "calibration", "rates", "top"]
 # Which gaps a gate guards.
 Guards = Literal["overall", "top", "both"]
 GUARDS = ("overall", "top", "both")
-_COLUMNS = ("group", "rows", "positives", "negatives", "rate", "auc", "bpsn_auc", "bnsp_auc")
+_COLUMNS = ("group", "rows", "positives", "negatives", "rate", "auc")
 _TOP = ("rows", "auc", "gap", "recall", "precision")
 
 

@@ -25,8 +25,6 @@ from fairpot.inference.shares import (
     all_pairs,
     cross_pairs,
     inside,
-    others_over,
-    over_others,
     why_not,
 )
 from fairpot.inference.top_rates import TopRate, top_rate_interval
@@ -72,8 +70,6 @@ class GroupNumbers(Sizes):
 
     group: Group
     auc: Estimate | None
-    bpsn_auc: Estimate | None  # the others with the outcome over the group without it
-    bnsp_auc: Estimate | None  # the group with the outcome over the others without it
     calibration: Calibration | None = None
     start: Score | None = None  # the score at which the top begins
     recall: Estimate | None = None  # share of those with the outcome who are in the top
@@ -335,9 +331,8 @@ class _Counted:
     @classmethod
     def of(cls, table: ScoreTable, ties: Ties, level: float | None, top: Top | None) -> tuple[_Counted, Counted]:
         """Count a ranking, and estimate all its shares together."""
-        every = [all_pairs(table), *cross_pairs(table)]
-        every += [f for g in range(len(table.groups)) for f in _own(table, g)]
-        distinct = list(dict.fromkeys(every))  # of two groups, BPSN and BNSP are the xAUCs
+        every = [all_pairs(table), *cross_pairs(table), *(inside(g) for g in range(len(table.groups)))]
+        distinct = list(dict.fromkeys(every))
         if level is None or len(table.groups) > MOST_GROUPS:
             passed, empty = count_ranking(_shown(table, top), ties), np.full(len(distinct), nan)
             why = "none were asked for" if level is None else f"more than {MOST_GROUPS} groups"
@@ -347,9 +342,9 @@ class _Counted:
             passed = count_ranking(table, ties)
             found, note = shares(passed, distinct), None
         else:
-            found = inside = estimate_region(table, distinct, ties, top.alpha, top.region)
-            assert inside.region is not None
-            passed, note = inside.region.counted, inside.note
+            found = seen = estimate_region(table, distinct, ties, top.alpha, top.region)
+            assert seen.region is not None
+            passed, note = seen.region.counted, seen.note
         where = (None, "pooled") if top is None else (top.alpha, top.region)
         asked = [Question("", (pair,), False, ties, *where) for pair in distinct]
         reasons = [why_not(table, question, found.take([k])) for k, question in enumerate(asked)]
@@ -471,24 +466,14 @@ def headline_limits(gaps: GapEstimates, tail: float) -> tuple[int, float, float]
     return int(clear[0]), *seen_limits(gaps.take([int(clear[0])]), joint_tail(gaps.covariance, tail))
 
 
-def _own(table: ScoreTable, g: int) -> tuple[Pairs, Pairs, Pairs]:
-    """Give the pairs of a group's own AUC, and of it against all others together."""
-    return inside(g), others_over(table, g), over_others(table, g)
-
-
 def _group(
     counted: _Counted, shown: ScoreTable, top: Top | None, rate: partial[Estimate | None], g: int
 ) -> GroupNumbers:
     """Give the numbers of one group."""
-    auc, bpsn, bnsp = (
-        counted.share(pairs, name) for pairs, name in zip(_own(shown, g), ("group_auc", "bpsn_auc", "bnsp_auc"))
-    )
     return GroupNumbers(
         **_sizes(shown, shown.counts[g]),
         group=shown.groups[g],
-        auc=auc,
-        bpsn_auc=bpsn,
-        bnsp_auc=bnsp,
+        auc=counted.share(inside(g), "group_auc"),
         start=None if top is None else top.starts[g],
         recall=rate("top_recall", g),
         precision=rate("top_precision", g),

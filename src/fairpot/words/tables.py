@@ -23,8 +23,6 @@ SHORT = {
     "expected error": "error",
     "mean score - rate": "bias",
     "precision": "prec.",
-    "others over the group (BPSN)": "BPSN",
-    "the group over others (BNSP)": "BNSP",
     "change for 1,000 rows": "per 1,000",
 }
 
