@@ -31,7 +31,7 @@ HELD = [
     ),
     *("fairpot.comparison.Comparison", "fairpot.TradeoffCurve", "fairpot.ScoreTable", "fairpot.ScoreMap"),
     *("fairpot.FairnessReport", "fairpot.results.Audits", "fairpot.inference.Band"),
-    *("fairpot.tradeoff.Limit", "fairpot.tradeoff.LimitBracket", "fairpot.metrics.GroupScorer"),
+    *("fairpot.tradeoff.Limit", "fairpot.tradeoff.UpperLimit", "fairpot.metrics.GroupScorer"),
     *("fairpot.training.PartialAUCBooster", "fairpot.training.PartialAUCClassifier"),
     *(f"fairpot.display.{name}" for name in fairpot.display.__all__),
 ]
@@ -62,7 +62,7 @@ PARTS_OF_RESULTS = [
     *(f"comparison.{name}" for name in ("Answer", "Chosen", "Possible", "Rival", "Skipped")),
     *(f"inference.{name}" for name in ("Changes", "Rates")),
     "results.Top",
-    *(f"tradeoff.{name}" for name in ("BracketPoint", "LimitPoint", "TradeoffPoint")),
+    *(f"tradeoff.{name}" for name in ("LimitPoint", "TradeoffPoint")),
 ]
 
 

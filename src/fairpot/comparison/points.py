@@ -11,9 +11,9 @@ from numpy.typing import NDArray
 from fairpot._defaults import LEVEL
 from fairpot.comparison.trial import Trial
 from fairpot.inference.dial import band_of
-from fairpot.tradeoff.bracket import LimitBracket
 from fairpot.tradeoff.curve import pareto_mask
 from fairpot.tradeoff.limit import Limit
+from fairpot.tradeoff.upper import UpperLimit
 from fairpot.transport import Floats
 
 _COLUMNS = ("method", "dial", "value", "auc", "gap", "signed_gap", "distance_to_limit", "pareto")
@@ -36,7 +36,7 @@ class Picture:
         The points that no other point of any method beats in both gap and AUC.
     """
 
-    def __init__(self, trials: Sequence[Trial], limit: Limit | LimitBracket | None, whole: bool) -> None:
+    def __init__(self, trials: Sequence[Trial], limit: Limit | UpperLimit | None, whole: bool) -> None:
         self._trials, self._limit, self._whole = trials, limit, whole
         sizes = [len(trial.points[0]) for trial in trials]
         self.method: NDArray[np.str_] = np.repeat([trial.method for trial in trials], sizes)

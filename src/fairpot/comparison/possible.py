@@ -8,8 +8,8 @@ from dataclasses import dataclass
 import numpy as np
 
 from fairpot.results.kinds import Share
-from fairpot.tradeoff.bracket import LimitBracket
-from fairpot.tradeoff.limit import Limit
+from fairpot.tradeoff.limit import Limit, mean_line
+from fairpot.tradeoff.upper import UpperLimit
 
 
 @dataclass(frozen=True)
@@ -23,8 +23,6 @@ class Possible:
     auc : float
         The highest AUC that a repair which keeps the order inside each group could have on these rows, knowing their
         outcomes; of more than two groups what nothing is above.
-    low : float or None
-        Of more than two groups: what a merge that knows the outcomes has.
     reachable : float or None
         What a repair fixed beforehand can be expected to have: without what chance adds to it.
     reason : str or None
@@ -33,40 +31,22 @@ class Possible:
 
     max_gap: Share
     auc: float
-    low: float | None
     reachable: float | None
     reason: str | None
 
     @classmethod
-    def of(cls, limit: Limit | LimitBracket, max_gap: float) -> Possible:
+    def of(cls, limit: Limit | UpperLimit, max_gap: float) -> Possible:
         """Look a target up on a limit."""
-        if isinstance(limit, LimitBracket):
-            ends = limit.best(max_gap)
-            return cls(max_gap, ends.high, ends.low, None, limit.reason)
         point = limit.best(max_gap)
-        known = limit.optimism is not None and bool(np.isfinite(point.reachable))
-        return cls(max_gap, point.auc, None, point.reachable if known else None, limit.reason)
+        return cls(max_gap, point.auc, point.reachable if np.isfinite(point.reachable) else None, limit.reason)
 
 
 def mean_limit(limits: Sequence[Limit]) -> Limit:
-    """Return the highest mean AUC for each mean signed gap, over all choices of a point on each limit.
-
-    The limits are concave, so the best choice has the same slope on each: their edges, a share of each, are laid
-    one after another from the steepest down.
-    """
+    """Return the highest mean AUC for each mean signed gap, over all choices of a point on each limit."""
     if len(limits) == 1:
         return limits[0]
-    width, rise, theta = (
-        np.concatenate(parts)
-        for parts in zip(*((np.diff(line.signed_gap), np.diff(line.auc), line.theta[:-1]) for line in limits))
-    )
-    kept = np.flatnonzero(width > 0)
-    order = kept[np.argsort(-rise[kept] / width[kept], kind="stable")]
-    start = [np.mean([getattr(line, name)[0] for line in limits]) for name in ("signed_gap", "auc")]
-    gap, auc = (
-        np.concatenate(([first], first + np.cumsum(steps[order]) / len(limits)))
-        for first, steps in zip(start, (width, rise))
-    )
+    gap, auc, order = mean_line([(line.signed_gap, line.auc) for line in limits])
+    theta = np.concatenate([line.theta[:-1] for line in limits])
     # The same slope is another theta in a fold with other rates; what is told stays in order.
     falling = np.append(np.minimum.accumulate(theta[order]), 0.0)
     error = float(np.mean([line.error for line in limits]))
@@ -77,4 +57,4 @@ def mean_limit(limits: Sequence[Limit]) -> Limit:
         steps = np.concatenate([np.diff(each) for each in known])[order]
         optimism = np.mean([each[0] for each in known]) + np.append(0.0, np.cumsum(steps)) / len(limits)
     two = limits[0].moved, limits[0].reference
-    return Limit(np.clip(gap, -1.0, 1.0), auc, falling, *two, error, optimism, reason)
+    return Limit(gap, auc, falling, *two, error, optimism, reason)

@@ -25,10 +25,10 @@ from fairpot.methods.xorder import XOrder
 from fairpot.repair.estimator import Repair
 from fairpot.results.kinds import Derived, Group, Plain, rows_of, to_dict
 from fairpot.table import ScoreTable
-from fairpot.tradeoff.bracket import LimitBracket
 from fairpot.tradeoff.choice import ROUND_OFF
 from fairpot.tradeoff.limit import Limit
 from fairpot.tradeoff.rules import among
+from fairpot.tradeoff.upper import UpperLimit
 from fairpot.words import comparison as words
 from fairpot.words.comparison import UNREPAIRED
 
@@ -58,11 +58,11 @@ class Comparison:
     possible : tuple of Possible
         What was possible at each of ``max_gaps``; empty with ``top``.
     reference : name of the group whose scores do not change
-    limit : Limit, LimitBracket or None
+    limit : Limit, UpperLimit or None
         The line that no repair which keeps the order inside each group can cross on these rows. With folds: the
         highest mean AUC for each mean signed gap, whatever is done in each fold. It is fitted to the outcomes
         of the held-out rows, and the more so the smaller the folds are; ``limit.optimism`` is how much, and
-        ``limit.reachable_at`` what is left without it. With more than two groups a bracket. None with ``top``.
+        ``limit.reachable_at`` what is left without it. None with ``top``.
     skipped : tuple of Skipped
         Methods that cannot run on these rows.
     max_gaps : tuple of floats
@@ -98,7 +98,7 @@ class Comparison:
 
     trials: Annotated[tuple[Trial, ...], "hidden"]
     reference: Group
-    limit: Annotated[Limit | LimitBracket | None, "hidden"] = None
+    limit: Annotated[Limit | UpperLimit | None, "hidden"] = None
     skipped: tuple[Skipped, ...] = ()
     max_gaps: tuple[float, ...] = (0.02, 0.05, 0.10)
     rows: str = ""
@@ -123,7 +123,7 @@ class Comparison:
     def _lines(self, write: Any) -> list[list[str]]:
         each = [(trial.method, [trial.at(bound) for bound in self.max_gaps]) for trial in self.trials]
         shown = [[words.named(name), *(write(found) for found in chosen)] for name, chosen in each]
-        return shown + [[name, *cells] for name, cells in words.possible_lines(self.possible).items()]
+        return shown + [[name, *cells] for name, cells in words.possible_lines(self.possible, self._several).items()]
 
     @property
     def gaps_where(self) -> str:
@@ -158,7 +158,11 @@ class Comparison:
     @property
     def limit_notes(self) -> tuple[str, ...]:
         """What the limit is, in words; and which methods are measured above what is within reach."""
-        return tuple(words.possible_notes(self.possible, self.chosen))
+        return tuple(words.possible_notes(self.possible, self.chosen, self._several))
+
+    @property
+    def _several(self) -> bool:
+        return isinstance(self.limit, UpperLimit)
 
     @cached_property
     def points(self) -> Picture:

@@ -26,7 +26,7 @@ from fairpot.repair.groups import find_reference, kept_groups
 from fairpot.repair.notices import warn_of_table
 from fairpot.splitting import all_but, split_table
 from fairpot.table import ScoreTable
-from fairpot.tradeoff import Limit, LimitBracket
+from fairpot.tradeoff import Limit, UpperLimit
 from fairpot.tradeoff.rules import top_share
 from fairpot.words.comparison import UNREPAIRED
 
@@ -192,9 +192,9 @@ def _fold(estimator: Any, part: Part, setting: Setting, bounds: tuple[float, ...
     return fold
 
 
-def _limit(tables: list[ScoreTable], setting: Setting) -> Limit | LimitBracket:
+def _limit(tables: list[ScoreTable], setting: Setting) -> Limit | UpperLimit:
     if len(tables[0].groups) > 2:
-        return LimitBracket.mean([LimitBracket.of(t, ties=setting.ties) for t in tables])
+        return UpperLimit.mean([UpperLimit.of(t, ties=setting.ties) for t in tables])
     return mean_limit([Limit.of(t, reference=setting.reference, ties=setting.ties) for t in tables])
 
 

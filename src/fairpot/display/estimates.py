@@ -214,7 +214,7 @@ class BandDisplay(Display):
 class LimitDisplay(Display):
     """Draw the best possible AUC over the gap, and what is within reach of a repair fixed beforehand.
 
-    The columns are ``line`` ("best possible", "within reach"; of more than two groups "at most", "at least"), ``gap``
+    The columns are ``line`` ("best possible", "within reach"; of more than two groups "at most"), ``gap``
     (signed with two groups) and ``auc``. It knows the outcomes of the rows: no interval belongs to it.
 
     Examples
@@ -232,7 +232,7 @@ class LimitDisplay(Display):
 
         Parameters
         ----------
-        limit : Limit or LimitBracket
+        limit : Limit or UpperLimit
             What :func:`fairpot.tradeoff.auc_limit` returned.
         {ax}
         """
@@ -244,10 +244,8 @@ class LimitDisplay(Display):
             )
             label = wrapped(f"signed gap, {plain(limit.reference)} over {plain(limit.moved)}", 60)
         else:
-            points = [limit.best(bound) for bound in (0.0, 0.02, 0.05, 0.1, 0.2)]
-            bounds = np.array([point.max_gap for point in points])
-            ends = {"at most": [p.high for p in points], "at least": [p.low for p in points]}
-            parts = [{"line": line, "gap": bounds, "auc": np.array(aucs)} for line, aucs in ends.items()]
+            bounds = np.array([0.0, 0.02, 0.05, 0.1, 0.2])
+            parts = [{"line": "at most", "gap": bounds, "auc": limit.auc_at(bounds)}]
             label = "target gap"
         return cls(stack(parts))._drawn(ax, label=label)
 

@@ -13,7 +13,7 @@ from fairpot._docs import documented
 from fairpot._optional import import_optional
 from fairpot.display.display import COLOURS, Display, add_legend, look, make_axes, plain, set_title, wrapped
 from fairpot.inference import Band
-from fairpot.tradeoff import Limit, LimitBracket, TradeoffCurve, TradeoffPoint
+from fairpot.tradeoff import Limit, TradeoffCurve, TradeoffPoint, UpperLimit
 
 _MOST_POINTS = 2000
 
@@ -25,7 +25,7 @@ class TradeoffDisplay(Display):
 
     The columns are the repair strength (named as the method calls it), ``auc``, ``gap``, ``signed_gap``, ``pareto``,
     and where they are known ``limit_auc`` (the most that is possible at that gap on these rows; of more than two groups
-    the upper end of a bracket, and ``limit_low`` the lower), ``reachable_auc`` (without what chance adds to it),
+    what nothing is above), ``reachable_auc`` (without what chance adds to it),
     ``gap_low`` and ``gap_high``. With more than two groups the gap is drawn without its sign, and ``first`` and
     ``second`` name the pair that it is the gap of.
 
@@ -59,7 +59,7 @@ class TradeoffDisplay(Display):
         curve: TradeoffCurve,
         *,
         chosen: TradeoffPoint | float | None = None,
-        limit: Limit | LimitBracket | None = None,
+        limit: Limit | UpperLimit | None = None,
         band: Band | tuple[Any, Any] | None = None,
         max_gap: float | None = None,
         ax: Any = None,
@@ -72,7 +72,7 @@ class TradeoffDisplay(Display):
             What ``tradeoff`` of a fitted method returned.
         chosen : TradeoffPoint, repair strength, or None, default None
             The point to mark.
-        limit : Limit or LimitBracket, default None
+        limit : Limit or UpperLimit, default None
             Of the same rows, see :func:`fairpot.tradeoff.auc_limit`.
         band : Band, or two arrays of shape (len(curve),), default None
             What ``curve.band()`` returns, limits of the gap without its sign; or lower and upper limits of the
@@ -183,10 +183,8 @@ class TradeoffDisplay(Display):
         if "limit_auc" in self.columns:
             order = np.argsort(gap)
             order = order[_few(len(order))]
-            bracket = "limit_low" in self.columns
-            drawn = [("limit_auc", ":", "best possible on these rows" + (", at most" if bracket else ""))]
-            drawn += [("limit_low", "-.", "best possible on these rows, at least")] if bracket else []
-            for name, ls, label in (*drawn, ("reachable_auc", "--", "within reach")):
+            most = "best possible on these rows" + (", at most" if len(self.curve.moved) > 1 else "")
+            for name, ls, label in (("limit_auc", ":", most), ("reachable_auc", "--", "within reach")):
                 if np.isfinite(self.columns[name]).any():
                     axes.plot(gap[order], self.columns[name][order], color="black", lw=1.0, ls=ls, label=label)
 
@@ -273,12 +271,9 @@ class ComparisonDisplay(Display):
         seen = (gap >= left) & (gap <= right)
         if self.result.limit is not None:
             line = np.linspace(left, right, 200)
-            bracket = isinstance(self.result.limit, LimitBracket)
-            most = "best possible on these rows, at most" if bracket else "best possible on these rows"
+            several = isinstance(self.result.limit, UpperLimit)
+            most = "best possible on these rows, at most" if several else "best possible on these rows"
             axes.plot(line, self.result.limit.auc_at(line), color="black", lw=1, ls=":", label=most)
-            if bracket:
-                ends = [each.low for each in self.result.possible]
-                axes.plot(self.result.max_gaps, ends, "_", color="black", label="best possible on these rows, at least")
             if self.result.limit.optimism is not None:
                 axes.plot(line, self.result.limit.reachable_at(line), color="black", lw=1, label="within reach")
         for place, method in enumerate(self.result.methods):

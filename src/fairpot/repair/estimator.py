@@ -40,7 +40,7 @@ from fairpot.repair.region import in_region
 from fairpot.repair.registry import takes_reference
 from fairpot.repair.scale import ScoreScale
 from fairpot.table import ScoreTable
-from fairpot.tradeoff import Limit, LimitBracket
+from fairpot.tradeoff import Limit, UpperLimit
 from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint
 from fairpot.tradeoff.rules import Rule, check_top, top_share
 from fairpot.transport import Floats, ScoreMap
@@ -719,9 +719,10 @@ def _other_method(model: Repair, fit: Fit, rule: Rule) -> str:
     if ground.alpha is not None or model.keep == "grid":
         return f"{said}."
     if len(ground.table.groups) == 2:
-        best = Limit.of(ground.table, ties=ground.ties).best(rule.max_gap).auc
+        limit: Limit | UpperLimit = Limit.of(ground.table, ties=ground.ties)
     else:
-        best = LimitBracket.of(ground.table, ties=ground.ties).high(rule.max_gap)
+        limit = UpperLimit.of(ground.table, ties=ground.ties)
+    best = limit.best(rule.max_gap).auc
     return f"{said}; the best possible AUC within it, knowing the outcomes, is {best:.3f}."
 
 

@@ -174,7 +174,6 @@ class Within:
     gap: tuple[float, ...]
     auc: tuple[float, ...]
     reachable: tuple[float, ...] | None
-    known: tuple[float, ...] | None  # of several groups: what one repair that knows the outcomes has
     reason: str | None
 
 

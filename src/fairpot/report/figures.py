@@ -154,10 +154,7 @@ def _limit(frame: Frame, limit: Within | None) -> list[Markup]:
     """Draw what is within reach, and fainter the limit; the limit alone where the other is not known."""
     if limit is None:
         return []
-    if limit.known is not None:
-        lines = [(limit.auc, 1.0), (limit.known, 0.4)]
-    else:
-        lines = [(limit.auc, 0.4), (limit.reachable, 1.0)] if limit.reachable is not None else [(limit.auc, 1.0)]
+    lines = [(limit.auc, 0.4), (limit.reachable, 1.0)] if limit.reachable is not None else [(limit.auc, 1.0)]
     return [_dashed(frame, limit.gap, aucs, opacity) for aucs, opacity in lines]
 
 
@@ -171,8 +168,6 @@ def _dashed(frame: Frame, gaps: Sequence[float], aucs: Sequence[float], opacity:
 def _limit_note(limit: Within | None) -> list[str]:
     if limit is None:
         return []
-    if limit.known is not None:
-        return [TEXT["limit bracket"]]
     if limit.reachable is None:
         return [say("limit only", reason=limit.reason)]
     return [say("limit", chance=POINTS.auc(max(high - low for high, low in zip(limit.auc, limit.reachable))))]

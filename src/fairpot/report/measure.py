@@ -23,7 +23,7 @@ from fairpot.results.people import LABELS, SMALLEST_BAND, Mapped, Marks, Moved, 
 from fairpot.results.ranking import Ranking, own_scale
 from fairpot.results.rates import SHARE
 from fairpot.table import Maps, ScoreTable
-from fairpot.tradeoff import Limit, LimitBracket, TradeoffCurve
+from fairpot.tradeoff import Limit, TradeoffCurve, UpperLimit
 from fairpot.transport import Floats, parted
 
 # Above this many entries rows are counted in bins away from the reported setting; totals, AUC and gaps are not.
@@ -36,8 +36,6 @@ DRAWN, LISTED = 8, 24
 BINS, MAP_POINTS, ROC_POINTS, CALIBRATION_BINS = 48, 97, 80, 10
 # About so many marks show a group in the queue.
 MARKS = 30
-# With more groups than this the limit is not looked for.
-_MOST_IN_BRACKET = 8
 ALPHAS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 
 
@@ -397,24 +395,21 @@ def limit_of(found: Measured, audit: Audit) -> Within | None:
     if curve is None or found.dial.top is not None or entries(table) > MOST_ENTRIES:
         return None
     if len(table.groups) != 2:
-        return _bracket(table, curve, ties)
+        return _of_several(table, curve, ties)
     first, second = audit.finding.pair
     limit = Limit.of(table, reference=first, ties=ties)
     gaps = [float(each.all.pair(first, second).signed_gap or 0.0) for each in found.settings]
     shown = np.clip(np.linspace(min(*gaps, 0.0), max(*gaps, 0.0), 60), -1, 1)
     reachable = None if limit.optimism is None else tuple(limit.reachable_at(shown).tolist())
-    return Within(tuple(shown.tolist()), tuple(limit.auc_at(shown).tolist()), reachable, None, limit.reason)
+    return Within(tuple(shown.tolist()), tuple(limit.auc_at(shown).tolist()), reachable, limit.reason)
 
 
-def _bracket(table: ScoreTable, curve: TradeoffCurve, ties: Ties) -> Within | None:
-    """Give both ends of the limit of few groups, along the gaps of the curve."""
-    if {*curve.moved, curve.reference} != set(table.groups) or len(table.groups) > _MOST_IN_BRACKET:
+def _of_several(table: ScoreTable, curve: TradeoffCurve, ties: Ties) -> Within | None:
+    """Give the limit of several groups, along the gaps of the curve."""
+    if {*curve.moved, curve.reference} != set(table.groups):
         return None
-    ends = float(np.nanmin(curve.gap)), float(np.nanmax(curve.gap))
-    limit, shown, some = LimitBracket.of(table, ties=ties), np.linspace(*ends, 30), np.linspace(*ends, 3)
-    low = np.interp(shown, some, [limit.low(float(gap)) for gap in some])
-    auc = tuple(np.asarray(limit.auc_at(shown)).tolist())
-    return Within(tuple(shown.tolist()), auc, None, tuple(low.tolist()), limit.reason)
+    limit, shown = UpperLimit.of(table, ties=ties), np.linspace(np.nanmin(curve.gap), np.nanmax(curve.gap), 30)
+    return Within(tuple(shown.tolist()), tuple(limit.auc_at(shown).tolist()), None, limit.reason)
 
 
 def marked(found: Measured) -> list[Marked]:

@@ -1,18 +1,17 @@
 """The exact trade-off between AUC and the xAUC gap over every lambda."""
 
 from fairpot._arguments import leading_to
-from fairpot.tradeoff.bracket import BracketPoint, LimitBracket
 from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint, pareto_mask
 from fairpot.tradeoff.exact import exact_wins
 from fairpot.tradeoff.limit import Limit, LimitPoint, auc_limit, distance_to_limit
+from fairpot.tradeoff.upper import UpperLimit
 
 __all__ = [
-    "BracketPoint",
     "Limit",
-    "LimitBracket",
     "LimitPoint",
     "TradeoffCurve",
     "TradeoffPoint",
+    "UpperLimit",
     "auc_limit",
     "distance_to_limit",
     "exact_wins",

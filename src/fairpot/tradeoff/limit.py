@@ -15,7 +15,7 @@ is known. What the limit of the drawn labels has over that rule, at the rule's o
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterator
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -40,15 +40,15 @@ from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.transport import Floats
 
 if TYPE_CHECKING:
-    from fairpot.tradeoff.bracket import LimitBracket
+    from fairpot.tradeoff.upper import UpperLimit
 
 # With more pairs of blocks than this, only so many thetas are kept, and the loss is bounded.
 _MOST_PAIRS = 2_000_000
 _KEPT_THETAS = 20_000
 _DRAWS = 10
 # Bounds that a notebook shows, and what is said below the picture.
-_SHOWN = (0.0, 0.02, 0.05, 0.1, 1.0)
-_KNOWS = "It knows the outcomes of these rows: no interval belongs to it."
+SHOWN = (0.0, 0.02, 0.05, 0.1, 1.0)
+KNOWS = "It knows the outcomes of these rows: no interval belongs to it."
 _SEED = 20250101  # the optimism is the same in every run
 # Labels are drawn at so many scores of a group at most, and judged by so many merges.
 _MOST_SCORES = 5_000
@@ -211,10 +211,10 @@ class Limit:
                 ("within reach", self.signed_gap[some].tolist(), self.reachable_at(self.signed_gap[some]).tolist())
             )
         axes = (f"signed gap, {self.reference} over {self.moved}", "AUC")
-        picture = lines_svg(lines, "Best possible AUC over the gap", axes, note=_KNOWS)
+        picture = lines_svg(lines, "Best possible AUC over the gap", axes, note=KNOWS)
         rows = [
             {"gap at most": bound, "best possible AUC": p.auc, "within reach": _or_none(p.reachable)}
-            for bound in _SHOWN
+            for bound in SHOWN
             for p in [self.best(bound)]
         ]
         why = [] if self.reason is None else [f"within reach: not known; {self.reason}"]
@@ -249,12 +249,11 @@ def auc_limit(
     weights: str | None = None,
     ties: str = "half",
     pos_label: Any = None,
-) -> Limit | LimitBracket:
+) -> Limit | UpperLimit:
     """Compute the line that no repair which keeps the order inside each group can cross.
 
     It knows the outcomes. ``reachable`` beside it is what a rule fixed beforehand can be expected to reach. With more
-    than two groups the limit of the largest gap is given as a bracket: a number that no repair exceeds, and one that a
-    repair has.
+    than two groups the limit of the largest gap is a number that no repair exceeds, and that none need have.
 
     Parameters
     ----------
@@ -276,7 +275,7 @@ def auc_limit(
 
     Returns
     -------
-    Limit, or LimitBracket of more than two groups
+    Limit, or UpperLimit of more than two groups
 
     Examples
     --------
@@ -294,15 +293,15 @@ def auc_limit(
     checked = check_ties(ties)
     if len(table.groups) < 3:
         return Limit.of(table, reference=reference, ties=checked)
-    from fairpot.tradeoff.bracket import LimitBracket  # made of limits of two groups
+    from fairpot.tradeoff.upper import UpperLimit  # made of limits of two groups
 
     if reference is not None:
         place_of(table, reference, "reference")
-    return LimitBracket.of(table, ties=checked)
+    return UpperLimit.of(table, ties=checked)
 
 
 def distance_to_limit(
-    curve: TradeoffCurve, limit: Limit | LimitBracket, *, corrected: bool = True
+    curve: TradeoffCurve, limit: Limit | UpperLimit, *, corrected: bool = True
 ) -> NDArray[np.float64]:
     """Compute, for each point of a curve, the AUC left on the table at its signed gap.
 
@@ -310,12 +309,12 @@ def distance_to_limit(
     ----------
     curve : TradeoffCurve
         Of any method, on the same rows as the limit.
-    limit : Limit or LimitBracket
-        With the same convention for ties. Of a bracket the upper end: no more than the distance is left.
+    limit : Limit or UpperLimit
+        With the same convention for ties. Of more than two groups no more than the distance is left.
     corrected : bool, default True
         Whether what chance adds to the limit is taken off (:meth:`Limit.reachable_at`). Without that, the distance is
-        the one to the best repair of these rows that knows their outcomes. What chance adds is not estimated for a
-        bracket: NaN.
+        the one to the best repair of these rows that knows their outcomes. What chance adds is not estimated for
+        more than two groups: NaN.
 
     Returns
     -------
@@ -389,6 +388,22 @@ def _inside(groups: list[GroupCounts], ties: Ties) -> float:
     return sum(float(half_wins(g, g, ties)) for g in groups) / 2
 
 
+def mean_line(lines: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """Give the highest mean for each mean signed gap, over all choices of a point on each of some concave lines.
+
+    The best choice has the same slope on each: their edges, a share of each, are laid one after another from the
+    steepest down. The last is their order, among all edges, line by line.
+    """
+    width, rise = (np.concatenate([np.diff(line[k]) for line in lines]) for k in (0, 1))
+    kept = np.flatnonzero(width > 0)
+    order = kept[np.argsort(-rise[kept] / width[kept], kind="stable")]
+    gap, value = (
+        np.mean([line[k][0] for line in lines]) + np.append(0.0, np.cumsum(steps[order]) / len(lines))
+        for k, steps in enumerate((width, rise))
+    )
+    return np.clip(gap, -1.0, 1.0), value, order
+
+
 class _Pairs(NamedTuple):
     """How many pairs there are to win: a over b, b over a, all."""
 
@@ -417,7 +432,7 @@ def _check_table(table: ScoreTable) -> None:
     if len(table.groups) != 2:
         raise ValueError(
             f"one line is the limit of two groups, got {len(table.groups)}: {list(table.groups)}.\n"
-            "Hint: auc_limit gives a bracket for more than two."
+            "Hint: auc_limit knows what more than two cannot exceed."
         )
     require_both_outcomes(table)
 

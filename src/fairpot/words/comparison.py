@@ -30,8 +30,7 @@ TEXT = {
     "best possible": "best possible: the highest AUC that a repair which keeps the order inside each group could have "
     "on these rows, knowing their outcomes. It can be above that of the original scores: the same score can mean "
     "different risks in different groups.",
-    "bracket": "With more than two groups it lies between two numbers: a merge that knows the outcomes has the lower, "
-    "and nothing is above the upper.",
+    "several groups": "With more than two groups it is not above this number, and may be below.",
     "reach not known": "within reach of a repair fixed beforehand: not known; {reason}.",
     "within reach": "within reach: what a repair fixed beforehand can be expected to have: the best possible without "
     "what chance adds to it ({chance} here).",
@@ -91,21 +90,19 @@ def cell_with_interval(found: Chosen) -> str:
     return cell(found) + (", no interval" if found.auc.reason is not None else f", {low} to {high}")
 
 
-def possible_lines(found: Sequence[Possible]) -> dict[str, list[str]]:
+def possible_lines(found: Sequence[Possible], several: bool) -> dict[str, list[str]]:
     """Write the lines of a table that say what is within reach, where that is known, and what is possible."""
+    best = "best possible, at most" if several else "best possible"
     ends: dict[str, list[float | None]]
-    if any(each.low is not None for each in found):
-        ends = {"best possible, at least": [e.low for e in found], "best possible, at most": [e.auc for e in found]}
-    else:
-        ends = {"within reach": [e.reachable for e in found], "best possible": [e.auc for e in found]}
+    ends = {"within reach": [each.reachable for each in found], best: [each.auc for each in found]}
     return {name: [FRACTIONS.auc(v) for v in aucs] for name, aucs in ends.items() if aucs and None not in aucs}
 
 
-def possible_notes(found: Sequence[Possible], chosen: Sequence[Chosen]) -> list[str]:
+def possible_notes(found: Sequence[Possible], chosen: Sequence[Chosen], several: bool) -> list[str]:
     """Say what the best possible is, and which methods are measured above what is within reach."""
     if not found:
         return []
-    said = [TEXT["best possible"]] + [TEXT["bracket"]] * (found[0].low is not None)
+    said = [TEXT["best possible"]] + [TEXT["several groups"]] * several
     reach = {each.max_gap: each.reachable for each in found if each.reachable is not None}
     if not reach:
         return [*said, TEXT["reach not known"].format(reason=found[0].reason or "not estimated")]

@@ -153,9 +153,6 @@ TEXT: dict[str, str] = {
     "may lie between the two.",
     "limit only": "Dashed: no repair that keeps the order inside each group can be above it on these rows. It knows "
     "their outcomes; a repair fixed beforehand reaches less. How much less is not known: {reason}.",
-    "limit bracket": "Dashed: no repair that keeps the order inside each group can be above it on these rows. Faint: "
-    "what one that knows their outcomes has. The best possible lies between the two; a repair fixed beforehand reaches "
-    "less.",
     "top note": "The gap is that of the top {alpha} of the ranking, AUC that of all rows.",
     "band note": "Shaded in blue: the 95% interval of the gap at each strength.",
     "many note": "With more than two groups the gap is the largest of any pair.",
