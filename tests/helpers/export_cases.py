@@ -13,7 +13,7 @@ def hostile_maps() -> dict[str, ScoreMap]:
     """Return maps that have gone wrong somewhere, by what they are."""
     rng = np.random.default_rng(15)
     x = np.sort(rng.random(30))
-    many = np.unique(np.r_[rng.random(100_000), rng.normal(size=500)])
+    many = np.unique(np.r_[rng.random(20_000), rng.normal(size=500)])
     return {
         "identity": ScoreMap.identity(),
         "one knot": ScoreMap([0.25], [0.75]),
