@@ -14,6 +14,7 @@ from fairpot_paper.models import make_model
 from fairpot_paper.plan import Run, Training, trainings_of
 from fairpot_paper.runs import UNFITTED, Sides, auc_and_gap, boundary_map, fitted_repairs, make_results, measure
 from fairpot_paper.scores import Scored, counted, place_of, train
+from rows_cases import drawn
 
 EXACT = 1e-12
 SIDES = Sides("a", "b")
@@ -23,12 +24,9 @@ regions = pytest.mark.parametrize("region", ["pooled", "group"])
 
 
 def draw(seed, n, levels=None):
-    """Scores with a lower, smaller group b; on few levels, powers of two apart, ties are ties to the last bit."""
-    rng = np.random.default_rng(seed)
-    group = np.where(rng.random(n) < 0.6, "a", "b")
-    y = (rng.random(n) < np.where(group == "a", 0.5, 0.3)).astype(np.int8)
-    scores = 1 / (1 + np.exp(-(rng.normal(size=n) + 0.9 * y + np.where(group == "a", 0.4, -0.3))))
-    return paper.Rows(scores if levels is None else np.round(scores * levels) / levels, y, group)
+    """Scores with a lower group b; on few levels, powers of two apart, ties are ties to the last bit."""
+    y, scores, group = drawn(n, seed, lift=0.7, probability=True)
+    return paper.Rows(scores if levels is None else np.round(scores * levels) / levels, y.astype(np.int8), group)
 
 
 def at_lambdas(series):

@@ -13,18 +13,14 @@ from fairpot.methods import PostLogit, XOrder
 from fairpot.metrics import auc, xauc_gap
 from fairpot_paper.timing import COST_MATRIX, METHODS, ScoreRows, cost_matrix, machine, time_method
 from oracles import ceil_share, project
+from rows_cases import drawn
 
 LAMBDAS = [k / 10 for k in range(11)]
 
 
 def draw(seed, n=160, digits=None):
-    """Scores with a lower, smaller group b; rounded to few digits for ties."""
-    rng = np.random.default_rng(seed)
-    group = np.where(rng.random(n) < 0.6, "a", "b")
-    y = (rng.random(n) < np.where(group == "a", 0.5, 0.3)).astype(np.int64)
-    logits = rng.normal(size=n) + 0.9 * y + np.where(group == "a", 0.4, -0.3)
-    scores = 1 / (1 + np.exp(-logits))
-    return ScoreRows(scores if digits is None else scores.round(digits), y, group)
+    y, scores, group = drawn(n, seed, lift=0.7, digits=digits, probability=True)
+    return ScoreRows(scores, y, group)
 
 
 @pytest.fixture(params=[None, 1, 2], ids=["distinct", "one digit", "two digits"])

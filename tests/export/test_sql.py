@@ -283,13 +283,16 @@ HOSTILE = [
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_names_are_read_back(dialect, name):
     """Whatever a column or a table is called, there is one statement, and it has that name."""
-    plain = {"score": "s", "group": "g", "table": ["people"], "column": "new"}
+    maps, plain = (
+        {"F": SMALL["flat and negative zero"]},
+        {"score": "s", "group": "g", "table": ["people"], "column": "new"},
+    )
     for given in ({"score": name}, {"group": name}, {"group": ["g", name]}, {"table": [name]}, {"column": name}):
-        [tree] = sqlglot.parse(to_sql({"F": SMALL["flat and negative zero"]}, dialect=dialect, **(plain | given)), read=dialect)
+        [tree] = sqlglot.parse(to_sql(maps, dialect=dialect, **(plain | given)), read=dialect)
         names = {each.this for each in tree.find_all(sqlglot.exp.Identifier)}
         wanted = [v for each in (plain | given).values() for v in ([each] if isinstance(each, str) else each)]
         assert names == {*wanted, "t"}
-    text = to_sql({"F": SMALL["flat and negative zero"]}, dialect=dialect, table="t", form="table", pieces_table=name)
+    text = to_sql(maps, dialect=dialect, table="t", form="table", pieces_table=name)
     assert len(sqlglot.parse(text, read=dialect)) == (1 if dialect == "spark" else 6)
 
 

@@ -1,14 +1,24 @@
-"""Two groups with risk scores."""
+"""Rows with risk scores: look here before drawing some of your own."""
 
 import numpy as np
 import pandas as pd
 
 
 def draw(n=400, seed=0, digits=3):
+    """Draw scores between 0 and 1, outcomes that they foretell, and two sexes; men are scored higher."""
     rng = np.random.default_rng(seed)
     sex = rng.choice(["F", "M"], n)
     score = np.round(rng.beta(2, 3, n) * np.where(sex == "M", 1.0, 0.75), digits)
     return score, (rng.random(n) < score + 0.1 * (sex == "F")).astype(int), sex
+
+
+def drawn(n=400, seed=0, groups="ab", lift=0.5, digits=None, probability=False):
+    """Draw outcomes, scores and groups: an outcome adds one to the score, the first group `lift`."""
+    rng = np.random.default_rng(seed)
+    group, y = rng.choice(list(groups), n), rng.integers(0, 2, n)
+    score = rng.normal(y + lift * (group == groups[0]))
+    score = 1 / (1 + np.exp(-score)) if probability else score
+    return y, score if digits is None else score.round(digits), group
 
 
 STAYS = {"score": "s", "label": "y", "group": "g", "cluster": "patient"}
