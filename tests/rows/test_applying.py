@@ -10,8 +10,7 @@ import fairpot
 from fairpot import FairPOT, ScoreMap
 from fairpot.exceptions import OutputFileError, ScaleWarning, UnseenGroupError
 from fairpot.methods import PostLogit, WassersteinRepair
-from fairpot.rows import RowSource, count_rows, score_thresholds
-from fairpot.rows.mapper import group_namer
+from fairpot.rows import RowSource
 from files_cases import write
 from rows_cases import draw
 
@@ -59,17 +58,6 @@ def test_what_is_missing_is_dropped_if_asked(frame, tmp_path, kind):
         assert (done.rows, done.dropped) == (600, 2)
         expected = model.transform(frame["risk"], sensitive_features=frame["sex"])
         np.testing.assert_array_equal(pd.read_csv(tmp_path / "fair.csv")["risk_adjusted"], expected)
-
-
-def test_where_the_top_of_quantised_rows_begins_is_exact(frame, tmp_path):
-    strange = pd.DataFrame({"risk": [0.99, 0.5], "died": 0, "sex": ["X", None]})
-    source = RowSource(write(pd.concat([frame, strange]), tmp_path / "rows.csv"), score="risk", groups="sex")
-    called = group_namer(["F", "M"], ["sex"], "text")
-    rough = count_rows(source, several=False, called=called, max_distinct=20)
-    assert rough.quantisation is not None
-    for region in ("pooled", "group"):
-        exact = score_thresholds(source, 0.3, region=region, called=called)
-        assert score_thresholds(source, 0.3, region=region, counted=rough, called=called) == exact
 
 
 def test_unseen_groups_are_told_alike(frame, tmp_path):

@@ -21,7 +21,7 @@ from click.testing import CliRunner
 import fairpot
 from fairpot.cli._app import app
 from fairpot.exceptions import InputFileError, OutputFileError, UnseenGroupError
-from fairpot.rows import RowSource, apply, count_rows, score_thresholds
+from fairpot.rows import RowSource, apply, count_rows
 from fairpot.transport import ScoreMap
 
 MAPS = {"a": ScoreMap.identity(), "b": ScoreMap([0, 1], [0.5, 1])}
@@ -165,7 +165,6 @@ class TestMissing:
         assert counted.table.groups == ("a", "b")
         with pytest.warns(UserWarning, match=r"3 rows were left out, 3 are left: 's' is missing in 1, .*'g'"):
             assert scores(path, label="y", drop_missing=True) == EXPECTED
-        assert score_thresholds(source, 0.3, drop_missing=True) == {"a": 0.5, "b": 0.5}
 
     def test_every_problem_is_told_with_its_rows(self, path):
         with pytest.raises(ValueError, match=r"(?s)Rows: .*'s'.*1 missing \(row 2\).*Hint") as error:
@@ -276,20 +275,6 @@ def test_ranks_where_groups_read_as_numbers(tmp_path, groups, extra):
     record = pd.read_csv(tmp_path / "c.csv")
     np.testing.assert_array_equal(record["new_rank"], record["new_score"].rank(method="min", ascending=False))
     assert record["new_score"].tolist()[:3] == [0.6, 0.7, 0.5]
-
-
-@pytest.mark.parametrize("region", ["pooled", "group"])
-def test_thresholds_where_the_last_group_is_text(tmp_path, region):
-    """What a column of text holds is known at its end only."""
-    rng = np.random.default_rng(0)
-    frame = pd.DataFrame({"s": rng.random(3000), "g": rng.integers(1, 3, 3000).astype(str)})
-    frame.loc[2990:, "g"] = "other"
-    frame.to_csv(tmp_path / "x.csv", index=False)
-    source = RowSource(tmp_path / "x.csv", score="s", groups="g")
-    rough = count_rows(source, max_distinct=40)
-    assert rough.quantisation is not None
-    exact = count_rows(source).table.thresholds(0.1, region)
-    assert score_thresholds(source, 0.1, region=region, counted=rough) == exact
 
 
 def test_groups_that_look_alike(tmp_path):

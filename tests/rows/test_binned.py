@@ -6,7 +6,7 @@ import pytest
 
 from fairpot.metrics import auc, xauc
 from fairpot.metrics.wins import half_wins
-from fairpot.rows import RowSource, count_rows, score_thresholds
+from fairpot.rows import RowSource, count_rows
 from fairpot.rows.readers.binned import choose_edges
 from fairpot.rows.readers.query import Query
 from files_cases import write
@@ -104,8 +104,3 @@ def test_low_scores_that_mean_high_risk(many, tmp_path, name):
         assert rough.table.lower_is_riskier
         assert rough.table.positives.tolist() == exact.positives.tolist()
         assert -rough.table.pooled().score.max() <= whole[column].min() + rough.quantisation.score
-        counted = count_rows(source.bare(), max_distinct=200)
-        for region in ("pooled", "group"):
-            wanted = exact.thresholds(0.1, region)
-            assert score_thresholds(source, 0.1, region=region) == wanted
-            assert score_thresholds(source, 0.1, region=region, counted=counted) == wanted

@@ -14,7 +14,7 @@ import pytest
 
 import fairpot
 from fairpot._validation import check_rows
-from fairpot.rows import RowSource, count_rows, score_thresholds
+from fairpot.rows import RowSource, count_rows
 from fairpot.table import ScoreTable
 from files_cases import SCORE, read, write
 
@@ -140,7 +140,7 @@ def test_standard_input(file, frame, monkeypatch):
         monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(stream))
         source = RowSource("-", score=SCORE, label="y", groups="sex")
         assert_same(count_rows(source).table, in_memory(frame))
-        assert score_thresholds(source, 0.1) == in_memory(frame, label=None).thresholds(0.1)
+        assert_same(count_rows(source).table, in_memory(frame))
     [spooled] = source.files
     del source
     gc.collect()
@@ -162,17 +162,6 @@ def test_progress(save, frame):
     count_rows(RowSource(save(frame), score=SCORE, label="y", groups="sex"), progress=told.append)
     assert told == sorted(told)
     assert told[-1] == 1.0
-
-
-@pytest.mark.parametrize("region", ["pooled", "group"])
-@pytest.mark.parametrize("alpha", [0.001, 0.1, 1 / 3, 1.0])
-def test_thresholds(save, frame, alpha, region):
-    source = RowSource(save(frame), score=SCORE, label="y", groups="sex", weight="w")
-    expected = in_memory(frame, label=None).thresholds(alpha, region)
-    assert score_thresholds(source, alpha, region=region) == expected
-    rough = count_rows(source.bare(), max_distinct=40)
-    assert rough.quantisation is not None
-    assert score_thresholds(source, alpha, region=region, counted=rough) == expected
 
 
 def test_score_table_of_files(file, frame):

@@ -8,7 +8,7 @@ import pytest
 
 from fairpot import FairPOT
 from fairpot.exceptions import InputFileError, OutputFileError, UnseenGroupError
-from fairpot.rows import RowSource, apply, score_thresholds
+from fairpot.rows import RowSource, apply
 from fairpot.rows.formats import parquet
 from fairpot.transport import ScoreMap
 from files_cases import FORMATS, SCORE, read, write
@@ -43,18 +43,6 @@ def test_groups_of_every_type(frame, tmp_path, groups, suffix):
     source = RowSource(write(frame, tmp_path / f"rows.{suffix}"), score=SCORE, groups=groups)
     apply(model.maps_, source, output=target, column="new")
     np.testing.assert_array_equal(read(target)["new"], expected)
-
-
-@pytest.mark.parametrize("region", ["pooled", "group"])
-def test_top_alpha_of_the_batch(frame, tmp_path, region):
-    model, _ = fitted(frame, top=0.2, top_of="all" if region == "pooled" else "group", repair="top")
-    new = frame.sample(1000, random_state=1)
-    source = RowSource(write(new, tmp_path / "x.parquet"), score=SCORE, groups="sex")
-    thresholds = score_thresholds(source, 0.2, region=region)
-    begun = {group: each.starting_at(thresholds[group]) for group, each in model.maps_.items()}
-    apply(begun, source, output=tmp_path / "y.parquet", column="new")
-    expected = [begun[group](np.array([score]))[0] for group, score in zip(new["sex"], new[SCORE])]
-    np.testing.assert_array_equal(read(tmp_path / "y.parquet")["new"], expected)
 
 
 def test_parquet_keeps_its_schema(tmp_path):

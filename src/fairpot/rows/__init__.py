@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from fairpot.rows.applying import apply
-    from fairpot.rows.door import count_rows, score_table, score_thresholds
+    from fairpot.rows.door import count_rows, score_table
     from fairpot.rows.readers.protocol import AppliedRows, CountedRows, Reader
     from fairpot.rows.readers.session import spark_session
     from fairpot.rows.readers.spark import SparkRows
@@ -20,7 +20,6 @@ __all__ = [
     "apply",
     "count_rows",
     "score_table",
-    "score_thresholds",
     "spark_session",
 ]
 
@@ -33,7 +32,6 @@ _HOMES = {
     "apply": "applying",
     "count_rows": "door",
     "score_table": "door",
-    "score_thresholds": "door",
     "spark_session": "readers.session",
 }
 

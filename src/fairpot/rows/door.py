@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import narwhals as nw
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import Meaning, Region
+from fairpot._defaults import Meaning
 from fairpot._validation import wording
 from fairpot._validation.columns import check_column_names
 from fairpot._warn import warn_user
@@ -282,55 +282,3 @@ def count_rows(
             raise TypeError(f"{argument(name)} is an option for files; these rows are {chosen.where}.")
     how = Counting(memory_limit, threads, max_distinct, several, drop_missing, called, progress)
     return chosen.count(source, how)
-
-
-def score_thresholds(
-    source: Any,
-    alpha: float,
-    *,
-    region: Region = "pooled",
-    memory_limit: str | None = None,
-    threads: int | None = None,
-    counted: CountedRows | None = None,
-    drop_missing: bool = False,
-    called: Namer | None = None,
-) -> dict[Hashable, float]:
-    """Find the lowest score of the top of files, or of rows on a cluster, exactly.
-
-    Parameters
-    ----------
-    source : RowSource, SparkRows
-        The rows.
-    alpha : float in (0, 1]
-        Share of the rows in the top; rows tied with the lowest of them are in it too.
-    region : {"pooled", "group"}, default "pooled"
-        The top of all rows, or the top of each group.
-    memory_limit : str or None, default None
-        What the process may use; None is "2GB" for files.
-    threads : int or None, default None
-        Of the scan of files; None takes all cores.
-    counted : CountedRows or None, default None
-        The rows without outcome and weight, if they have been counted already.
-    drop_missing : bool, default False
-        Whether rows with a missing score or group are left out instead of an error.
-    called : callable or None, default None
-        Gives the groups other names: called with the values of the group columns.
-
-    Returns
-    -------
-    dict of group to float
-        Scores as they are counted: with a minus, where the source says that a low one means high risk.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import mkdtemp
-    >>> from fairpot.rows import RowSource, score_thresholds
-    >>> path = Path(mkdtemp()) / "scores.csv"
-    >>> _ = path.write_text("risk,died,sex\\n0.9,1,F\\n0.2,0,F\\n0.7,1,M\\n0.4,0,M\\n")
-    >>> score_thresholds(RowSource(path, score="risk", groups="sex"), 0.5)
-    {'F': 0.7, 'M': 0.7}
-    """
-    how = Counting(memory_limit, threads, drop_missing=drop_missing, called=called)
-    found: dict[Hashable, float] = reader(source.reader).thresholds(source, alpha, region, how, counted)  # type: ignore[attr-defined]
-    return found

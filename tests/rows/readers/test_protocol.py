@@ -14,7 +14,7 @@ import fairpot
 from fairpot import FairPOT, score_table
 from fairpot.cli._app import app
 from fairpot.exceptions import InputFileError, UnseenGroupError
-from fairpot.rows import CountedRows, RowSource, readers, score_thresholds
+from fairpot.rows import CountedRows, RowSource, readers
 from fairpot.rows.readers import Counting, Reader, names, reader
 from fairpot.transport import ScoreMap
 from rows_cases import assert_same_tables
@@ -130,12 +130,6 @@ def test_a_reader_of_another_package(frame, tmp_path):
     done = CliRunner().invoke(app, [*words, "--delimiter", ";"])
     assert done.exit_code == 2
     assert "--delimiter is not an option of --engine twice" in done.stderr
-
-
-def test_thresholds_of_a_query(frame, query):
-    bare = score_table(frame["y"], frame["s"], sensitive_features=frame["g"])
-    for region in ("pooled", "group"):
-        assert score_thresholds(query, 0.2, region=region) == bare.thresholds(0.2, region)
 
 
 def test_a_query_is_adjusted(frame, query, tmp_path):

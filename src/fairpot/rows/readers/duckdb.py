@@ -6,7 +6,6 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from typing import Any, ClassVar
 
-from fairpot._defaults import Region
 from fairpot.exceptions import InputFileError
 from fairpot.rows.memory import DEFAULT_MEMORY
 from fairpot.rows.problems import with_places
@@ -40,15 +39,6 @@ class DuckDBReader:
                 raise
             except (ValueError, TypeError) as error:
                 raise with_places(error, rows, limit, how.threads) from error
-
-    def thresholds(
-        self, rows: RowSource, alpha: float, region: Region, how: Counting, counted: CountedRows | None = None
-    ) -> dict[Hashable, float]:
-        """Find the lowest score of each group's top-alpha region; see :func:`fairpot.rows.score_thresholds`."""
-        limit = how.memory_limit or DEFAULT_MEMORY
-        how = replace(how, several=False, memory_limit=limit)
-        with rows.by_name(), DuckDBScan(rows.bare(), limit, how.threads) as scan:
-            return query.thresholds(scan, counted or query.count(scan, how), alpha, region, how)
 
     def apply(self, rows: RowSource, maps: Mapping[Hashable, ScoreMap], how: Applying) -> AppliedRows:
         """Write the rows with their adjusted score."""

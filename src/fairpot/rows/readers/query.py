@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from fairpot._defaults import Region
-from fairpot._validation import check_share, wording
+from fairpot._validation import wording
 from fairpot._validation.checked_rows import check_weight_of_groups
 from fairpot._warn import warn_user
 from fairpot.counting import weights_mean
@@ -97,15 +95,6 @@ class Query:
         inner = f"SELECT {self._raw()}, count(*) AS n FROM {self.rows} GROUP BY ALL"
         return f"SELECT {self._columns()}, n FROM ({inner})"
 
-    def near(self, windows: Sequence[tuple[float, float]]) -> str:
-        """Select the combinations of groups and scores, those outside some windows as the nearest end of one.
-
-        Windows ascend by both ends. The order of the rows stays, so a quantile inside a window is what it was.
-        """
-        arms = [f"WHEN score <= {_literal(b)} THEN greatest(score, {_literal(a)})" for a, b in windows]
-        snapped = f"CASE {' '.join(arms)} ELSE {_literal(windows[-1][1])} END AS score"
-        return f"SELECT {', '.join([*self.keys, snapped])}, count(*) AS n FROM ({self.plain()}) GROUP BY ALL"
-
     def distinct(self) -> int:
         """Estimate how many distinct scores there are."""
         [found] = self._answer(f"SELECT approx_count_distinct(score) AS n FROM {self.rows}")
@@ -175,10 +164,6 @@ class Query:
 
     def _columns(self) -> str:
         return ", ".join([*self.keys, *(f"{self.number(role)} AS {role}" for role in self.numbers), *self.others])
-
-
-def _literal(value: float) -> str:
-    return f"CAST('{value!r}' AS DOUBLE)"
 
 
 def count(scan: Scan, how: Counting) -> CountedRows:
@@ -273,30 +258,3 @@ def check_numbers(query: Query) -> list[dict[str, Any]]:
         words = sum(all_of("nan")) if query.source.kind != "typed" else 0
         explain(query.source, role, numbers, np.array([n for _, n in there], dtype=np.int64), words, whole=query.whole)
     return surveyed
-
-
-def thresholds(scan: Scan, counted: CountedRows, alpha: float, region: Region, how: Counting) -> dict[Hashable, float]:
-    """Find the lowest score of each group's top-alpha region, exactly.
-
-    A score that is looked for lies between the neighbours of the bin it was found in: rows there are counted again,
-    others only as those below and above. ``scan`` is of rows without label and weight, ``counted`` is their count.
-    """
-    check_share(alpha, "alpha", zero=False)
-    found = counted.table.thresholds(alpha, region)
-    if counted.quantisation is None:
-        return found
-    pooled = counted.table.pooled().score
-    windows = sorted({_around(pooled, threshold) for threshold in found.values()})
-    query = Query(scan, how.drop_missing)
-    exact = GroupedRows(query.source, query.whole)
-    for batch in scan.batches(query.near(windows)):
-        exact.add(batch)
-    return exact.finish(False, how.called).table.thresholds(alpha, region)
-
-
-def _around(scores: NDArray[np.float64], threshold: float) -> tuple[float, float]:
-    """Return the neighbours of a score among the bins' scores."""
-    place = int(np.searchsorted(scores, threshold))
-    low = scores[place - 1] if place > 0 else -np.inf
-    high = scores[place + 1] if place + 1 < len(scores) else np.inf
-    return float(low), float(high)

@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import os
 from collections.abc import Hashable, Iterator, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar, Literal, NamedTuple, cast
 
 from fairpot._arguments import argument
-from fairpot._defaults import Region
 from fairpot._optional import Lazy
 from fairpot._validation import wording
 from fairpot._validation.wording import LARGEST
@@ -35,7 +34,6 @@ _ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".orc": "orc", ".csv": "csv
 _NUMBER = r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|(?i:inf|infinity))"
 # Up to this many pieces in all the native expression is the quicker way.
 MOST_NATIVE = 1000
-_COUNTING = ("memory_limit", "max_distinct", "progress")
 REFUSED = "fairpot: a score is missing, infinite or too large, or a group is new"
 
 
@@ -240,13 +238,6 @@ class SparkReader:
         """Count rows into a score table."""
         return query.count(SparkScan(rows), how)
 
-    def thresholds(
-        self, rows: SparkRows, alpha: float, region: Region, how: Counting, counted: CountedRows | None = None
-    ) -> dict[Hashable, float]:
-        """Find the lowest score of each group's top-alpha region; see :func:`fairpot.rows.score_thresholds`."""
-        scan, how = SparkScan(rows.bare()), replace(how, several=False)
-        return query.thresholds(scan, counted or query.count(scan, how), alpha, region, how)
-
     def apply(self, rows: SparkRows, maps: Mapping[Hashable, ScoreMap], how: Applying) -> Any:
         """Write the rows with their adjusted score to a folder, as Spark does; or return them, computed when used.
 
@@ -339,10 +330,6 @@ def _adjusted(rows: SparkRows, maps: Mapping[Hashable, ScoreMap], column: str, p
 
 def _with_python(frame: Any, formulas: Sequence[Any], then: Pieces | None) -> Any:
     """Add the adjusted score as Python makes it from Arrow batches of scores and places."""
-    if not hasattr(functions, "arrow_udf"):
-        raise InputFileError(
-            "maps of this size need pyspark 4.1 or later.\nHint: install it, or simplify the maps first."
-        )
     with without_advice():
         udf = functions.arrow_udf(batch_mapper(formulas, then), "double", functions.ArrowUDFType.SCALAR)
     return frame.withColumn("new", udf(frame["score"], frame["place"]))

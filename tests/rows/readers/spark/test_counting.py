@@ -10,7 +10,7 @@ import pytest
 from fairpot import score_table
 from fairpot._validation import check_rows
 from fairpot.exceptions import InputFileError
-from fairpot.rows import RowSource, SparkRows, count_rows, score_thresholds
+from fairpot.rows import RowSource, SparkRows, count_rows
 from rows_cases import assert_same_tables
 
 SCORES = {
@@ -181,19 +181,6 @@ def test_bins_and_bound_are_those_of_duckdb(spark, many, weight):
     np.testing.assert_array_equal(got.quantisation.xauc, expected.quantisation.xauc)
 
 
-@pytest.mark.parametrize("region", ["pooled", "group"])
-def test_thresholds(spark, many, region):
-    frame, path = many
-    rows = SparkRows.read(spark, path, score="s", label="y", groups="g", weight="w")
-    expected = in_memory(frame)
-    quantised = count_rows(rows.bare(), several=False, max_distinct=50)
-    assert quantised.quantisation is not None
-    for alpha in (0.01, 0.3):
-        wanted = expected.thresholds(alpha, region)
-        assert score_thresholds(rows, alpha, region=region, counted=quantised) == wanted
-    assert score_thresholds(rows, 0.3, region=region) == wanted
-
-
 def test_text_files(spark, tmp_path):
     (tmp_path / "x.csv").write_text('s,y,g\n0.5,yes,"a,""b"""\n 1e-3 ,no,1\n-inf,no,1\n')
 
@@ -313,8 +300,6 @@ def test_the_door_counts_a_frame_of_spark_on_its_cluster(spark):
     assert_same_tables(score_table(rows), expected)
     quantised = count_rows(rows.bare(), max_distinct=30, several=False)
     assert quantised.quantisation is not None
-    for region in ("pooled", "group"):
-        assert score_thresholds(rows, 0.3, region=region, counted=quantised) == expected.thresholds(0.3, region)
     with pytest.raises(TypeError, match="threads is an option for files; these rows are on a cluster"):
         score_table(rows, threads=2)
     with pytest.raises(TypeError, match="'decimal' is an option for files; these rows are on a cluster"):
