@@ -277,6 +277,12 @@ def test_ranks_where_groups_read_as_numbers(tmp_path, groups, extra):
     assert record["new_score"].tolist()[:3] == [0.6, 0.7, 0.5]
 
 
+def test_a_long_array_of_letters_beyond_ascii(tmp_path):
+    rows = [{"s": i / 10_000, "g": "\u00e9\u00fc"[i % 2], "t": "\u00f1" * 60} for i in range(9_999)]
+    (tmp_path / "x.json").write_text(json.dumps(rows, ensure_ascii=False), encoding="utf-8")
+    assert count_rows(RowSource(tmp_path / "x.json", score="s", groups="g")).rows == len(rows)
+
+
 def test_groups_that_look_alike(tmp_path):
     pd.DataFrame({"s": [0.1, 0.2, 0.3], "g": ["F", "f ", "M"]}).to_csv(tmp_path / "x.csv", index=False)
     with pytest.warns(UserWarning, match="'F' and 'f ' differ only by spaces, case or how"):

@@ -23,7 +23,7 @@ from fairpot.cli._errors import Failure
 from fairpot.cli._options import output_options
 from fairpot.cli._printing import Output, count, shown
 from fairpot.rows.formats import open_sink
-from fairpot.rows.formats.layout import Batches, format_of_output
+from fairpot.rows.formats.layout import Batches, Target, format_of_output
 from fairpot.rows.output import complete_file
 
 _OWN = ("score", "label", "group")
@@ -165,7 +165,7 @@ def _regression(texts: list[bool]) -> Pipeline:
 def write_table(table: Any, place: Path, target: Path) -> None:
     """Write an Arrow table in the format that the target's name says."""
     batches = Batches(table.schema, lambda: iter(table.to_batches(1 << 16)))
-    sink = open_sink(place, target, format_of_output(target), batches, None)
+    sink = open_sink(batches, Target(place, target, format_of_output(target)))
     try:
         for batch in batches:
             sink.write(batch, None)

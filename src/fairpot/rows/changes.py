@@ -14,7 +14,7 @@ from fairpot.counts import GroupCounts
 from fairpot.exceptions import OutputFileError
 from fairpot.rows.decoding import plain
 from fairpot.rows.formats import open_sink
-from fairpot.rows.formats.layout import Batches, Sink, format_of_output
+from fairpot.rows.formats.layout import Batches, Sink, Target, format_of_output
 from fairpot.rows.readers.protocol import CountedRows
 from fairpot.transport import Floats, ScoreMap
 from fairpot.transport.scoremap import PARTS, part_words
@@ -65,7 +65,7 @@ class Changes:
     def open(self, place: Path, target: Path, neutralise: bool) -> Sink:
         """Open the file."""
         own = Batches(self.schema, lambda: iter(()))
-        self.sink = open_sink(place, target, format_of_output(target), own, None, neutralise=neutralise)
+        self.sink = open_sink(own, Target(place, target, format_of_output(target), neutralise=neutralise))
         return self.sink
 
     def add(self, batch: Any, old: Floats, new: Floats, codes: NDArray[np.int64]) -> None:

@@ -18,7 +18,7 @@ from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.rows.changes import Changes
 from fairpot.rows.folders import Paths, listed, would_read
 from fairpot.rows.formats import open_rows, open_sink
-from fairpot.rows.formats.layout import FORMATS, Batches, Format, Sink, format_of_output
+from fairpot.rows.formats.layout import FORMATS, Batches, Format, Sink, Target, format_of_output
 from fairpot.rows.mapper import Mapper, group_namer
 from fairpot.rows.output import check_name, check_output, complete_file, there_already, to_standard_output
 from fairpot.rows.problems import with_places
@@ -62,8 +62,7 @@ def rewrite(source: RowSource, maps: Mapping[Hashable, ScoreMap], how: Applying)
             beside = stack.enter_context(complete_file(how.changes, **safely))
             record = _record(source, maps, batches, how)
             stack.enter_context(_finished(record.open(beside, Path(how.changes), how.neutralise_formulas)))
-        as_text = how.neutralise_formulas
-        sink = open_sink(place, target, wanted, batches, column, score=source.score, neutralise=as_text)
+        sink = open_sink(batches, Target(place, target, wanted, column, source.score, how.neutralise_formulas))
         with _finished(sink):
             read, moved = _stream(batches, mapper, sink, record, told)
             _complain(mapper, read, source)
@@ -192,7 +191,7 @@ def _format(output: str | Path, given: str | None, source: RowSource) -> Format:
 def _open(source: RowSource, wanted: Format, how: Applying) -> Batches:
     """Open the rows of the files, or of a query, which have the types that DuckDB gives them."""
     if source.sql is None:
-        return open_rows(source.files, wanted, source, how.keep, how.types)
+        return open_rows(source.files, wanted, source, how)
     stream = _rows_of_query(source, how)
     schema = next(stream)
     for name in source.roles.values():

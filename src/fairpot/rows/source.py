@@ -21,7 +21,7 @@ from fairpot._validation import wording
 from fairpot.exceptions import InputFileError
 from fairpot.rows.folders import Paths, expanded
 from fairpot.rows.formats import parquet, read_layout
-from fairpot.rows.formats.layout import FORMATS, Format, Layout, Reading, format_of_bytes, format_of_name, way_out
+from fairpot.rows.formats.layout import FORMATS, Format, Layout, format_of_bytes, format_of_name, way_out
 from fairpot.rows.formats.workbook import convert, converts, is_workbook
 from fairpot.rows.roles import Kind, Roles, find_column
 
@@ -150,8 +150,7 @@ class RowSource(Roles):
         if len(set(formats.values())) > 1:
             kinds = ", ".join(sorted(set(formats.values())))
             raise InputFileError(f"the files have different formats: {kinds}.\nHint: one format at a time.")
-        reading = Reading(self.delimiter, self.decimal, self.encoding, self.partitions)
-        layouts = {p: _with_folders(p, read_layout(p, f, reading), self.partitions) for p, f in formats.items()}
+        layouts = {p: _with_folders(p, read_layout(p, f, self), self.partitions) for p, f in formats.items()}
         _check_alike(layouts, self.roles)
         return layouts
 

@@ -47,8 +47,8 @@ def arrow_file(path: Path, mode: Literal["rb", "wb"] = "rb") -> Any:
     return pa.OSFile(os.fsencode(path), mode)
 
 
-class Text:
-    """The text of a file as UTF-8 bytes, block by block; what is no text in its encoding is an error with its line."""
+class Text(io.RawIOBase):
+    """The text of a file as UTF-8 bytes; what is no text in its encoding is an error with its line."""
 
     def __init__(self, path: Path, encoding: str | None = None) -> None:
         self._path, self._encoding = path, encoding
@@ -58,29 +58,43 @@ class Text:
         self._checked_only = encoding is None or codecs.lookup(encoding).name == "utf-8"
         self._lines = 0
         self._begun = False
+        self._left = b""
 
-    def read(self, size: int) -> bytes:
-        """Return about ``size`` bytes; nothing at the end."""
+    def readable(self) -> bool:
+        """Whether it can be read: who reads asks."""
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Read the next bytes."""
+        self._left = self._left or self._next(len(buffer))
+        part, self._left = self._left[: len(buffer)], self._left[len(buffer) :]
+        buffer[: len(part)] = part
+        return len(part)
+
+    def unread(self, data: bytes) -> None:
+        """Give back what was read too much."""
+        self._left = data + self._left
+
+    def close(self) -> None:
+        """Close the file."""
+        if not self.closed:
+            self._stream.close()
+        super().close()
+
+    def _next(self, size: int) -> bytes:
         while True:
             block = self._stream.read(size)
-            text = self._decoded(block, final=not block)
+            try:
+                text = self._decoder.decode(block, final=not block)
+            except UnicodeDecodeError as error:
+                line = self._lines + 1 + error.object[: error.start].count(b"\n")
+                raise InputFileError(not_text(self._path, self._encoding, line)) from None
             made = block if self._checked_only else text.encode()
             self._lines += made.count(b"\n")
             if not self._begun and made:
                 made, self._begun = made.removeprefix(_MARK), True
             if made or not block:
                 return made
-
-    def close(self) -> None:
-        """Close the file."""
-        self._stream.close()
-
-    def _decoded(self, block: bytes, *, final: bool) -> str:
-        try:
-            return self._decoder.decode(block, final)
-        except UnicodeDecodeError as error:
-            line = self._lines + 1 + error.object[: error.start].count(b"\n")
-            raise InputFileError(not_text(self._path, self._encoding, line)) from None
 
 
 def not_text(path: Path | str, encoding: str | None, line: int | None = None) -> str:
@@ -218,20 +232,20 @@ class RecordCounter:
     2
     """
 
-    def __init__(self, delimiter: str) -> None:
+    def __init__(self, delimiter: str, lines: int = 1) -> None:
         self._delimiter = ord(delimiter)
         self._last = _FEED  # what came before the block: the line of column names has ended
         self._inside = False
         self._closing = False  # whether the last byte was a quote that ends a field, or the first of two
         self._length = 0  # of the record that has begun
         self.records = 0
-        self.lines = 1  # the number of the line that has begun
+        self.lines = lines  # the number of the line that has begun
         self.opened = 0  # the line in which the last quote opened
         self.odd = False
 
-    def add(self, block: bytes) -> None:
+    def add(self, block: Any) -> None:
         """Take the next bytes."""
-        if not block or self.odd:
+        if len(block) == 0 or self.odd:
             return
         data = np.frombuffer(block, dtype=np.uint8)
         quotes = np.flatnonzero(data == _QUOTE)

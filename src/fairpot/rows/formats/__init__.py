@@ -1,104 +1,71 @@
-"""One file a format: its columns, its rows as Arrow batches, and its writing."""
+"""One file a format, called like it: its columns, its rows as Arrow batches, and its writing.
+
+Each has ``layout``, ``read`` and ``batches``, a class ``Writer``, and ``schema_of`` where a file says its types.
+"""
 
 from __future__ import annotations
 
-import csv as csv_module
 import json
 import zlib
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
+from csv import Error as CSVError
+from importlib import import_module
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairpot._optional import Lazy
 from fairpot._validation import wording
 from fairpot.exceptions import InputFileError
 from fairpot.rows.decoding import numbers, plain
-from fairpot.rows.formats import arrow, csv, jsonl, parquet
-from fairpot.rows.formats.layout import (
-    TEXT,
-    Batches,
-    Format,
-    Layout,
-    Reading,
-    Sink,
-    byte_stream,
-    refuse_others,
-    unreadable,
-)
+from fairpot.rows.formats.layout import TEXT, Batches, Format, Layout, Sink, Target, refuse_others, unreadable
 from fairpot.rows.roles import LONGEST_NAME, NUMBERS, Roles
 from fairpot.rows.streams import MOST_AT_ONCE, longest_cell
 
-__all__ = ["Layout", "csv", "open_rows", "open_sink", "parquet", "read_layout", "role_batches", "role_schema"]
+if TYPE_CHECKING:
+    from fairpot.rows.readers.protocol import Applying
 
 pa = Lazy("pyarrow", "cli")
-_FILES: dict[Format, ModuleType] = {"parquet": parquet, "arrow": arrow, "csv": csv, "tsv": csv, "jsonl": jsonl}
 
 
-def read_layout(path: Path, what: Format, reading: Reading) -> Layout:
+def _file(what: Format) -> ModuleType:
+    """Return the file of a format, which is called like it; TSV is CSV with tabs."""
+    return import_module(f"{__name__}.{'csv' if what in TEXT else what}")
+
+
+def read_layout(path: Path, what: Format, source: Any) -> Layout:
     """Read what is needed to know a file's columns, and complain if it is not what it says."""
     try:
         if path.stat().st_size == 0:
             raise InputFileError(f"{path} is empty.\nHint: a file needs at least its column names and a row.")
         if what in (*TEXT, "jsonl"):
             refuse_others(path, what)
-        found: Layout = _FILES[what].layout(path, what, reading)
+        found: Layout = _file(what).layout(path, what, source)
     except InputFileError as error:
         raise error if str(path) in str(error) else InputFileError(f"{path}: {error}") from error
-    except (OSError, EOFError, ValueError, NotImplementedError, zlib.error, MemoryError, csv_module.Error) as error:
+    except (OSError, EOFError, ValueError, NotImplementedError, zlib.error, MemoryError, CSVError) as error:
         raise unreadable(path, what, error) from error
     return found
 
 
-def open_rows(files: dict[Path, Layout], wanted: Format, source: Roles, keep: Sequence[str], types: str) -> Batches:
-    """Read so that nothing is lost on the way to the wanted format.
-
-    Text stays text, unless ``types`` are to be found, JSON lines stay the lines they are where they become JSON lines
-    again, and otherwise have the types of JSON; Parquet and Arrow keep their types. Of lines, score, groups and what is
-    to ``keep`` are looked at.
-    """
-    [what] = {"csv" if layout.format in TEXT else layout.format for layout in files.values()}
-    if what == "csv" and types == "auto" and wanted not in TEXT:
-        return csv.typed_batches(files, source.score)
-    if what == wanted == "jsonl" and not any(layout.partitions for layout in files.values()):
-        return jsonl.line_batches(files, [source.score, *source.group_columns, *keep])
-    if what == "parquet":
-        return parquet.batches(files, source.group_columns)
-    found: Batches = _FILES[what].batches(files)
+def open_rows(files: dict[Path, Layout], wanted: Format, source: Roles, how: Applying) -> Batches:
+    """Read so that nothing is lost on the way to the wanted format: what is text stays text, what is typed its type."""
+    [what] = {_file(layout.format) for layout in files.values()}
+    found: Batches = what.batches(files, wanted, source, how)
     return found
 
 
-def open_sink(
-    place: Path,
-    name: Path,
-    wanted: Format,
-    batches: Batches,
-    column: str | None,
-    *,
-    score: str | None = None,
-    neutralise: bool = False,
-) -> Sink:
-    """Open the file ``place`` in a format, for ``batches`` and a column more; ``name`` says how it is packed."""
-    if wanted == "parquet":
-        return parquet.ParquetSink(place, batches, column, score)
-    if wanted == "arrow":
-        return arrow.ArrowSink(place, batches.schema, column, packed=name.suffix.lower() == ".feather")
-    stream, layout = byte_stream(place, name), batches.layout
-    if wanted == "jsonl":
-        raw = batches.columns is not None
-        return jsonl.LineSink(stream, column) if raw else jsonl.JsonSink(stream, batches.schema, column)
-    delimiter, decimal = "\t" if wanted == "tsv" else ",", "."
-    if layout is not None and layout.format in TEXT:
-        decimal = layout.decimal
-        delimiter = layout.delimiter if layout.format == wanted else delimiter
-    return csv.TextSink(stream, batches.schema, column, delimiter, decimal=decimal, neutralise=neutralise)
+def open_sink(batches: Batches, target: Target) -> Sink:
+    """Open a file for ``batches`` and a column more."""
+    found: Sink = _file(target.format).Writer(batches, target)
+    return found
 
 
 def role_schema(path: Path, layout: Layout, roles: Mapping[str, str]) -> Any:
     """Return the schema of :func:`role_batches`."""
     types: dict[str, Any] = {role: pa.float64() if role in NUMBERS else pa.string() for role in roles}
     if layout.types:
-        own = _FILES[layout.format].schema_of(path)
+        own = _file(layout.format).schema_of(path)
         for role, place in layout.places(roles).items():
             types[role] = _taken(own.field(place).type) if place < len(layout.columns) else pa.string()
     return pa.schema([pa.field(role, type_) for role, type_ in types.items()])
@@ -117,7 +84,7 @@ def role_batches(path: Path, layout: Layout, roles: Mapping[str, str]) -> Iterat
     """Yield the columns that play a part, named by their part, in the order of the rows."""
     schema, places = role_schema(path, layout, roles), layout.places(roles)
     own = {role: place for role, place in places.items() if place < len(layout.columns)}
-    for batch in _FILES[layout.format].read(path, layout, list(own.values())):
+    for batch in _file(layout.format).read(path, layout, list(own.values())):
         columns = dict(zip(own, batch.columns))
         for role in [role for role in own if role in NUMBERS and layout.kind != "typed"]:
             columns[role] = numbers(columns[role], layout.kind, f"column {roles[role]!r}", layout.decimal)

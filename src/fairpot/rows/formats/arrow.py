@@ -4,33 +4,33 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from fairpot._optional import Lazy
 from fairpot.rows.formats.layout import (
     Batches,
     Format,
     Layout,
-    Reading,
+    Sink,
+    Target,
     file_batches,
     guarded,
-    joined,
-    partitioned,
     same_columns,
-    with_column,
 )
 from fairpot.rows.formats.messages import check_messages
+from fairpot.rows.roles import Roles
 from fairpot.rows.streams import arrow_file, portions
+from fairpot.transport import Floats
+
+if TYPE_CHECKING:
+    from fairpot.rows.readers.protocol import Applying
 
 pa = Lazy("pyarrow", "cli")
 
 _ROWS = 1 << 18
 
 
-def layout(path: Path, what: Format, reading: Reading) -> Layout:
+def layout(path: Path, what: Format, source: Any) -> Layout:
     """Read the schema."""
     schema = schema_of(path)
     return Layout("arrow", tuple(schema.names), tuple(map(str, schema.types)))
@@ -74,30 +74,27 @@ def _validated(path: Path, places: Sequence[int] | None) -> Iterator[Any]:
                 yield from portions(chosen.slice(start, _ROWS))
 
 
-def batches(files: dict[Path, Layout]) -> Batches:
+def batches(files: dict[Path, Layout], wanted: Format, source: Roles, how: Applying) -> Batches:
     """Read files batch by batch as they were written."""
-    layout = same_columns(files)
-    schema = partitioned(schema_of(next(iter(files))), layout)
-    return file_batches(files, schema, read)
+    same_columns(files)
+    return file_batches(files, schema_of(next(iter(files))), read)
 
 
-class ArrowSink:
+class Writer(Sink):
     """Arrow IPC; ``.feather`` is packed with LZ4, as Feather is."""
 
-    def __init__(self, place: Path, schema: Any, column: str | None, *, packed: bool) -> None:
-        self.column, self.schema, self._place = column, with_column(schema, column), place
-        options = pa.ipc.IpcWriteOptions(compression="lz4" if packed else None)
-        self.file = arrow_file(place, "wb")
-        self.writer = pa.ipc.new_file(self.file, self.schema, options=options)
-        self.rows = 0
+    def __init__(self, batches: Batches, target: Target) -> None:
+        super().__init__(arrow_file(target.place, "wb"), batches, target)
+        options = pa.ipc.IpcWriteOptions(compression="lz4" if target.name.suffix.lower() == ".feather" else None)
+        self.writer = pa.ipc.new_file(self.stream, self.schema, options=options)
 
-    def write(self, batch: Any, values: NDArray[np.float64] | None) -> None:
+    def write(self, batch: Any, values: Floats | None) -> None:
         """Write a batch."""
-        made = joined(batch, values, self.schema, self.column)
+        made = self.joined(batch, values)
         self.rows += made.num_rows
         self.writer.write_batch(made)
 
     def close(self) -> None:
         """Write the footer."""
         self.writer.close()
-        self.file.close()
+        super().close()

@@ -7,53 +7,54 @@ import io
 import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any, cast
+from typing import TYPE_CHECKING, Any, cast
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairpot._optional import Lazy
 from fairpot.exceptions import InputFileError, OutputFileError
-from fairpot.rows.decoding import as_arrow, numbers_from_text, texts
+from fairpot.rows.decoding import as_arrow, numbers_from_text, plain, texts
 from fairpot.rows.formats.layout import (
+    TEXT,
     Batches,
     Format,
     Layout,
-    Reading,
+    Sink,
+    Target,
+    byte_stream,
     file_batches,
     guarded,
     same_columns,
-    with_column,
 )
+from fairpot.rows.roles import Roles
 from fairpot.rows.streams import MAX_LINE, RecordCounter, Text, check_lines, packing_of
+from fairpot.transport import Floats
+
+if TYPE_CHECKING:
+    from fairpot.rows.readers.protocol import Applying
 
 pa, pc, parsing = Lazy("pyarrow", "cli"), Lazy("pyarrow.compute", "cli"), Lazy("pyarrow.csv", "cli")
 
 _SHOWN = 5  # lines that an error names
 
 
-def layout(path: Path, what: Format, reading: Reading) -> Layout:
+def layout(path: Path, what: Format, source: Any) -> Layout:
     """Read the column names, and find the delimiter among them."""
-    text = Text(path, reading.encoding)
-    try:
-        line, rest = _first_record(text)
-        filled = bool(rest.strip())
-        while not filled and (block := text.read(1 << 20)):
-            filled = bool(block.strip())
-    finally:
-        text.close()
-    delimiter = reading.delimiter or ("\t" if what == "tsv" else _delimiter(line))
+    with Text(path, source.encoding) as text:
+        line = _first_record(text)
+        filled = any(block.strip() for block in iter(lambda: text.read(1 << 20), b""))
+    delimiter = source.delimiter or ("\t" if what == "tsv" else _delimiter(line))
     columns = next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter), [])
     if not any(columns):
         raise InputFileError(f"{path} does not begin with column names.\nHint: the first line must name the columns.")
     if not filled:
         raise InputFileError(f"{path} has column names but no rows.\nHint: is it the right file?")
     packed = packing_of(path) is not None
-    return Layout(what, tuple(columns), (), delimiter, reading.decimal, reading.encoding, packed)
+    return Layout(what, tuple(columns), (), delimiter, source.decimal, source.encoding, packed)
 
 
-def _first_record(text: Text) -> tuple[str, bytes]:
-    """Split the line of column names, in which quotes may hold line ends, from what follows."""
+def _first_record(text: Text) -> str:
+    """Read the line of column names, in which quotes may hold line ends, and no more."""
     head, seen, quotes = bytearray(), 0, 0
     while True:
         block = text.read(1 << 20)
@@ -64,9 +65,10 @@ def _first_record(text: Text) -> tuple[str, bytes]:
             quotes += head.count(b'"', seen, end.start())
             seen = end.end()
             if quotes % 2 == 0:
-                return head[: end.start()].decode(), bytes(head[seen:])
+                text.unread(bytes(head[seen:]))
+                return head[: end.start()].decode()
         if not block:
-            return head.decode(), b""
+            return head.decode()
         if len(head) > MAX_LINE:
             raise InputFileError(
                 f"the first line is longer than {MAX_LINE >> 20} MB.\nHint: it must hold the names of the columns."
@@ -82,64 +84,51 @@ def _delimiter(line: str) -> str:
     return max(",;\t|", key=bare.count)
 
 
-class _Body:
-    """The text after the column names, as a file for Arrow's parser; its records are counted as it is read."""
-
-    closed = False
+class _Body(Text):
+    """The text after the column names; its records are counted as it is read."""
 
     def __init__(self, path: Path, layout: Layout) -> None:
-        self._text = Text(path, layout.encoding)
-        line, self._rest = _first_record(self._text)
-        self.counter = RecordCounter(layout.delimiter)
-        self.counter.lines = 2 + line.count("\n")
+        super().__init__(path, layout.encoding)
         self.failure: InputFileError | None = None
+        self.counter = RecordCounter(layout.delimiter)
+        line = _first_record(self)
+        self.counter = RecordCounter(layout.delimiter, 2 + line.count("\n"))
 
-    def read(self, size: int = -1) -> bytes:
-        """Return the next bytes."""
+    def readinto(self, buffer: Any) -> int:
         try:
-            block, self._rest = self._rest or self._text.read(size), b""
-            self.counter.add(block)
+            size = super().readinto(buffer)
+            self.counter.add(buffer[:size])
         except InputFileError as error:  # Arrow would make something else of it
             self.failure = error
-            raise OSError("failed") from error
-        return block
-
-    def close(self) -> None:
-        """Close the file."""
-        self.closed = True
-        self._text.close()
-
-    def readable(self) -> bool:
-        """Whether it can be read: Arrow asks."""
-        return True
-
-    def seekable(self) -> bool:
-        """Whether one can go back."""
-        return False
+            raise
+        return size
 
 
-def _read(path: Path, layout: Layout, places: Sequence[int] | None = None) -> Iterator[Any]:
+def read(path: Path, layout: Layout, places: Sequence[int] | None = None) -> Iterator[Any]:
+    """Yield batches of text, of all columns or of those at some places, named c0, c1, ..."""
+    yield from guarded(_read(path, layout, places), path, layout.format)
+
+
+def _read(path: Path, layout: Layout, places: Sequence[int] | None) -> Iterator[Any]:
     """Yield batches; a quote that is never closed, ragged lines, what is no text and a lost row are errors."""
-    body = _Body(path, layout)
     rows = 0
     try:
-        for batch in _parsed(body, layout, places):
-            rows += batch.num_rows
-            yield batch
-        counted = body.counter.finish()
-        if body.counter.odd:
-            counted = _count_slowly(path, layout)
-        if counted != rows:
-            raise InputFileError(
-                f"{rows} rows were read, but there are {counted}.\nHint: look at its quotes and line ends."
-            )
+        with _Body(path, layout) as body:
+            for batch in _parsed(body, path, layout, places):
+                rows += batch.num_rows
+                yield batch
+            counted = body.counter.finish()
+            if body.counter.odd:
+                counted = sum(1 for _ in _slowly(path, layout))
+            if counted != rows:
+                raise InputFileError(
+                    f"{rows} rows were read, but there are {counted}.\nHint: look at its quotes and line ends."
+                )
     except InputFileError as error:
-        raise InputFileError(f"{path}: {error}") from error
-    finally:
-        body.close()
+        raise error if str(path) in str(error) else InputFileError(f"{path}: {error}") from error
 
 
-def _parsed(body: _Body, layout: Layout, places: Sequence[int] | None) -> Iterator[Any]:
+def _parsed(body: _Body, path: Path, layout: Layout, places: Sequence[int] | None) -> Iterator[Any]:
     names = [f"c{i}" for i in range(len(layout.columns))]
     wanted = names if places is None else [names[i] for i in places]
     try:
@@ -152,72 +141,40 @@ def _parsed(body: _Body, layout: Layout, places: Sequence[int] | None) -> Iterat
             ),
         ) as reader:
             yield from reader
-    except (pa.ArrowException, OSError) as error:
-        raise body.failure or _explained(body, layout, str(error)) from error
+    except (pa.ArrowException, OSError, InputFileError) as error:
+        raise body.failure or _explained(body, path, layout, str(error)) from error
 
 
-def _explained(body: _Body, layout: Layout, reason: str) -> InputFileError:
+def _explained(body: _Body, path: Path, layout: Layout, reason: str) -> InputFileError:
     """Put what Arrow's parser says into words that hold nothing of the rows."""
     if "straddling" in reason:
         return InputFileError(f"a line is longer than {MAX_LINE >> 20} MB.\nHint: is it a table?")
-    if "columns, got" in reason.lower():
-        return _swallowed(body) or _Ragged("lines have more or fewer fields than there are columns")
-    return InputFileError("it cannot be parsed.\nHint: the file may be damaged, cut short or of another format.")
-
-
-def _swallowed(body: _Body) -> InputFileError | None:
-    """See whether a quote that is never closed is behind it."""
-    try:
+    if "columns, got" not in reason.lower():
+        return InputFileError("it cannot be parsed.\nHint: the file may be damaged, cut short or of another format.")
+    try:  # a quote that is never closed may be behind it
         while body.read(1 << 20):
             pass
         body.counter.finish()
-    except (OSError, InputFileError) as error:
-        return body.failure or cast(InputFileError, error)
-    return None
-
-
-class _Ragged(InputFileError):
-    """Some lines have more or fewer fields than there are columns."""
+    except InputFileError as error:
+        return error
+    return _ragged(path, layout)
 
 
 def _slowly(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
     """Yield the number of the last line of each record, and its fields, as Python's own parser finds them."""
-    text = Text(path, layout.encoding)
-    try:
-        lines = io.TextIOWrapper(io.BufferedReader(_Readable(text)), encoding="utf-8", newline="")
+    with io.TextIOWrapper(io.BufferedReader(Text(path, layout.encoding)), encoding="utf-8", newline="") as lines:
         reader = csv.reader(lines, delimiter=layout.delimiter, strict=True)
         csv.field_size_limit(MAX_LINE)
-        next(reader)
-        for record in reader:
-            if record:
-                yield reader.line_num, record
-    except csv.Error as error:
-        raise InputFileError(
-            f"line {reader.line_num}: {error}.\nHint: close the quote, or double it where it is part of the text."
-        ) from error
-    finally:
-        text.close()
+        try:
+            next(reader)
+            yield from ((reader.line_num, record) for record in reader if record)
+        except csv.Error as error:
+            raise InputFileError(
+                f"line {reader.line_num}: {error}.\nHint: close the quote, or double it where it is part of the text."
+            ) from error
 
 
-class _Readable(io.RawIOBase):
-    def __init__(self, text: Text) -> None:
-        self._text, self._left = text, b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer: Any) -> int:
-        self._left = self._left or self._text.read(1 << 16)
-        part, self._left = self._left[: len(buffer)], self._left[len(buffer) :]
-        buffer[: len(part)] = part
-        return len(part)
-
-
-def _count_slowly(path: Path, layout: Layout) -> int:
-    return sum(1 for _ in _slowly(path, layout))
-
-
-def ragged_lines(path: Path, layout: Layout) -> InputFileError:
+def _ragged(path: Path, layout: Layout) -> InputFileError:
     """Say which lines have more or fewer fields than there are columns."""
     wanted = len(layout.columns)
     wrong = [(line, len(fields)) for line, fields in _slowly(path, layout) if len(fields) != wanted]
@@ -229,50 +186,30 @@ def ragged_lines(path: Path, layout: Layout) -> InputFileError:
     )
 
 
-def read(path: Path, layout: Layout, places: Sequence[int] | None = None) -> Iterator[Any]:
-    """Yield batches of text, of all columns or of those at some places, named c0, c1, ..."""
-    try:
-        yield from guarded(_read(path, layout, places), path, layout.format)
-    except InputFileError as error:
-        if isinstance(error.__cause__, _Ragged):
-            raise ragged_lines(path, layout) from error
-        raise
+def batches(files: dict[Path, Layout], wanted: Format, source: Roles, how: Applying) -> Batches:
+    """Read every field as the text it is, unless its type is to be found."""
+    schema = pa.schema([pa.field(name, pa.string()) for name in same_columns(files).columns])
+    found = file_batches(files, schema, read, "text")
+    return _typed(found, source.score) if how.types == "auto" and wanted not in TEXT else found
 
 
-def batches(files: dict[Path, Layout]) -> Batches:
-    """Read every field as the text it is."""
-    schema = pa.schema([pa.field(name, pa.string()) for name in same_columns(files).all_columns])
-    return file_batches(files, schema, read, "text")
-
-
-class TextSink:
+class Writer(Sink):
     """CSV or TSV; only what has to be quoted is."""
 
-    def __init__(
-        self,
-        stream: Any,
-        schema: Any,
-        column: str | None,
-        delimiter: str,
-        *,
-        decimal: str = ".",
-        neutralise: bool = False,
-    ) -> None:
-        self.stream, self.column, self.delimiter = stream, column, delimiter
-        self.decimal, self.neutralise = decimal, neutralise
-        self.schema = with_column(schema, column)
+    def __init__(self, batches: Batches, target: Target) -> None:
+        super().__init__(byte_stream(target), batches, target)
+        layout = batches.layout if batches.layout is not None and batches.layout.format in TEXT else None
+        self.delimiter = "\t" if target.format == "tsv" else ","
+        if layout is not None and layout.format == target.format:
+            self.delimiter = layout.delimiter
+        self.decimal, self.neutralise = "." if layout is None else layout.decimal, target.neutralise
         self._names = self.schema.names  # made anew whenever it is asked for, which tells with thousands of columns
-        self._counter = RecordCounter(delimiter)
+        self._counter = RecordCounter(self.delimiter)
         header = io.StringIO()
-        csv.writer(header, delimiter=delimiter, lineterminator="\n").writerow(self._names)
-        stream.write(header.getvalue().encode())
+        csv.writer(header, delimiter=self.delimiter, lineterminator="\n").writerow(self._names)
+        self.stream.write(header.getvalue().encode())
 
-    @property
-    def rows(self) -> int:
-        """Rows written, counted in the bytes themselves."""
-        return self._counter.finish()
-
-    def write(self, batch: Any, values: NDArray[np.float64] | None) -> None:
+    def write(self, batch: Any, values: Floats | None) -> None:
         """Write a batch: the fields of a row joined, and the rows one after the other, are the file."""
         if batch.num_rows == 0:
             return
@@ -289,6 +226,11 @@ class TextSink:
         self._counter.add(text)
         self.stream.write(text)
 
+    def close(self) -> None:
+        """Finish the file, whose rows are counted in the bytes themselves."""
+        super().close()
+        self.rows = self._counter.finish()
+
     def _new(self, values: Any) -> Any:
         """Write the new scores with the decimal mark of the others."""
         if self.decimal == ".":
@@ -297,8 +239,7 @@ class TextSink:
 
     def _text(self, array: Any, name: str) -> Any:
         """Turn a column into text, quoted where a reader would stumble."""
-        if pa.types.is_dictionary(array.type):
-            array = array.cast(array.type.value_type)
+        array = plain(array)
         try:
             text = array.cast(pa.large_string())
         except pa.ArrowException as error:
@@ -310,18 +251,13 @@ class TextSink:
         if self.neutralise:
             text = _neutralised(text)
         risky = pc.match_substring_regex(text, f'["\\r\\n{re.escape(self.delimiter)}]')
-        alone = len(self._names) == 1
-        if alone:  # a line of its own that is empty would be skipped
+        if len(self._names) == 1:  # a line of its own that is empty would be skipped
             risky = pc.or_(risky, pc.equal(text, _scalar("")))
         if not pc.any(risky).as_py():
             return text
         quote = _scalar('"')
         quoted = pc.binary_join_element_wise(quote, pc.replace_substring(text, '"', '""'), quote, _scalar(""))
         return pc.if_else(risky, quoted, text)
-
-    def close(self) -> None:
-        """Finish the file."""
-        self.stream.close()
 
 
 def _neutralised(text: Any) -> Any:
@@ -351,13 +287,12 @@ _PATTERNS = {
 }
 
 
-def typed_batches(files: dict[Path, Layout], score: str) -> Batches:
+def _typed(text: Batches, score: str) -> Batches:
     """Read whole numbers, numbers and booleans where all fields of a column are; an empty field is missing.
 
-    The score is a number in any case.
+    The score is a number in any case, and the name of a folder a text.
     """
-    text, layout = batches(files), same_columns(files)
-    names = text.schema.names
+    names, layout = text.schema.names, cast(Layout, text.layout)
     types = [*_found(text, len(layout.columns)), *(["string"] * len(layout.partitions))]
     types[names.index(score)] = "double"
     schema = pa.schema([pa.field(name, type_) for name, type_ in zip(names, types)])

@@ -2,36 +2,29 @@
 
 from __future__ import annotations
 
+import io
 import json
 import math
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import islice
 from json.encoder import encode_basestring_ascii
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from fairpot._optional import Lazy
 from fairpot._validation import wording
 from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.rows.decoding import EXACT
-from fairpot.rows.formats.layout import (
-    Batches,
-    Format,
-    Layout,
-    Reading,
-    file_batches,
-    guarded,
-    joined,
-    partitioned,
-    with_column,
-)
-from fairpot.rows.streams import MAX_LINE, check_lines, not_text, open_bytes, packing_of
+from fairpot.rows.formats.layout import Batches, Format, Layout, Sink, Target, byte_stream, file_batches, guarded
+from fairpot.rows.roles import Roles
+from fairpot.rows.streams import MAX_LINE, Text, check_lines, packing_of
+from fairpot.transport import Floats
+
+if TYPE_CHECKING:
+    from fairpot.rows.readers.protocol import Applying
 
 pa = Lazy("pyarrow", "cli")
 
@@ -41,38 +34,30 @@ _LOOK = 1000  # lines that are read to learn the keys
 Row = dict[str, Any]
 
 
-def layout(path: Path, what: Format, reading: Reading) -> Layout:
+def layout(path: Path, what: Format, source: Any) -> Layout:
     """Read the keys of the first lines."""
-    keys: dict[str, None] = {}
-    for _, row in islice(rows(path), _LOOK):
-        keys.update(dict.fromkeys(row))
+    keys = dict.fromkeys(key for _, row in islice(rows(path), _LOOK) for key in row)
     if not keys:
         raise InputFileError(f"{path} has no rows.\nHint: one JSON object a line.")
     return Layout("jsonl", tuple(keys), packed=packing_of(path) is not None)
 
 
-def lines(path: Path) -> Iterator[tuple[int, str]]:
+def _lines(path: Path) -> Iterator[tuple[int, str]]:
     """Yield the number of each line that is not empty, and its text."""
-    with open_bytes(path) as stream:
-        number = 0
-        while line := stream.readline(MAX_LINE + 1):
-            number += 1
+    with io.BufferedReader(Text(path), 1 << 20) as stream:
+        for number, line in enumerate(iter(lambda: stream.readline(MAX_LINE + 1), b""), start=1):
             if len(line) > MAX_LINE:
                 raise InputFileError(
                     f"{path}, line {number}, is longer than {MAX_LINE >> 20} MB.\nHint: one JSON object a line."
                 )
-            try:
-                text = line.decode("utf-8-sig" if number == 1 else "utf-8").strip()
-            except UnicodeDecodeError:
-                raise InputFileError(not_text(path, None, number)) from None
-            if text:
+            if text := line.decode().strip():
                 yield number, text
 
 
 def rows(path: Path) -> Iterator[tuple[str, Row]]:
     """Yield each line and the object in it."""
     decode = json.JSONDecoder(object_pairs_hook=_distinct).decode
-    for number, line in lines(path):
+    for number, line in _lines(path):
         try:
             row = decode(line)
         except _TwiceError as error:
@@ -123,16 +108,20 @@ def _distinct(pairs: list[tuple[str, Any]]) -> Row:
 
 def read(path: Path, layout: Layout, places: Sequence[int]) -> Iterator[Any]:
     """Yield batches of the JSON of some fields."""
-    names = [layout.columns[place] for place in places]
-    schema = pa.schema([pa.field(name, pa.string()) for name in names])
-    yield from guarded(_turned(path, [(name, as_json) for name in names], schema), path, "jsonl")
+    schema = _texts([layout.columns[place] for place in places])
+    yield from guarded(_turned(path, dict.fromkeys(schema.names, as_json), schema), path, "jsonl")
 
 
-def _turned(path: Path, columns: Sequence[tuple[str, Callable[[Any], Any]]], schema: Any) -> Iterator[Any]:
-    """Yield batches with a column for each field that is named, as its function turns a value (None if absent)."""
-    found = (row for _, row in rows(path))
+def _texts(names: Sequence[str]) -> Any:
+    return pa.schema([pa.field(name, pa.string()) for name in names])
+
+
+def _turned(path: Path, columns: Mapping[str, Callable[[Any], Any]], schema: Any) -> Iterator[Any]:
+    """Yield batches: the line itself where the schema asks for it, and fields as their functions turn their values."""
+    found = rows(path)
     while part := list(islice(found, _LINES)):
-        made = [[turn(row.get(name)) for row in part] for name, turn in columns]
+        made = [[line for line, _ in part]] if LINE in schema.names else []
+        made += [[turn(row.get(name)) for _, row in part] for name, turn in columns.items()]
         arrays = [pa.array(values, field.type) for values, field in zip(made, schema)]
         yield pa.RecordBatch.from_arrays(arrays, schema=schema)
 
@@ -145,32 +134,32 @@ def as_json(value: Any) -> str | None:
     return repr(value) if plain else json.dumps(value)
 
 
-def line_batches(files: dict[Path, Layout], fields: Sequence[str]) -> Batches:
-    """Read each line as it is, and beside it the JSON of the fields that are needed."""
-    wanted = list(dict.fromkeys(fields))
-    schema = pa.schema([pa.field(name, pa.string()) for name in [LINE, *wanted]])
-
-    def read_lines(path: Path, _: Layout) -> Iterator[Any]:
-        found = rows(path)
-        while part := list(islice(found, _LINES)):
-            columns = [[line for line, _ in part], *([as_json(row.get(name)) for _, row in part] for name in wanted)]
-            yield pa.RecordBatch.from_arrays([pa.array(each, pa.string()) for each in columns], schema=schema)
-
-    columns = list(dict.fromkeys(column for layout in files.values() for column in layout.columns))
-    return replace(file_batches(files, schema, read_lines, "json"), columns=columns)
+def batches(files: dict[Path, Layout], wanted: Format, source: Roles, how: Applying) -> Batches:
+    """Read lines as they are where they become lines again, and else as columns."""
+    layouts = files.values()
+    if wanted != "jsonl" or any(layout.partitions for layout in layouts):
+        return _columns(files)
+    needed = dict.fromkeys([source.score, *source.group_columns, *how.keep], as_json)
+    schema = _texts([LINE, *needed])
+    found = file_batches(files, schema, lambda path, _: _turned(path, needed, schema), "json")
+    return replace(found, columns=list(dict.fromkeys(column for layout in layouts for column in layout.columns)))
 
 
-def batches(files: dict[Path, Layout]) -> Batches:
-    """Read lines as columns: numbers, booleans and text where all values are; anything else as its JSON."""
+def _columns(files: dict[Path, Layout]) -> Batches:
+    """Read numbers, booleans and text where all values are; anything else as its JSON."""
     kinds: dict[str, set[str]] = {}
     for path in files:
         for _, row in rows(path):
             for name, value in row.items():
                 kinds.setdefault(name, set()).add(_kind(value))
-    own = pa.schema([pa.field(name, _type(kind)) for name, kind in kinds.items()])
-    turns = [(name, _turn(kind)) for name, kind in kinds.items()]
-    schema = partitioned(own, next(iter(files.values())))
-    return file_batches(files, schema, lambda path, _: _turned(path, turns, own))
+    types = {name: _type(met - {"none"}) for name, met in kinds.items()}
+    turns = {name: as_json if type_ is None else _same for name, type_ in types.items()}
+    schema = pa.schema([pa.field(name, type_ or pa.string()) for name, type_ in types.items()])
+    return file_batches(files, schema, lambda path, _: _turned(path, turns, schema))
+
+
+def _same(value: Any) -> Any:
+    return value
 
 
 def _kind(value: Any) -> str:
@@ -182,29 +171,22 @@ def _kind(value: Any) -> str:
 
 
 def _type(kinds: set[str]) -> Any:
-    met = kinds - {"none"}
-    if met == {"bool"}:
+    """Return the type of values of some kinds; None if they have none in common."""
+    if kinds <= {"str"}:
+        return pa.string()
+    if kinds == {"bool"}:
         return pa.bool_()
-    if met and met <= {"int", "long"}:
+    if kinds <= {"int", "long"}:
         return pa.int64()
-    if met and met <= {"int", "float"}:
-        return pa.float64()
-    return pa.string()
+    return pa.float64() if kinds <= {"int", "float"} else None
 
 
-def _turn(kinds: set[str]) -> Callable[[Any], Any]:
-    met = kinds - {"none"}
-    if met <= {"str"} or met == {"bool"} or met <= {"int", "long"} or met <= {"int", "float"}:
-        return lambda value: value
-    return as_json
+class Writer(Sink):
+    """JSON lines: those that were read, but for one field more; or one object for each typed row."""
 
-
-class JsonSink:
-    """JSON lines from typed rows."""
-
-    def __init__(self, stream: Any, schema: Any, column: str | None) -> None:
-        self.stream, self.column, self.schema = stream, column, with_column(schema, column)
-        self.rows = 0
+    def __init__(self, batches: Batches, target: Target) -> None:
+        super().__init__(byte_stream(target), batches, target)
+        self.raw = batches.columns is not None
         twice = [name for name, times in Counter(self.schema.names).items() if times > 1]
         if twice:
             raise OutputFileError(
@@ -212,23 +194,20 @@ class JsonSink:
                 "Hint: rename them, or write CSV."
             )
 
-    def write(self, batch: Any, values: NDArray[np.float64] | None) -> None:
-        """Write a batch, one object a row; what is no number in JSON becomes null."""
-        rows = joined(batch, values, self.schema, self.column).to_pylist()
-        self.rows += _write(self.stream, [json.dumps(_plain(row), ensure_ascii=False, default=str) for row in rows])
-
-    def close(self) -> None:
-        """Finish the file."""
-        self.stream.close()
-
-
-def _write(stream: Any, lines: Sequence[str]) -> int:
-    """Write lines; return how many there are now."""
-    made = [line.encode() for line in lines]
-    check_lines(max(map(len, made), default=0))
-    text = b"".join(line + b"\n" for line in made)
-    stream.write(text)
-    return text.count(b"\n")
+    def write(self, batch: Any, values: Floats | None) -> None:
+        """Write a batch; what is no number in JSON becomes null."""
+        if self.raw:
+            lines = batch.column(LINE).to_pylist()
+            if self.column is not None and values is not None:
+                lines = [_with_field(line, self.column, value) for line, value in zip(lines, values.tolist())]
+        else:
+            rows = self.joined(batch, values).to_pylist()
+            lines = [json.dumps(_plain(row), ensure_ascii=False, default=str) for row in rows]
+        made = [line.encode() for line in lines]
+        check_lines(max(map(len, made), default=0))
+        text = b"".join(line + b"\n" for line in made)
+        self.stream.write(text)
+        self.rows += text.count(b"\n")
 
 
 def _plain(value: Any) -> Any:
@@ -237,26 +216,7 @@ def _plain(value: Any) -> Any:
         return {str(k): _plain(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [_plain(v) for v in value]
-    return None if isinstance(value, float) and not np.isfinite(value) else value
-
-
-class LineSink:
-    """JSON lines that stay as they are but for one field more."""
-
-    def __init__(self, stream: Any, column: str | None) -> None:
-        self.stream, self.column = stream, column
-        self.rows = 0
-
-    def write(self, batch: Any, values: NDArray[np.float64] | None) -> None:
-        """Write a batch of lines."""
-        found = batch.column(LINE).to_pylist()
-        if self.column is not None and values is not None:
-            found = [_with_field(line, self.column, v) for line, v in zip(found, values.tolist())]
-        self.rows += _write(self.stream, found)
-
-    def close(self) -> None:
-        """Finish the file."""
-        self.stream.close()
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _with_field(line: str, name: str, value: float) -> str:

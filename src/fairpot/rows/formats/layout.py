@@ -6,7 +6,7 @@ import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 from fairpot._arguments import argument
 from fairpot._optional import Lazy
@@ -53,15 +53,6 @@ _OTHERS = {
 }
 _LOOK = 1 << 16
 _LONGEST = 300  # characters of somebody else's error message
-
-
-class Reading(NamedTuple):
-    """How files are to be read, where they do not say; see :class:`fairpot.rows.RowSource`."""
-
-    delimiter: str | None = None
-    decimal: str = "."
-    encoding: str | None = None
-    partitions: bool = False
 
 
 @dataclass(frozen=True)
@@ -156,33 +147,16 @@ def known_endings() -> str:
 
 @dataclass(frozen=True)
 class Batches:
-    """Rows as Arrow batches that keep to a schema.
-
-    Attributes
-    ----------
-    schema : pyarrow.Schema
-    read : callable
-        Gives the batches in the order of the rows; columns of text may come with a dictionary.
-    kind : {"typed", "text", "json"}
-        How values of score and group columns come.
-    exact_types : bool
-        False where types were found by looking, so that groups may read otherwise than in fit.
-    columns : sequence of str or None
-        What the columns are called, where the schema does not say: batches then hold whole lines, to be written as
-        they are.
-    files : dict of Path to Layout
-        Where they come from; nothing for a query.
-    """
+    """Rows as Arrow batches that keep to a schema, in their order; columns of text may come with a dictionary."""
 
     schema: Any
     read: Callable[[], Iterator[Any]]
-    kind: Kind = "typed"
-    exact_types: bool = True
-    columns: Sequence[str] | None = None
-    files: Mapping[Path, Layout] = field(default_factory=dict)
+    kind: Kind = "typed"  # how values of score and group columns come
+    exact_types: bool = True  # False where types were found by looking, so that groups may read otherwise than in fit
+    columns: Sequence[str] | None = None  # where the schema does not name them: batches hold lines, kept as they are
+    files: Mapping[Path, Layout] = field(default_factory=dict)  # none for a query
 
     def __iter__(self) -> Iterator[Any]:
-        """Yield record batches in the order of the rows."""
         return self.read()
 
     @property
@@ -195,11 +169,14 @@ def file_batches(
     files: dict[Path, Layout], schema: Any, read: Callable[[Path, Layout], Iterator[Any]], kind: Kind = "typed"
 ) -> Batches:
     """Read one file after the other, with the columns that the names of folders make."""
+    for name, _ in next(iter(files.values())).partitions:
+        schema = schema.append(pa.field(name, pa.string()))
 
     def batches() -> Iterator[Any]:
         for path, layout in files.items():
             for batch in guarded(read(path, layout), path, layout.format):
-                yield with_partitions(batch, layout, schema)
+                constant = [pa.repeat(pa.scalar(value, pa.string()), batch.num_rows) for _, value in layout.partitions]
+                yield pa.RecordBatch.from_arrays([*batch.columns, *constant], names=schema.names)
 
     return Batches(schema, batches, kind, files=files)
 
@@ -228,19 +205,6 @@ def guarded(batches: Iterator[Any], path: Path, what: str) -> Iterator[Any]:
         raise unreadable(path, what, error) from error
 
 
-def with_partitions(batch: Any, layout: Layout, schema: Any) -> Any:
-    """Give a batch the names of a schema, and the columns that the names of folders make."""
-    constant = [pa.repeat(pa.scalar(value, pa.string()), batch.num_rows) for _, value in layout.partitions]
-    return pa.RecordBatch.from_arrays([*batch.columns, *constant], names=schema.names)
-
-
-def partitioned(schema: Any, layout: Layout) -> Any:
-    """Add to a schema the columns that the names of folders make."""
-    for name, _ in layout.partitions:
-        schema = schema.append(pa.field(name, pa.string()))
-    return schema
-
-
 def with_column(schema: Any, column: str | None) -> Any:
     """Add a column of doubles to a schema, in place of one of that name if there is one."""
     if column is None:
@@ -249,27 +213,40 @@ def with_column(schema: Any, column: str | None) -> Any:
     return schema.set(schema.names.index(column), new) if column in schema.names else schema.append(new)
 
 
-def joined(batch: Any, values: Floats | None, schema: Any, column: str | None) -> Any:
-    """Put the values of a column into a batch, where the schema has it; NaN is none."""
-    arrays = list(batch.columns)
-    if column is not None and values is not None:
-        place = schema.names.index(column)
-        arrays[place : place + 1] = [as_arrow(values)]
-    return pa.RecordBatch.from_arrays([plain(array, field.type) for array, field in zip(arrays, schema)], schema=schema)
+class Target(NamedTuple):
+    """A file to be written, and the column that its rows get."""
+
+    place: Path
+    name: Path  # what it will be called, which says how it is packed
+    format: Format
+    column: str | None = None
+    score: str | None = None
+    neutralise: bool = False  # whether text that a spreadsheet would run is marked
 
 
-class Sink(Protocol):
-    """Takes batches and, where a column is added, its values."""
+class Sink:
+    """Take batches and, where a column is added, its values; once closed, ``rows`` is how many the file has."""
+
+    def __init__(self, stream: Any, batches: Batches, target: Target) -> None:
+        self.stream, self.column, self.rows = stream, target.column, 0
+        self.schema = with_column(batches.schema, target.column)
 
     def write(self, batch: Any, values: Floats | None) -> None:
         """Write a batch; where a value is NaN, the new column has none."""
+        raise NotImplementedError
+
+    def joined(self, batch: Any, values: Floats | None) -> Any:
+        """Put the values of the new column into a batch."""
+        arrays = list(batch.columns)
+        if self.column is not None and values is not None:
+            place = self.schema.names.index(self.column)
+            arrays[place : place + 1] = [as_arrow(values)]
+        made = [plain(array, field.type) for array, field in zip(arrays, self.schema)]
+        return pa.RecordBatch.from_arrays(made, schema=self.schema)
 
     def close(self) -> None:
         """Finish the file."""
-
-    @property
-    def rows(self) -> int:
-        """Rows in the finished file."""
+        self.stream.close()
 
 
 def format_of_output(target: Path) -> Format:
@@ -282,8 +259,8 @@ def format_of_output(target: Path) -> Format:
     return found
 
 
-def byte_stream(place: Path, target: Path) -> Any:
+def byte_stream(target: Target) -> Any:
     """Open a stream of bytes, zipped where the target's name says so."""
-    file = arrow_file(place, "wb")
-    packing = PACKED.get(target.suffix.lower())
+    file = arrow_file(target.place, "wb")
+    packing = PACKED.get(target.name.suffix.lower())
     return file if packing is None else pa.CompressedOutputStream(file, packing)

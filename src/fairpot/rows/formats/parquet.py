@@ -4,10 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from fairpot._optional import Lazy
 from fairpot.exceptions import OutputFileError
@@ -15,16 +12,19 @@ from fairpot.rows.formats.layout import (
     Batches,
     Format,
     Layout,
-    Reading,
+    Sink,
+    Target,
     file_batches,
     guarded,
-    joined,
-    partitioned,
     same_columns,
-    with_column,
 )
 from fairpot.rows.formats.pages import Nested, dictionary_bytes, width_of
+from fairpot.rows.roles import Roles
 from fairpot.rows.streams import MAX_CELL, MOST_AT_ONCE, arrow_file, check_cell, longest_cell, portions
+from fairpot.transport import Floats
+
+if TYPE_CHECKING:
+    from fairpot.rows.readers.protocol import Applying
 
 pa, pc, pq = Lazy("pyarrow", "cli"), Lazy("pyarrow.compute", "cli"), Lazy("pyarrow.parquet", "cli")
 
@@ -33,7 +33,7 @@ _LISTS = 32 << 20  # of lists and structures in a batch, which take several time
 _ROWS = 1 << 18
 
 
-def layout(path: Path, what: Format, reading: Reading) -> Layout:
+def layout(path: Path, what: Format, source: Any) -> Layout:
     """Read the schema."""
     schema = schema_of(path)
     return Layout("parquet", tuple(schema.names), tuple(map(str, schema.types)))
@@ -72,12 +72,11 @@ def read_batches(path: Path, columns: Sequence[str] | None = None, coded: Sequen
                 yield from portions(batch)
 
 
-def batches(files: dict[Path, Layout], groups: Sequence[str]) -> Batches:
-    """Read files, a part of a row group at a time; texts of ``groups`` come with their dictionary."""
-    layout = same_columns(files)
-    schema = partitioned(schema_of(next(iter(files))), layout)
+def batches(files: dict[Path, Layout], wanted: Format, source: Roles, how: Applying) -> Batches:
+    """Read files, a part of a row group at a time; texts of groups come with their dictionary."""
+    layout, groups = same_columns(files), source.group_columns
     coded = [name for name, type_ in zip(layout.columns, layout.types) if name in groups and type_ == "string"]
-    return file_batches(files, schema, lambda path, _: read_batches(path, coded=coded))
+    return file_batches(files, schema_of(next(iter(files))), lambda path, _: read_batches(path, coded=coded))
 
 
 class _RowGroups:
@@ -165,29 +164,24 @@ def _longest(column: Any, size: int) -> int:
     return longest_cell(column) if seen + 4 * len(column.dictionary) >= size else min(size, MAX_CELL)
 
 
-class ParquetSink:
+class Writer(Sink):
     """Parquet, packed the way the input was where that was Parquet too."""
 
-    def __init__(self, place: Path, batches: Batches, column: str | None, score: str | None) -> None:
-        self.column, self.schema = column, with_column(batches.schema, column)
+    def __init__(self, batches: Batches, target: Target) -> None:
+        super().__init__(arrow_file(target.place, "wb"), batches, target)
+        self._place = target.place
         self._waiting: list[Any] = []
         self._rows = self._bytes = 0  # that wait
-        first, layout = next(iter(batches.files.items()), (place, None))
-        options = {} if layout is None or layout.format != "parquet" else _like(first, column, score)
-        self._place, self._file = place, arrow_file(place, "wb")
+        first, layout = next(iter(batches.files.items()), (target.place, None))
+        options = {} if layout is None or layout.format != "parquet" else _like(first, target)
         try:
-            self.writer = pq.ParquetWriter(self._file, self.schema, **options)
+            self.writer = pq.ParquetWriter(self.stream, self.schema, **options)
         except NotImplementedError as error:  # of Arrow, which has types that Parquet does not
             raise OutputFileError(f"Parquet cannot hold a column: {error}.\nHint: write Arrow (.arrow).") from error
 
-    @property
-    def rows(self) -> int:
-        """Rows written, as the footer of the finished file says."""
-        return count_rows(self._place)
-
-    def write(self, batch: Any, values: NDArray[np.float64] | None) -> None:
+    def write(self, batch: Any, values: Floats | None) -> None:
         """Take a batch; batches become a row group once they are as large as one that is read."""
-        made = joined(batch, values, self.schema, self.column)
+        made = self.joined(batch, values)
         self._waiting.append(made)
         self._rows, self._bytes = self._rows + made.num_rows, self._bytes + made.nbytes
         if self._rows >= _ROWS or self._bytes >= _BYTES:
@@ -200,13 +194,14 @@ class ParquetSink:
         self._waiting, self._rows, self._bytes = [], 0, 0
 
     def close(self) -> None:
-        """Write what waits, and the footer."""
+        """Write what waits, and the footer, which says how many rows there are."""
         self._write()
         self.writer.close()
-        self._file.close()
+        super().close()
+        self.rows = count_rows(self._place)
 
 
-def _like(path: Path, column: str | None, score: str | None) -> dict[str, Any]:
+def _like(path: Path, target: Target) -> dict[str, Any]:
     """Use the codec of a file, and dictionaries for the columns that are at most half as large by them there."""
     metadata = pq.read_metadata(arrow_file(path))
     if metadata.num_row_groups == 0 or metadata.num_columns == 0:
@@ -216,8 +211,8 @@ def _like(path: Path, column: str | None, score: str | None) -> dict[str, Any]:
     codec = columns[next(iter(columns))].compression
     leaves = {leaf.path: width_of(leaf) or 8 for leaf in map(metadata.schema.column, range(metadata.num_columns))}
     coded = [n for n, c in columns.items() if 2 * c.total_uncompressed_size < leaves[n] * c.num_values]
-    if column is not None and score in coded:
-        coded.append(column)  # where scores are few, adjusted ones are
+    if target.column is not None and target.score in coded:
+        coded.append(target.column)  # where scores are few, adjusted ones are
     return {
         "compression": "none" if codec == "UNCOMPRESSED" else codec.lower().removesuffix("_raw"),
         "use_dictionary": coded or False,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import io
 import json
 import re
 import zipfile
@@ -57,9 +58,9 @@ def _is_array(path: Path) -> bool:
 
 def _objects(path: Path) -> Iterator[str]:
     """Yield the text of each object in an array, on one line; at most a block beyond it is in memory."""
-    text, decode = Text(path), json.JSONDecoder().raw_decode
-    try:
-        buffer, place, number, ended = text.read(_BLOCK).decode().lstrip()[1:], 0, 0, False
+    decode = json.JSONDecoder().raw_decode
+    with io.TextIOWrapper(io.BufferedReader(Text(path)), encoding="utf-8", newline="") as text:
+        buffer, place, number = text.read(_BLOCK).lstrip()[1:], 0, 0
         while True:
             place = cast(re.Match[str], (_BETWEEN if number else _BLANKS).match(buffer, place)).end()
             if buffer[place : place + 1] == "]":
@@ -68,20 +69,18 @@ def _objects(path: Path) -> Iterator[str]:
                 _, end = decode(buffer, place)
             except (ValueError, RecursionError):
                 end = 0
-            if end and (end < len(buffer) or ended):
+            if end and end < len(buffer):
                 number += 1
                 yield " ".join(buffer[place:end].split("\n")).replace("\r", " ")
                 place = end
                 continue
-            more = text.read(_BLOCK).decode()
+            more = text.read(_BLOCK)
             if not more or len(buffer) - place > MAX_LINE:
                 raise InputFileError(
                     f"{path}: object {number + 1} of the array is damaged, cut short or too long.\n"
                     "Hint: a JSON file is an array of objects, or has one object a line."
                 )
             buffer, place = buffer[place:] + more, 0
-    finally:
-        text.close()
 
 
 def _rows_of_sheet(path: Path, named: str | None) -> Iterator[str]:

@@ -21,7 +21,8 @@ from fairpot._leftovers import scratch_folder
 from fairpot._optional import Lazy
 from fairpot._validation import wording
 from fairpot.exceptions import InputFileError
-from fairpot.rows.formats import Layout, role_batches, role_schema
+from fairpot.rows.formats import role_batches, role_schema
+from fairpot.rows.formats.layout import Layout
 from fairpot.rows.memory import Memory
 from fairpot.rows.readers.binned import BinCounter
 from fairpot.rows.readers.protocol import Progress
