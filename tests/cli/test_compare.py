@@ -109,9 +109,7 @@ def test_what_is_within_reach(run, csv, people):
     chosen = ["--method", "fairpot", "--max-gap", "0.03", "--json"]
     found = run("compare", csv, *COLUMNS, "--validate", csv, *chosen).json
     limit = auc_limit(*columns(people)[:2], sensitive_features=people["sex"]).best(0.03)
-    assert found["possible"] == [
-        {"max_gap": 0.03, "auc": limit.auc, "reachable": limit.reachable, "reason": None}
-    ]
+    assert found["possible"] == [{"max_gap": 0.03, "auc": limit.auc, "reachable": limit.reachable, "reason": None}]
     few = run("compare", csv, *COLUMNS, *chosen, "--folds", "40").json
     assert few["possible"][0]["reachable"] is None
     assert few["possible"][0]["reason"].startswith("in a fold, what chance adds to the limit needs 5")

@@ -195,21 +195,19 @@ def learn(table: ScoreTable, *, reference: Hashable | None = None, ties: Ties = 
     cells = [len(rows[g].score) * len(rows[reference].score) for g in moved]
     few = max(cells) <= _TOGETHER
 
-    def search(group: Hashable, lams: NDArray[np.float64]) -> None:
-        maps = xorder_maps(rows[reference], rows[group], lams)
-        found.update({(group, lam): each for lam, each in zip(lams.tolist(), maps)})
+    wanted: set[float] = set()
 
     def at(group: Hashable, lam: float) -> ScoreMap:
-        if (group, lam) not in found:
-            search(group, _GRID if few and lam in _GRID else np.array([lam]))
+        if (group, lam) not in found:  # all that is wanted at once costs little more than one
+            others = wanted.union(_GRID.tolist() if few and lam in _GRID else ())
+            lams = np.array([lam, *sorted(each for each in others - {lam} if (group, each) not in found)])
+            maps = xorder_maps(rows[reference], rows[group], lams)
+            found.update({(group, each): one for each, one in zip(lams.tolist(), maps)})
         return found[group, lam]
 
     def finer(low: float, high: float) -> NDArray[np.float64]:
         lams = np.linspace(low, high, _FINER)
-        for group in moved:  # all at once costs little more than one
-            new = np.array([lam for lam in lams.tolist() if (group, lam) not in found])
-            if len(new):
-                search(group, new)
+        wanted.update(lams.tolist())
         return lams
 
     return Family(
