@@ -230,7 +230,8 @@ def test_very_many_scores_are_counted_in_bins_where_the_page_says_so(monkeypatch
     for one, other in zip(coarse._measured.pictures, exact._measured.pictures):
         np.testing.assert_allclose(one.up, other.up, atol=slack)
     for one, other in zip(coarse.content.dial.settings, exact.content.dial.settings):
-        assert (one.all.auc, one.all.gap, one.moved) == (other.all.auc, other.all.gap, other.moved)
+        assert one.moved == other.moved
+        np.testing.assert_allclose([one.all.auc, one.all.gap], [other.all.auc, other.all.gap], atol=2 / 400)
 
 
 def test_json_is_what_was_measured(report):

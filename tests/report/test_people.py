@@ -10,7 +10,6 @@ from display_cases import make_rows
 from fairpot import score_table
 from fairpot.report.people import (
     above,
-    band_shifts,
     bands,
     crossings,
     mean_places,
@@ -93,18 +92,6 @@ def test_bands_hold_everybody_and_no_band_few(seed):
     assert parts[-1].stop == len(counts.score)
     assert all(a.stop == b.start for a, b in itertools.pairwise(parts))
     assert all(counts.weight[part].sum() >= SMALLEST_BAND for part in parts)
-
-
-def test_band_shifts(cases):
-    scores, _, group, after, table = cases
-    mapped = Mapped.of(table, MAPS)
-    counts = table.counts[0]
-    for part, (mean, largest) in zip(bands(counts), band_shifts(mapped, 0, bands(counts))):
-        low, high = counts.score[part][[0, -1]]
-        own = (group == "F") & (scores >= low) & (scores <= high)
-        shift = (after - scores)[own]
-        assert mean == pytest.approx(shift.mean())
-        assert abs(largest) == pytest.approx(np.abs(shift).max())
 
 
 def test_weights_count_as_rows():

@@ -82,7 +82,7 @@ def _tradeoff(found: Measured, report: Report) -> Figure | None:
     xs, ys = (np.array([np.nan if None in p else p[k] for p in at], dtype=np.float64) for k in (0, 1))
     xs = 100 * xs
     # The method's own curve looks at small groups too, which carry no headline, and at the top where it was fitted.
-    if not signed or found.dial.top is not None:
+    if not signed or report.finding.alpha is not None:
         gap, auc, pareto = xs, ys, pareto_mask(np.nan_to_num(xs, nan=np.inf), np.nan_to_num(ys, nan=-np.inf))
     band = _limits_at(report) if signed else None
     ends = [] if band is None else band.ravel().tolist()

@@ -15,18 +15,17 @@ from fairpot.display.distributions import histogram, score_edges
 from fairpot.inference import Estimate
 from fairpot.report.content import Band, Crossing, Curve, GroupAt, Line, Marked, Ranks, Setting, Within
 from fairpot.report.dial import Dial
-from fairpot.report.people import above, band_shifts, bands, crossings, mean_places, top_scores
-from fairpot.report.ranks import Counted, count_at, count_top, ranks
+from fairpot.report.people import above, bands, crossings, mean_places, top_scores
 from fairpot.results import Audit, Effect
 from fairpot.results.calibration import as_risks, calibration_errors
 from fairpot.results.people import LABELS, SMALLEST_BAND, Mapped, Marks, Moved, marks, moves, queue_places
-from fairpot.results.ranking import Ranking, own_scale
+from fairpot.results.ranking import Ranking, own_scale, rank, top_of
 from fairpot.results.rates import SHARE
 from fairpot.table import Maps, ScoreTable
 from fairpot.tradeoff import Limit, TradeoffCurve, UpperLimit
 from fairpot.transport import Floats, parted
 
-# Above this many entries rows are counted in bins away from the reported setting; totals, AUC and gaps are not.
+# Above this many entries rows are counted and ranked in bins away from the reported setting.
 MOST_ENTRIES = 400_000
 # Up to this many entries it is still counted exactly whose score changes.
 MOST_MOVED = 4_000_000
@@ -53,7 +52,6 @@ class Drawn:
     mapped: Floats  # drawn x points
     roc: list[tuple[Floats, Floats]]  # both directions: false and true positive rates at corners of the curve
     reliability: list[dict[str, Floats]] | None  # of the drawn
-    bands: list[list[tuple[float, float]]]  # of the drawn
     queue: list[Floats]  # of the drawn: the place of each mark in the list of all rows
     acted: Floats  # lines: the share of all rows above
 
@@ -90,7 +88,6 @@ class Measured:
     grid: Floats
     lines: Lines
     above: Floats  # lines x groups x outcomes, before
-    bands: list[list[slice]]
     marks: list[Marks]
     start: dict[str, int]  # the threshold and the top share that are shown first
     pictures: list[Drawn]
@@ -153,7 +150,6 @@ def measure(table: ScoreTable, dial: Dial, audit: Audit, effect: Effect | None, 
         *_grids(people, dial),
         lines,
         counted,
-        [bands(people.counts[g]) for g in drawn],
         [marks(people.counts[g], size) for g in drawn],
         lines.start(counted),
         [],
@@ -164,45 +160,27 @@ def measure(table: ScoreTable, dial: Dial, audit: Audit, effect: Effect | None, 
 
 
 def _measure_settings(found: Measured, audit: Audit, effect: Effect | None) -> None:
-    """Go through the settings: an audit's numbers where there is one, else counted and estimated."""
-    dial, people, ties = found.dial, found.people, audit.ranking.ties
+    """Go through the settings and rank each, but those that an audit has ranked: the first and the reported one."""
+    dial, told, ranking = found.dial, audit.told.top, audit.ranking
     audits = {0: audit} if effect is None else {0: audit, dial.chosen: effect.after}
-    large = [g for g, group in enumerate(people.groups) if group not in audit.ranking.small_groups]
-    groups: list[tuple[GroupAt, ...]] = []
-    counted: list[tuple[Counted, Counted | None]] = []
+    asked: dict[str, Any] = {"ties": ranking.ties, "reference": ranking.reference}
     for place in range(len(dial)):
         maps = dial.maps(place)
-        mapped = Mapped.of(people, maps)
+        mapped = Mapped.of(found.people, maps)
         found.pictures.append(_drawn(found, place, maps, mapped))
-        here = audits.get(place)
-        known = _audited(here.ranking, people) if here is not None else count_at(dial, place, mapped.after, ties, large)
+        here, after = audits.get(place), mapped.after
+        whole = rank(after, **asked) if here is None else here.ranking
         top = None
-        if dial.top is not None:
-            told = None if here is None else here.told
-            top = count_top(dial, mapped.after, ties, audit.ranking) if told is None else _audited(told, people)
-        counted.append((known, top))
+        if told is not None:
+            where = top_of(after, told.alpha, told.region)
+            inside = rank(after, top=where, small=whole.small_groups, **asked) if here is None else here.told
+            top = Ranks.of(inside)
         shifts = effect.moves if effect is not None and place == dial.chosen else _moves(found, maps)
-        groups.append(_groups(found, place, here, known, mapped, shifts))
-    whole = ranks(people, dial, [each for each, _ in counted], audit.ranking, ties)
-    tops = [top for _, top in counted if top is not None]
-    inside = ranks(people, dial, tops, audit.told, ties) if tops else [None] * len(dial)
-    for place, each in enumerate(groups):
-        here = audits.get(place)
-        own: tuple[Ranks, Ranks | None] = whole[place], inside[place]
-        if here is not None:
-            own = Ranks.of(here.ranking), None if dial.top is None else Ranks.of(here.told)
-        moved, rows = (sum(getattr(g.moved, name) for g in each) for name in ("moved", "rows"))
-        found.settings.append(Setting(dial.values[place], dial.strengths(place), *own, moved, rows, each))
-
-
-def _audited(ranking: Ranking, table: ScoreTable) -> Counted:
-    """Read what an audit has counted; nothing of it is counted again."""
-    at = {group: g for g, group in enumerate(table.groups)}
-    xauc = np.diag([np.nan if each.auc is None else float(each.auc) for each in ranking.groups])
-    for cell in ranking.xauc:
-        xauc[at[cell.positive], at[cell.negative]] = np.nan if cell.xauc is None else float(cell.xauc)
-    large = [at[group] for group in table.groups if group not in ranking.small_groups]
-    return Counted(float("nan") if ranking.auc is None else float(ranking.auc), xauc, large)
+        groups = _groups(found, place, whole, here is not None, after, shifts)
+        moved, rows = (sum(getattr(g.moved, name) for g in groups) for name in ("moved", "rows"))
+        found.settings.append(
+            Setting(dial.values[place], dial.strengths(place), Ranks.of(whole), top, moved, rows, groups)
+        )
 
 
 def _moves(found: Measured, maps: Maps) -> tuple[Moved, ...]:
@@ -215,25 +193,22 @@ _AWAY = "it is not computed away from the reported setting"
 
 
 def _groups(
-    found: Measured, place: int, here: Audit | None, known: Counted, mapped: Mapped, shifts: Sequence[Moved]
+    found: Measured, place: int, ranking: Ranking, audited: bool, after: ScoreTable, shifts: Sequence[Moved]
 ) -> tuple[GroupAt, ...]:
-    """Give the numbers of every group at one setting."""
+    """Give the numbers of every group at one setting; away from audits calibration has no interval, which is slow."""
     by_group = {each.group: each for each in shifts}
     change = 100 * (found.pictures[place].places - found.pictures[0].places)
     listed = []
-    for g, group in enumerate(found.table.groups):
-        if here is not None:
-            own = here.ranking.group(group)
-            auc, calibration = own.auc, own.calibration
-            bias = None if calibration is None else calibration.error_in_the_large
-            error = None if calibration is None else calibration.expected_calibration_error
-        else:
-            auc = None if np.isnan(known.xauc[g, g]) else Estimate("group_auc", known.xauc[g, g], reason=_AWAY)
-            errors = calibration_errors(as_risks(mapped.after.counts[g], found.turned))
-            bias = None if errors is None else Estimate("error_in_the_large", errors[0], reason=_AWAY)
-            error = None if errors is None else Estimate("expected_calibration_error", errors[1], reason=_AWAY)
-        first, second = (None if np.isnan(each) else float(each) for each in change[g])
-        listed.append(GroupAt(group, auc, bias, error, first, second, by_group[group]))
+    for own, both, counts in zip(ranking.groups, change, after.counts):
+        first, second = (None if np.isnan(each) else float(each) for each in both)
+        errors: tuple[Estimate | None, ...] = None, None
+        if own.calibration is not None:
+            errors = own.calibration.error_in_the_large, own.calibration.expected_calibration_error
+        elif not audited:
+            known = calibration_errors(as_risks(counts, found.turned)) or ()
+            names = ("error_in_the_large", "expected_calibration_error")
+            errors = tuple(Estimate(name, value, reason=_AWAY) for name, value in zip(names, known)) or errors
+        listed.append(GroupAt(own.group, own.auc, *errors, first, second, by_group[own.group]))
     return tuple(listed)
 
 
@@ -255,7 +230,6 @@ def _drawn(found: Measured, place: int, maps: Maps, mapped: Mapped) -> Drawn:
     up, down = _crossings(found.lines, exact)
     shares = np.array([[_shares(c, label, _counted_edges(found)) for label in LABELS] for c in counts])
     sign, turn = (-1.0, -1) if found.turned else (1.0, 1)
-    shifts = [band_shifts(mapped, g, parts) for g, parts in zip(found.drawn, found.bands)]
     return Drawn(
         mean_places(exact),
         up,
@@ -264,7 +238,6 @@ def _drawn(found: Measured, place: int, maps: Maps, mapped: Mapped) -> Drawn:
         np.array([sign * _mapped(maps, found.table.groups[g], sign * found.grid) + 0.0 for g in found.drawn]),
         [_steps(mapped.after.counts[g], mapped.after.counts[h]) for g, h in (found.pair, found.pair[::-1])],
         [_reliability(c) for c in risks] if probabilities else None,
-        [[(sign * mean + 0.0, sign * far + 0.0) for mean, far in each] for each in shifts],
         [queue_places(mapped, g, shown) for g, shown in zip(found.drawn, found.marks)],
         (found.above + up - down).sum(axis=(1, 2)) / float(mapped.ranking.weight.sum()),
     )
@@ -392,7 +365,7 @@ def curve_of(curve: TradeoffCurve | None) -> Curve | None:
 def limit_of(found: Measured, audit: Audit) -> Within | None:
     """Give the line that no repair which keeps the order inside each group can cross, and what is within reach."""
     table, curve, ties = found.table, found.dial.curve, audit.ranking.ties
-    if curve is None or found.dial.top is not None or entries(table) > MOST_ENTRIES:
+    if curve is None or audit.told.top is not None or entries(table) > MOST_ENTRIES:
         return None
     if len(table.groups) != 2:
         return _of_several(table, curve, ties)
@@ -424,11 +397,14 @@ def marked(found: Measured) -> list[Marked]:
 def banded(found: Measured) -> list[Band]:
     """Show how far scores move at the reported setting, by bands of people."""
     made = []
-    for g, parts, shifts in zip(found.drawn, found.bands, found.pictures[found.dial.chosen].bands):
+    mapped, sign = Mapped.of(found.people, found.dial.maps(found.dial.chosen)), -1.0 if found.turned else 1.0
+    for g in found.drawn:
         counts = found.people.counts[g]
-        for part, shift in zip(parts, shifts):
+        for part in bands(counts):
             ends = sorted(own_scale(found.table, counts.score[part][at]) for at in (0, -1))
-            rows = counts.weight[part].sum().item()
-            if rows >= SMALLEST_BAND:
-                made.append(Band(found.table.groups[g], (ends[0], ends[1]), rows, *shift))
+            weight, shift = counts.weight[part], mapped.scores[g][part] - counts.score[part]
+            if (rows := weight.sum().item()) >= SMALLEST_BAND:
+                mean, far = np.dot(weight, shift) / weight.sum(), shift[np.argmax(np.abs(shift))]
+                shown = float(sign * mean + 0.0), float(sign * far + 0.0)
+                made.append(Band(found.table.groups[g], (ends[0], ends[1]), rows, *shown))
     return made

@@ -90,16 +90,3 @@ def bands(counts: GroupCounts) -> list[slice]:
             cuts.append(place)
     cuts = [*cuts[:-1], len(reached)] if len(cuts) > 1 else [0, len(reached)]  # those left over join the last band
     return [slice(low, high) for low, high in itertools.pairwise(cuts)]
-
-
-def band_shifts(mapped: Mapped, g: int, parts: Sequence[slice]) -> list[tuple[float, float]]:
-    """Give the mean and the largest change of score in each band of one group."""
-    counts = mapped.table.counts[g]
-    shift = mapped.scores[g] - counts.score
-    found = []
-    for part in parts:
-        weight = counts.weight[part]
-        own = shift[part]
-        largest = float(own[np.argmax(np.abs(own))])
-        found.append((float(np.dot(weight, own) / weight.sum()), largest))
-    return found

@@ -21,7 +21,6 @@ from fairpot._validation import check_choice, check_share, is_number
 from fairpot._version import __version__
 from fairpot.counting import as_table
 from fairpot.display.display import table_of
-from fairpot.inference.dial import Top
 from fairpot.repair.fair_maps import FairMaps, fair_maps
 from fairpot.repair.finish import in_words
 from fairpot.report.card import read_card
@@ -281,10 +280,9 @@ class FairnessReport(ShownBars):
     @cached_property
     def _measured(self) -> Measured:
         """What no audit has measured, at every setting of the dial."""
-        size = len(self.table.groups)
-        most = 100 if size <= 3 else 50 if size <= 6 else 20 if size <= 12 else 10
+        size, top = len(self.table.groups), self.audit.told.top
+        most = (100 if top is None else 50) if size <= 3 else 50 if size <= 6 else 20 if size <= 12 else 10
         dial = Dial() if self.maps is None else dial_of(self.method, self.maps, self.table, self.ties, most)
-        top = self.audit.told.top
         alphas = (*self._alphas, *([] if top is None else [top.alpha]))
         lines = Lines(
             thresholds(self.table, self._thresholds, 48 if size <= 4 else 24),
@@ -292,7 +290,6 @@ class FairnessReport(ShownBars):
             own_scale(self.table, self._thresholds[0]) if self._thresholds else None,
             next(iter(alphas), None),
         )
-        dial = dial if top is None else replace(dial, top=Top(top.alpha, top.region))
         return measure(self.table, dial, self.audit, self.effect, lines)
 
     @cached_property

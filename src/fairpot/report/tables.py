@@ -198,16 +198,9 @@ def _all_numbers(view: View) -> Table:
             continue
         rows.append([name, before, *([_live_number(view, write, read)] if view.repaired else [])])
     kind = "numbers" if view.repaired else "numbers audit"
-    notes = [TEXT["numbers note"], away(view)] if view.repaired else []
-    return Table("all", TEXT[kind], HEADS[kind], rows, note=" ".join(filter(None, notes)))
-
-
-def away(view: View) -> str:
-    """Say where there are no intervals, and why."""
-    if len(view.settings) < 3:
-        return ""
-    known = all(each.told.gap is None or each.told.gap.reason is None for each in view.settings)
-    return TEXT["away" if known else "away all"]
+    notes = [TEXT["numbers note"]] if view.repaired else []
+    notes += [TEXT["away"]] if len(view.settings) > 2 and view.report.audit.calibration is not None else []
+    return Table("all", TEXT[kind], HEADS[kind], rows, note=" ".join(notes))
 
 
 def _live_number(view: View, write: Callable[[Any], str], read: Read) -> Text | str:
@@ -278,8 +271,7 @@ def pairs(view: View) -> Table:
         cells = [view.live(lambda k, write=write, at=at: write(at[k])) for write in writes]  # type: ignore[misc]
         rows.append([each.first, each.second, *cells])
     left = len(shown) - len(rows)
-    unknown = away(view) if away(view) == TEXT["away all"] else ""
-    note = " ".join(filter(None, [TEXT["pairs note"], unknown, say("pairs left out", left=left) if left else ""]))
+    note = " ".join([TEXT["pairs note"], *([say("pairs left out", left=left)] if left else [])])
     return Table("pairs", TEXT["pairs"], HEADS["pairs"], rows, 2, note)
 
 

@@ -225,8 +225,7 @@ TEXT: dict[str, str] = {
     "numbers audit": "Numbers of these rows, with 95% intervals",
     "numbers note": "Places in hundredths of the list: -2.0 means two hundredths lower on average. Rows whose own "
     "score does not change also move where others pass them.",
-    "away": "Away from the reported setting AUC inside groups and calibration have no interval: none is computed.",
-    "away all": "Away from the reported setting there are no intervals: groups are too many or too small for them.",
+    "away": "Away from the reported setting calibration has no interval: none is computed.",
     "effect": "What changes at the reported setting, with 95% intervals",
     "effect note": "Before and after are the same rows, so a change is surer than the difference of two intervals. "
     "Changes at other strengths have no interval: none is computed there.",
