@@ -201,14 +201,13 @@ def _groups(
     listed = []
     for own, both, counts in zip(ranking.groups, change, after.counts):
         first, second = (None if np.isnan(each) else float(each) for each in both)
-        errors: tuple[Estimate | None, ...] = None, None
+        bias = error = None
         if own.calibration is not None:
-            errors = own.calibration.error_in_the_large, own.calibration.expected_calibration_error
-        elif not audited:
-            known = calibration_errors(as_risks(counts, found.turned)) or ()
-            names = ("error_in_the_large", "expected_calibration_error")
-            errors = tuple(Estimate(name, value, reason=_AWAY) for name, value in zip(names, known)) or errors
-        listed.append(GroupAt(own.group, own.auc, *errors, first, second, by_group[own.group]))
+            bias, error = own.calibration.error_in_the_large, own.calibration.expected_calibration_error
+        elif not audited and (known := calibration_errors(as_risks(counts, found.turned))) is not None:
+            bias = Estimate("error_in_the_large", known[0], reason=_AWAY)
+            error = Estimate("expected_calibration_error", known[1], reason=_AWAY)
+        listed.append(GroupAt(own.group, own.auc, bias, error, first, second, by_group[own.group]))
     return tuple(listed)
 
 
