@@ -27,6 +27,9 @@ $(VENV)/.test: pyproject.toml paper/pyproject.toml constraints.txt | $(BIN)/pyth
 demo: $(VENV)/.core  ## audit, fit, choose lambda, apply and report on generated data; writes demo-output/
 	@$(BIN)/python examples/demo.py
 
+# One thread for each of two workers: more of them would only wait for each other.
+test slow quick: export OMP_NUM_THREADS := 1
+
 test: $(VENV)/.test  ## every test but the slow ones, docstring examples included, on two cores
 	@.ci/programs
 	$(BIN)/python -m pytest -n 2 --dist loadfile

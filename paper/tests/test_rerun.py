@@ -26,7 +26,7 @@ PART = {"quick": True, "seeds": 1, "only": ["synthetic", "tradeoff"]}
 def whole(tmp_path_factory):
     """One run without a stop."""
     folder = tmp_path_factory.mktemp("whole")
-    outcome = reproduce(folder, **PART, jobs=2)
+    outcome = reproduce(folder, **PART, jobs=1)  # each worker loads every library
     assert (outcome.trained, outcome.made, outcome.kept, outcome.failed) == (3, 3, 0, [])
     return folder
 

@@ -283,10 +283,8 @@ HOSTILE = [
 @pytest.mark.parametrize("dialect", DIALECTS)
 def test_names_are_read_back(dialect, name):
     """Whatever a column or a table is called, there is one statement, and it has that name."""
-    maps, plain = (
-        {"F": SMALL["flat and negative zero"]},
-        {"score": "s", "group": "g", "table": ["people"], "column": "new"},
-    )
+    maps = {"F": SMALL["flat and negative zero"]}
+    plain = {"score": "s", "group": "g", "table": ["people"], "column": "new"}
     for given in ({"score": name}, {"group": name}, {"group": ["g", name]}, {"table": [name]}, {"column": name}):
         [tree] = sqlglot.parse(to_sql(maps, dialect=dialect, **(plain | given)), read=dialect)
         names = {each.this for each in tree.find_all(sqlglot.exp.Identifier)}
