@@ -62,6 +62,7 @@ PARTS_OF_RESULTS = [
     *(f"comparison.{name}" for name in ("Answer", "Chosen", "Possible", "Rival", "Skipped")),
     *(f"inference.{name}" for name in ("Changes", "Rates")),
     "results.Top",
+    *(f"rows.{name}" for name in ("AppliedRows", "CountedRows", "Reader")),
     *(f"tradeoff.{name}" for name in ("LimitPoint", "TradeoffPoint")),
 ]
 

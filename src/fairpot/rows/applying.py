@@ -71,11 +71,7 @@ def apply(
         Name of the new column; None adds "_adjusted" to that of the score.
     replace : bool, default False
         Whether a column of that name is replaced.
-    unknown_group : {"error", "keep", "null"}, default "error"
-        What becomes of rows whose group the model does not know: an error that counts them, the original score, or no
-        adjusted score. ``unknown`` of the result counts them.
-    missing_group : {"error", "keep", "null"}, default "error"
-        What becomes of rows without a group, likewise; ``missing`` of the result counts them.
+    {unknown_group, missing_group}
     drop_missing : bool, default False
         Whether rows with a missing score or group are left out; ``dropped`` of the result counts them.
     other_scale : {"warn", "error"} or None, default None

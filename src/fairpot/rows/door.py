@@ -10,13 +10,14 @@ import narwhals as nw
 
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import Meaning
+from fairpot._docs import documented
 from fairpot._validation import wording
 from fairpot._validation.columns import check_column_names
 from fairpot._warn import warn_user
 from fairpot.counting import as_table, check_meaning, refuse_beside_table
 from fairpot.rows.readers import CountedRows, Counting, reader
 from fairpot.rows.readers.frames import as_frame
-from fairpot.rows.readers.protocol import MOST_DISTINCT, Namer, Progress
+from fairpot.rows.readers.protocol import MOST_DISTINCT, Progress
 from fairpot.rows.roles import Roles
 from fairpot.rows.source import READING
 from fairpot.table import ScoreTable
@@ -61,29 +62,11 @@ def score_table(
         the command line. A table is returned unchanged.
     y_score : column of shape (n,), default None
         Scores on any scale, where ``rows`` are outcomes.
-    sensitive_features : column of shape (n,), or frame with several columns, default None
-        Group of each row; several columns form intersections. None makes all rows one group, "all".
-    sample_weight : column of shape (n,), default None
-        Weights; ``weights`` says what they mean.
-    clusters : column or None, default None
-        What rows have in common that are not independent: the patient of each visit.
-    weights : {"frequency", "importance"} or None, default None
-        What a weight means: a number of rows, or how much a row counts. None takes whole numbers for the first and
-        others for the second; ``weights`` of the table says which.
-    pos_label : default None
-        The positive value of outcomes that are not 0/1 or booleans.
-    lower_is_riskier : bool, default False
-        Whether a low score means high risk; scores are then counted with a minus.
-    high_score_means : {"help", "harm"} or None, default None
-        What a high score does to the person who has it: "help" (offered screening, a place, a loan) or "harm" (denied,
-        detained, flagged for fraud). Sentences are then worded by it, and where it harms, a repair lowers scores
-        unless ``reference`` says otherwise. Say it of the original scores: with
-        ``lower_is_riskier``, a high credit score means "help".
+    {sensitive_features, sample_weight, clusters, weights, pos_label, lower_is_riskier, high_score_means}
     score, label, group, weight, cluster : str
         Names of columns of a frame or of files; several groups form intersections. Beside ``score`` alone, outcomes are
         not known without ``label``, and all rows are one group, "all", without ``group``.
-    drop_missing : bool, default False
-        Whether rows with a missing value are left out, with a warning that counts them, instead of an error.
+    {drop_missing}
     **options
         For files: ``format``, ``sql``, ``database``, ``delimiter``, ``decimal``, ``encoding``, ``partitions`` and
         ``follow_links``, which :class:`fairpot.rows.RowSource` takes; ``memory_limit``, ``threads``, ``max_distinct``
@@ -216,6 +199,7 @@ def _tell(counted: CountedRows) -> None:
         )
 
 
+@documented
 def count_rows(
     source: Roles,
     *,
@@ -224,7 +208,6 @@ def count_rows(
     max_distinct: int = MOST_DISTINCT,
     several: bool = True,
     drop_missing: bool = False,
-    called: Namer | None = None,
     progress: Progress | None = None,
 ) -> CountedRows:
     """Count the rows of a source: the same table, to the last bit, as the same rows give in memory.
@@ -247,16 +230,9 @@ def count_rows(
         so many rows are an error.
     several : bool, default True
         Whether a single group is an error.
-    drop_missing : bool, default False
-        Whether rows with a missing value are left out instead of an error; ``dropped`` of the result counts them.
-    called : callable or None, default None
-        Says what a combination of values of the group columns is called, instead of the rules of memory.
+    {drop_missing}
     progress : callable or None, default None
         Called with the share of the work that is done, between 0 and 1.
-
-    Returns
-    -------
-    CountedRows
 
     Raises
     ------
@@ -273,12 +249,12 @@ def count_rows(
     >>> path = Path(mkdtemp()) / "scores.csv"
     >>> _ = path.write_text("risk,died,sex\\n0.9,1,F\\n0.2,0,F\\n0.7,1,M\\n0.4,0,M\\n")
     >>> counted = count_rows(RowSource(path, score="risk", label="died", groups="sex"))
-    >>> counted.rows, counted.table.groups, counted.table["F"].score
-    (4, ('F', 'M'), array([0.2, 0.9]))
+    >>> counted.rows, counted.table.groups, counted.quantisation
+    (4, ('F', 'M'), None)
     """
     chosen = reader(source.reader)
     for name, value in (("memory_limit", memory_limit), ("threads", threads)):
         if value is not None and name not in chosen.options:
             raise TypeError(f"{argument(name)} is an option for files; these rows are {chosen.where}.")
-    how = Counting(memory_limit, threads, max_distinct, several, drop_missing, called, progress)
+    how = Counting(memory_limit, threads, max_distinct, several, drop_missing, progress=progress)
     return chosen.count(source, how)

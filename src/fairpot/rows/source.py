@@ -40,25 +40,13 @@ class RowSource(Roles):
         Files, folders or patterns such as ``"scores/*.parquet"``; ``"-"`` is standard input. Parquet, CSV
         and TSV, JSON lines (also ``.gz`` and ``.zst``), Arrow IPC or Feather; JSON arrays, and sheets of
         Excel workbooks (with the extra ``excel``).
-    score : str
-        The column with the score.
-    label : str or None, default None
-        The column with the outcome.
+    score, label, weight, cluster : str
+        The columns with the score, the outcome, the weight of a row, and what rows have in common that are not
+        independent of each other: the patient of each visit.
     groups : str or sequence of str, default ()
         The columns with the group; several form intersections.
-    weight : str or None, default None
-        The column with the weight of a row.
-    weights : {"frequency", "importance"} or None, default None
-        What a weight means: a number of rows, or how much a row counts. None takes whole numbers for the first and
-        others for the second.
-    cluster : str or None, default None
-        The column with what rows have in common that are not independent: the patient of each visit.
-    lower_is_riskier : bool, default False
-        Whether a low score means high risk; scores are then counted with a minus.
-    high_score_means : {"help", "harm"} or None, default None
-        What a high score does to the person who has it.
-    pos_label : default None
-        The positive value of a label that is not 0/1 or boolean.
+    weights, lower_is_riskier, high_score_means, pos_label
+        What they mean, see :func:`fairpot.score_table`.
     format : str or None, default None
         One of "parquet", "csv", "tsv", "arrow", "jsonl", where names of files do not say.
     sql : str or None, default None

@@ -22,38 +22,12 @@ Progress = Callable[[float], object]  # told how far a scan is, from 0 to 1
 
 @dataclass(frozen=True, eq=False)
 class CountedRows:
-    """Hold what a scan found.
-
-    Attributes
-    ----------
-    table : ScoreTable
-        The counts of every group.
-    rows : int
-        How many rows were counted. A row that cannot be used is an error, unless it was asked to drop those with
-        missing values.
-    quantisation : QuantisationBound or None
-        How far any number made from the table can be off, if there were too many distinct scores to keep
-        them all; None where the table is exact.
-    dropped : dict of str to int or None
-        Where rows with missing values were dropped: how many in all ("rows") and how many lack a value of each
-        column, by the name of the column.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import mkdtemp
-    >>> from fairpot.rows import RowSource, count_rows
-    >>> path = Path(mkdtemp()) / "scores.csv"
-    >>> _ = path.write_text("risk,died,sex\\n0.9,1,F\\n0.2,0,F\\n0.7,1,M\\n0.4,0,M\\n")
-    >>> counted = count_rows(RowSource(path, score="risk", label="died", groups="sex"))
-    >>> counted.rows, counted.quantisation is None
-    (4, True)
-    """
+    """Hold what a scan found."""
 
     table: ScoreTable
     rows: int
-    quantisation: QuantisationBound | None = None
-    dropped: dict[str, int] | None = None
+    quantisation: QuantisationBound | None = None  # how far numbers can be off, if there were too many distinct scores
+    dropped: dict[str, int] | None = None  # where asked for: rows with missing values, in all ("rows") and by column
 
 
 @dataclass(frozen=True)
@@ -144,52 +118,17 @@ class Applying:
 
 @dataclass(frozen=True)
 class AppliedRows:
-    """Hold what :func:`fairpot.apply` did.
-
-    Attributes
-    ----------
-    rows : int
-        Rows written: as many as were read, but for those that were asked to be dropped.
-    moved : int or None
-        Rows whose score changed; None of rows on a cluster, where they are not compared.
-    column : str
-        The column with the adjusted score.
-    ranks_exact : bool
-        Whether the ranks of the changes file are exact: they are, unless there were too many distinct scores.
-    score_range : (float, float) or None
-        The lowest and the highest score that was read.
-    unknown : int
-        Rows whose group the maps do not know; without ``unknown_group`` they are an error.
-    missing : int
-        Rows that have no group; without ``missing_group`` they are an error.
-    dropped : int
-        Rows that were left out, because a score or a group is missing and ``drop_missing`` was asked for.
-    notes : tuple of str
-        What is worth knowing before the adjusted scores are used: that nobody's score changed, that all are the same,
-        or that whole numbers became others.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import mkdtemp
-    >>> import fairpot
-    >>> path = Path(mkdtemp()) / "scores.csv"
-    >>> _ = path.write_text("risk,died,sex\\n0.9,1,F\\n0.2,0,F\\n0.7,1,M\\n0.4,0,M\\n")
-    >>> maps = {"F": fairpot.ScoreMap([0, 1], [0, 0.5]), "M": fairpot.ScoreMap.identity()}
-    >>> done = fairpot.apply(maps, path, path.with_name("adjusted.csv"), score="risk", group="sex")
-    >>> done.rows, done.moved, done.column
-    (4, 2, 'risk_adjusted')
-    """
+    """Hold what :func:`fairpot.apply` did."""
 
     rows: int
-    moved: int | None
-    column: str
-    ranks_exact: bool = True
+    moved: int | None  # rows whose score changed; None of rows on a cluster, where they are not compared
+    column: str  # with the adjusted score
+    ranks_exact: bool = True  # those of the changes file are, unless there were too many distinct scores
     score_range: tuple[float, float] | None = None
-    unknown: int = 0
-    missing: int = 0
+    unknown: int = 0  # rows whose group the maps do not know; without ``unknown_group`` they are an error
+    missing: int = 0  # rows that have no group; without ``missing_group`` they are an error
     dropped: int = 0
-    notes: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()  # what is worth knowing before the adjusted scores are used
 
 
 class Reader(Protocol):
@@ -198,18 +137,6 @@ class Reader(Protocol):
     Whatever the reader, equal rows give equal tables, to the last bit, and a bad row is an error in the words of
     ``fairpot._validation.wording``, with the number of rows. A package provides one with an entry point of the group
     ``fairpot.readers``, by whose name ``fairpot audit --engine NAME`` and sources (``reader``) find it.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> from tempfile import mkdtemp
-    >>> from fairpot.rows.readers import Counting, Reader, reader
-    >>> path = Path(mkdtemp()) / "scores.csv"
-    >>> _ = path.write_text("risk,died,sex\\n0.9,1,F\\n0.2,0,F\\n0.7,1,M\\n0.4,0,M\\n")
-    >>> files: Reader = reader("duckdb")
-    >>> rows = files.open(path, {"score": "risk", "label": "died", "groups": "sex"}, {})
-    >>> files.count(rows, Counting()).table.groups
-    ('F', 'M')
     """
 
     where: ClassVar[str]  # its rows are: "in files", as messages say

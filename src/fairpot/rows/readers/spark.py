@@ -52,13 +52,15 @@ class SparkRows(Roles):
 
     Examples
     --------
+    >>> import fairpot
     >>> from fairpot.rows import SparkRows, spark_session
     >>> spark = spark_session()  # doctest: +SKIP
     >>> people = [(0.9, 1, "M"), (0.6, 0, "M"), (0.5, 1, "F"), (0.1, 0, "F")]  # doctest: +SKIP
     >>> frame = spark.createDataFrame(people, ["risk", "died", "sex"])  # doctest: +SKIP
     >>> rows = SparkRows(frame, score="risk", label="died", groups="sex")  # doctest: +SKIP
-    >>> rows.group_columns  # doctest: +SKIP
-    ('sex',)
+    >>> repair = fairpot.FairPOT(lam=1.0, reference="M").fit(fairpot.score_table(rows))  # doctest: +SKIP
+    >>> sorted(row["risk_adjusted"] for row in fairpot.apply(repair, rows).collect())  # doctest: +SKIP
+    [0.6, 0.6, 0.9, 0.9]
     """
 
     frame: Any
@@ -193,30 +195,12 @@ class SparkScan:
 
 
 class SparkReader:
-    """Count and adjust the rows of a Spark DataFrame on its cluster.
-
-    Examples
-    --------
-    >>> import fairpot
-    >>> from fairpot.rows import spark_session
-    >>> spark = spark_session()  # doctest: +SKIP
-    >>> people = [(0.9, 1, "M"), (0.6, 0, "M"), (0.5, 1, "F"), (0.1, 0, "F")]  # doctest: +SKIP
-    >>> frame = spark.createDataFrame(people, ["risk", "died", "sex"])  # doctest: +SKIP
-    >>> table = fairpot.score_table(frame, score="risk", label="died", group="sex")  # doctest: +SKIP
-    >>> repair = fairpot.FairPOT(lam=1.0, reference="M").fit(table)  # doctest: +SKIP
-    >>> adjusted = fairpot.apply(repair, frame, score="risk", group="sex")  # doctest: +SKIP
-    >>> sorted(row["risk_adjusted"] for row in adjusted.collect())  # doctest: +SKIP
-    [0.6, 0.6, 0.9, 0.9]
-    """
+    """Count and adjust the rows of a Spark DataFrame on its cluster."""
 
     where: ClassVar[str] = "on a cluster"
     options: ClassVar[tuple[str, ...]] = (
-        "format",
-        "follow_links",
-        "master",
-        "memory_limit",
-        "max_distinct",
-        "progress",
+        *("format", "follow_links", "master"),
+        *("memory_limit", "max_distinct", "progress"),
     )
     writes_folders: ClassVar[bool] = True
 

@@ -248,7 +248,7 @@ def test_groups_that_are_dates_and_fractions(spark):
     assert [row["s_adjusted"] for row in after] == [0.125, 0.25]
 
 
-@pytest.mark.parametrize("value", [spark_session, SparkRows, SparkReader], ids=lambda value: value.__name__)
+@pytest.mark.parametrize("value", [spark_session, SparkRows], ids=lambda value: value.__name__)
 def test_examples(spark, value):
     """They are marked as skipped where docstrings are run without a cluster."""
     found = doctest.DocTestParser().get_doctest(inspect.getdoc(value), {}, value.__name__, None, 0)
