@@ -78,13 +78,7 @@ def readings(value: Any, kind: Kind) -> list[Any]:
 
 
 def numbers_from_text(column: Any, name: str, decimal: str = ".") -> Any:
-    """Read an Arrow column of text as doubles: null where missing, NaN where a word is no number.
-
-    Raises
-    ------
-    ValueError
-        For whole numbers that doubles cannot tell apart.
-    """
+    """Read an Arrow column of text as doubles: null where missing, NaN where a word is no number."""
     text = pc.utf8_trim(column, " ")
     text = pc.if_else(pc.is_in(text, texts(*MISSING_WORDS)), pa.nulls(1, pa.string())[0], text)
     try:
@@ -206,13 +200,8 @@ def check_score_type(type_name: str, name: str) -> None:
     """Refuse columns that are no numbers."""
     kind = type_name.upper()
     if kind.startswith(("VARCHAR", "ENUM", "STRING", "LARGE_STRING", "DICTIONARY")):
-        raise TypeError(
-            wording.wrong_kind(
-                f"column {name!r}",
-                "text",
-                "convert the column to numbers first (apply from CSV writes numbers with types='auto')",
-            )
-        )
+        hint = "convert the column to numbers first (apply from CSV writes numbers with types='auto')"
+        raise TypeError(wording.wrong_kind(f"column {name!r}", "text", hint))
     if kind.startswith("BOOL"):
         raise TypeError(wording.wrong_kind(f"column {name!r}", "booleans", "pass the score itself, not a class"))
     if "[" in kind or not kind.startswith(_NUMBERS + _FRACTIONS):
@@ -227,28 +216,16 @@ _FRACTIONS = ("FLOAT", "DOUBLE", "REAL", "DECIMAL", "HALF")
 def check_plain(type_: Any, name: str) -> None:
     """Refuse lists and structures where a value is needed; ``type_`` is DuckDB's or Arrow's."""
     text = str(type_).upper()
-    if (text.endswith(("]", ">")) and not text.startswith(("TIME", "DURATION", "DICTIONARY"))) or text.startswith(
-        _NESTED
-    ):
+    nested = text.endswith(("]", ">")) and not text.startswith(("TIME", "DURATION", "DICTIONARY"))
+    if nested or text.startswith(("STRUCT", "MAP", "UNION", "LIST")):
         raise TypeError(wording.not_plain(f"column {name!r}"))
 
 
-_NESTED = ("STRUCT", "MAP", "UNION", "LIST")
-
-
 def alike(groups: Sequence[Hashable]) -> list[tuple[str, str]]:
-    """Find names of groups that differ only by spaces, case or code points that look the same, pair by pair.
-
-    >>> alike(["F", "M", " f", "other", "M\\u200b"])
-    [('F', ' f'), ('M', 'M\\u200b')]
-    """
+    """Find names of groups that differ only by spaces, case or code points that look the same, pair by pair."""
     seen: dict[str, str] = {}
-    pairs = []
-    for group in groups:
-        if isinstance(group, str):
-            same = seen.setdefault(_looks(group), group)
-            pairs += [(same, group)] if same != group else []
-    return pairs
+    pairs = [(seen.setdefault(_looks(group), group), group) for group in groups if isinstance(group, str)]
+    return [(same, group) for same, group in pairs if same != group]
 
 
 def _looks(text: str) -> str:

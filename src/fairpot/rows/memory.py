@@ -23,11 +23,7 @@ _MOST_SCAN = 10**15  # more is no number that DuckDB takes
 
 @dataclass(frozen=True)
 class Memory:
-    """An amount of memory for the whole process, libraries included, in bytes.
-
-    >>> Memory.of("2GB").scan, Memory.of("2GB").entries
-    ('500000000B', 5312500)
-    """
+    """An amount of memory for the whole process, libraries included, in bytes."""
 
     size: int
 

@@ -8,6 +8,7 @@ import shutil
 import signal
 import stat
 import sys
+import tempfile
 import threading
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
@@ -15,7 +16,7 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from fairpot._arguments import argument
-from fairpot._leftovers import folder_beside, remove_leftovers, scratch_folder
+from fairpot._leftovers import folder_beside, remove_leftovers
 from fairpot.exceptions import OutputFileError
 
 
@@ -146,18 +147,13 @@ def atomic_file(place: Path, *, overwrite: bool = False, inputs: Iterable[Path] 
 @contextmanager
 def to_standard_output(name: str) -> Iterator[Path]:
     """Give a temporary path whose content goes to standard output when the block ends without an error."""
-    owner = _Owner()
-    place = scratch_folder(owner) / name
-    yield place
-    if sys.stdout is None:
-        raise OutputFileError("there is no standard output to write to.\nHint: name a file.")
-    with place.open("rb") as made:
-        shutil.copyfileobj(made, sys.stdout.buffer, 1 << 20)
-    sys.stdout.flush()
-
-
-class _Owner:
-    """Lives as long as a temporary folder is needed."""
+    with folder_beside(Path(tempfile.gettempdir(), "scratch")) as folder:
+        yield folder / name
+        if sys.stdout is None:
+            raise OutputFileError("there is no standard output to write to.\nHint: name a file.")
+        with (folder / name).open("rb") as made:
+            shutil.copyfileobj(made, sys.stdout.buffer, 1 << 20)
+        sys.stdout.flush()
 
 
 def check_name(target: str | Path) -> None:

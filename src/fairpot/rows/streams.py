@@ -224,12 +224,6 @@ class RecordCounter:
 
     Inside and outside are told by the number of quotes so far, which is right where quotes stand only around fields
     or are doubled inside. Where one stands elsewhere, ``odd`` becomes True and the count means nothing.
-
-    >>> counter = RecordCounter(",")
-    >>> counter.add(b'1,"a\\n')
-    >>> counter.add(b'b"\\n2,c')
-    >>> counter.finish()
-    2
     """
 
     def __init__(self, delimiter: str, lines: int = 1) -> None:
@@ -253,8 +247,9 @@ class RecordCounter:
             self._check_quotes(data, quotes)
         ends = self._line_ends(data)
         inside = (np.searchsorted(quotes, ends) + self._inside) % 2 == 1
-        if len(quotes):
-            self._remember_opening(quotes, ends)
+        opening = quotes[int(self._inside) :: 2]
+        if len(opening):
+            self.opened = self.lines + int(np.searchsorted(ends, opening[-1]))
         self._count(data, ends[~inside])
         self.lines += len(ends)
         self._inside = bool((len(quotes) + self._inside) % 2)
@@ -288,11 +283,6 @@ class RecordCounter:
             return feeds
         before = np.where(feeds > 0, data[np.maximum(feeds - 1, 0)], self._last)
         return np.sort(np.concatenate((feeds[before != _RETURN], returns)))
-
-    def _remember_opening(self, quotes: NDArray[np.intp], ends: NDArray[np.intp]) -> None:
-        opening = quotes[int(self._inside) :: 2]
-        if len(opening):
-            self.opened = self.lines + int(np.searchsorted(ends, opening[-1]))
 
     def _count(self, data: NDArray[np.uint8], ends: NDArray[np.intp]) -> None:
         """Add the records that end in a block, and see that none is too long."""

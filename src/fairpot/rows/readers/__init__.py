@@ -30,14 +30,7 @@ def names() -> tuple[str, ...]:
 
 
 def reader(name: str) -> Reader:
-    """Load a reader by its name.
-
-    Examples
-    --------
-    >>> from fairpot.rows.readers import reader
-    >>> reader("memory").where
-    'in memory'
-    """
+    """Load a reader by its name."""
     if name in _OWN:
         module, kind = _OWN[name]
         return cast(Reader, getattr(import_module(f"fairpot.rows.readers.{module}"), kind)())

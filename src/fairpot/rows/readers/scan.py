@@ -10,7 +10,6 @@ import re
 import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from threading import Event, Thread
@@ -152,19 +151,12 @@ def _close(connection: Any, reads: list[Path], named: list[str]) -> None:
     for setting in _SETTINGS:
         with suppress(duckdb.Error):
             connection.execute(f"SET {setting}")
-    paths = [str(path) for path in reads]
+    files = [name for name in named if not glob.has_magic(name)]
+    paths = [*map(str, reads), *files, *(os.path.abspath(os.path.expanduser(name)) for name in files)]
     folders = [_folder(name) for name in named if glob.has_magic(name)]
-    paths += [
-        way for name in named if not glob.has_magic(name) for way in {name, os.path.abspath(os.path.expanduser(name))}
-    ]
-    open_to_files = bool(paths or folders)
-    if open_to_files:
-        try:
-            connection.execute(f"SET allowed_paths = {_listed(paths)}")
-            connection.execute(f"SET allowed_directories = {_listed(folders)}")
-        except duckdb.Error:  # before DuckDB 1.2 there is only all or nothing
-            connection.execute("SET lock_configuration = true")
-            return
+    if paths or folders:
+        connection.execute(f"SET allowed_paths = {_listed(dict.fromkeys(paths))}")
+        connection.execute(f"SET allowed_directories = {_listed(folders)}")
     connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
 
@@ -195,48 +187,60 @@ def _listed(texts: Iterable[str]) -> str:
     return f"[{quoted}]"
 
 
-@dataclass(frozen=True)
-class Relation:
-    """Hold a SELECT, the values of its parameters, and Arrow streams by the names it knows them under.
-
-    A stream is read once, so each is given as a function that opens it anew for every query; what goes wrong in one
-    is put into ``failures``. ``reads`` are the files that DuckDB itself opens: no others are open to it.
-    """
-
-    select: str
-    parameters: Mapping[str, Any] = field(default_factory=dict)
-    streams: Mapping[str, Callable[[], Any]] = field(default_factory=dict)
-    reads: tuple[Path, ...] = ()
-    failures: list[BaseException] = field(default_factory=list)
-
-
 # What DuckDB reads as Arrow does; columns of other types go through Arrow.
 _ALIKE = ("int", "uint", "float", "double", "bool", "string", "large_string", "decimal128", "date", "timestamp")
 
 
-def relations(files: Mapping[Path, Layout], roles: Mapping[str, str]) -> list[Relation]:
-    """Say how DuckDB gets the rows: it reads Parquet itself, everything else is read for it."""
-    same: dict[Layout, list[Path]] = {}
-    for path, layout in files.items():
-        same.setdefault(layout, []).append(path)
-    made = []
-    for number, (layout, paths) in enumerate(same.items()):
-        found = _of_parquet(paths, layout, layout.places(roles), f"p{number}_") if layout.format == "parquet" else None
-        made.append(found or _streamed(paths, layout, roles, f"fairpot_p{number}"))
-    return made
+class _Files:
+    """How DuckDB gets the rows of files: it reads Parquet itself, everything else is read for it.
 
+    A stream is read once, so each is given as a function that opens it anew for every query; what goes wrong in one is
+    kept in ``failures``. ``reads`` are the files that DuckDB itself opens: no others are open to it.
+    """
 
-def _of_parquet(paths: list[Path], layout: Layout, places: dict[str, int], prefix: str) -> Relation | None:
-    """Let DuckDB read the files; None where it would not read them as Arrow does."""
-    own = {role: place for role, place in places.items() if place < len(layout.columns)}
-    if not all(_alike(layout.types[place]) for place in own.values()) or not all(map(_nameable, map(str, paths))):
-        return None
-    table = f"read_parquet(${prefix}files, hive_partitioning = false)"
-    values: dict[str, Any] = {f"{prefix}files": [str(path.absolute()) for path in paths]}
-    constant = {role: layout.constant(place) for role, place in places.items() if role not in own}
-    more = "".join(f", CAST(${prefix}{role} AS VARCHAR) AS {role}" for role in constant)
-    values |= {f"{prefix}{role}": value for role, value in constant.items()}
-    return Relation(_pick(table, own, layout.columns, more), values, reads=tuple(path.absolute() for path in paths))
+    def __init__(self, files: Mapping[Path, Layout], roles: Mapping[str, str]) -> None:
+        self.selects: list[str] = []
+        self.parameters: dict[str, Any] = {}
+        self.streams: dict[str, Callable[[], Any]] = {}
+        self.reads: list[Path] = []
+        self.failures: list[BaseException] = []
+        same: dict[Layout, list[Path]] = {}
+        for path, layout in files.items():
+            same.setdefault(layout, []).append(path)
+        for number, (layout, paths) in enumerate(same.items()):
+            places = layout.places(roles)
+            own = {role: place for role, place in places.items() if place < len(layout.columns)}
+            alike = layout.format == "parquet" and all(_alike(layout.types[place]) for place in own.values())
+            if alike and all(map(_nameable, map(str, paths))):
+                self._read_by_duckdb(paths, layout, own, places, f"p{number}_")
+            else:
+                self._streamed(paths, layout, roles, f"fairpot_p{number}")
+
+    def _read_by_duckdb(
+        self, paths: list[Path], layout: Layout, own: dict[str, int], places: dict[str, int], prefix: str
+    ) -> None:
+        table = f"read_parquet(${prefix}files, hive_partitioning = false)"
+        constant = {role: layout.constant(place) for role, place in places.items() if role not in own}
+        more = "".join(f", CAST(${prefix}{role} AS VARCHAR) AS {role}" for role in constant)
+        self.selects.append(_pick(table, own, layout.columns, more))
+        self.parameters |= {f"{prefix}{role}": value for role, value in constant.items()}
+        self.parameters[f"{prefix}files"] = [str(path.absolute()) for path in paths]
+        self.reads += [path.absolute() for path in paths]
+
+    def _streamed(self, paths: list[Path], layout: Layout, roles: Mapping[str, str], name: str) -> None:
+        schema = role_schema(paths[0], layout, roles)
+
+        def batches() -> Iterator[Any]:
+            """Keep what goes wrong: DuckDB would make a text of it."""
+            try:
+                for path in paths:
+                    yield from role_batches(path, layout, roles)
+            except Exception as error:
+                self.failures.append(error)
+                raise
+
+        self.streams[name] = lambda: pa.RecordBatchReader.from_batches(schema, batches())
+        self.selects.append(f"SELECT {', '.join(roles)} FROM {name}")
 
 
 def _nameable(path: str) -> bool:
@@ -247,26 +251,6 @@ def _nameable(path: str) -> bool:
 def _alike(type_: str) -> bool:
     plain = type_.removeprefix("dictionary<values=").split(",")[0]
     return plain.startswith(_ALIKE) and "<" not in plain
-
-
-def _streamed(paths: list[Path], layout: Layout, roles: Mapping[str, str], name: str) -> Relation:
-    schema = role_schema(paths[0], layout, roles)
-    failures: list[BaseException] = []
-
-    def batches() -> Iterator[Any]:
-        """Keep what goes wrong: DuckDB would make a text of it."""
-        failures.clear()
-        try:
-            for path in paths:
-                yield from role_batches(path, layout, roles)
-        except Exception as error:
-            failures.append(error)
-            raise
-
-    def opened() -> Any:
-        return pa.RecordBatchReader.from_batches(schema, batches())
-
-    return Relation(f"SELECT {', '.join(roles)} FROM {name}", streams={name: opened}, failures=failures)
 
 
 def _pick(table: str, places: Mapping[str, int], columns: Sequence[str], more: str = "") -> str:
@@ -286,7 +270,7 @@ class DuckDBScan:
     def __init__(self, source: RowSource, memory_limit: str, threads: int | None, *, ordered: bool = False) -> None:
         check_room()
         self.source, self.memory_limit = source, memory_limit
-        self._relations = relations(source.files, source.roles)
+        self._files = _Files(source.files, source.roles)
         config: dict[str, Any] = {
             "memory_limit": Memory.of(memory_limit).scan,
             "temp_directory": str(scratch_folder(self)),
@@ -295,13 +279,11 @@ class DuckDBScan:
         }
         if threads is not None:
             config["threads"] = threads
-        reads = [path for relation in self._relations for path in relation.reads]
         with self.errors():
             try:
-                self._connection = connect(source.database, config, reads, source.sql)
+                self._connection = connect(source.database, config, self._files.reads, source.sql)
             except TypeError as error:
                 raise _explained(error, source) from error
-        self._views: list[str] = []
         self._columns = self._names()
 
     def __enter__(self) -> DuckDBScan:
@@ -360,16 +342,10 @@ class DuckDBScan:
             known = bool({name for _, name in roles} & set(self._columns))
             places = {role: find_column(name, self._columns, "the query", role, known) for role, name in roles}
             return _pick(self._query(), places, self._columns), {}
-        for view in self._views:
-            self._connection.unregister(view)
-        self._views.clear()
-        parameters: dict[str, Any] = {}
-        for relation in self._relations:
-            parameters |= relation.parameters
-            for name, stream in relation.streams.items():
-                self._connection.register(name, stream())
-                self._views.append(name)
-        return " UNION ALL BY NAME ".join(relation.select for relation in self._relations), parameters
+        self._files.failures.clear()
+        for name, stream in self._files.streams.items():
+            self._connection.register(name, stream())
+        return " UNION ALL BY NAME ".join(self._files.selects), self._files.parameters
 
     def _run(self, text: str, parameters: dict[str, Any], size: int, progress: Progress | None) -> Iterator[Any]:
         def work() -> Iterator[Any]:
@@ -400,8 +376,8 @@ class DuckDBScan:
         try:
             yield
         except (duckdb.Error, pa.ArrowException, UnicodeDecodeError, RuntimeError) as error:
-            for failure in (failure for relation in self._relations for failure in relation.failures):
-                raise failure from None
+            if self._files.failures:
+                raise self._files.failures[0] from None
             if type(error) is RuntimeError and "interrupt" in str(error).lower():
                 raise KeyboardInterrupt from error
             if isinstance(error, RuntimeError) and not isinstance(error, duckdb.Error):
@@ -468,9 +444,5 @@ _OF_ROWS = ("Conversion", "OutOfRange", "Constraint", "TypeMismatch", "InvalidIn
 def _without_values(error: Exception, line: str) -> str:
     """Return the message of an error, only its kind where it may quote what a row holds."""
     if wording.values_are_shown() or not type(error).__name__.startswith(_OF_ROWS):
-        return (wording.without_quotes(line) if _of_arrow(error) else line)[:_LONGEST]
+        return (wording.without_quotes(line) if isinstance(error, pa.ArrowException) else line)[:_LONGEST]
     return f"{line.split(':')[0][:_LONGEST]} (what it says of the rows is shown with debug)."
-
-
-def _of_arrow(error: Exception) -> bool:
-    return isinstance(error, pa.ArrowException)

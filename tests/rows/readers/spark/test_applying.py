@@ -18,7 +18,7 @@ from fairpot.exceptions import InputFileError, OutputFileError, ScaleWarning, Un
 from fairpot.export import to_sql
 from fairpot.repair.sigmoid import LogitMap
 from fairpot.rows import SparkRows, spark_session
-from fairpot.rows.readers.spark import SparkReader, csv_options
+from fairpot.rows.readers.spark import csv_options
 from fairpot.transport import FollowedMap, ScoreMap
 
 MAPS = dict(zip(NAMES, hostile_maps().values()))
