@@ -45,8 +45,6 @@ class Answer:
 
     Attributes
     ----------
-    max_gap : float
-        The target gap.
     recommended, highest : str or None
         The method to take, and the one of highest AUC; None where no method keeps the target on its fitted rows.
     rivals : tuple of Rival

@@ -18,8 +18,6 @@ class Possible:
 
     Attributes
     ----------
-    max_gap : float
-        The target gap.
     auc : float
         The highest AUC that a repair which keeps the order inside each group could have on these rows, knowing their
         outcomes; of more than two groups what nothing is above.

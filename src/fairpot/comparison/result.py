@@ -51,12 +51,6 @@ class Comparison:
 
     Attributes
     ----------
-    chosen : tuple of Chosen
-        What every method does at each of ``max_gaps``, the original scores first.
-    answers : tuple of Answer
-        Which method to take at each of ``max_gaps``.
-    possible : tuple of Possible
-        What was possible at each of ``max_gaps``; empty with ``top``.
     reference : name of the group whose scores do not change
     limit : Limit, UpperLimit or None
         The line that no repair which keeps the order inside each group can cross on these rows. With folds: the
@@ -65,16 +59,12 @@ class Comparison:
         ``limit.reachable_at`` what is left without it. None with ``top``.
     skipped : tuple of Skipped
         Methods that cannot run on these rows.
-    max_gaps : tuple of floats
-        The target gaps that ``str()`` shows.
     rows : str
         What the methods were evaluated on.
     estimators : dict of method to estimator
         As they were compared, unfitted.
     table : ScoreTable
         All rows that were given to fit.
-    top : float, int or None
-        The top of the list that gaps are those of, a share or a number of the rows given to fit; None for all of it.
 
     Examples
     --------
@@ -142,7 +132,7 @@ class Comparison:
 
     @cached_property
     def chosen(self) -> tuple[Chosen, ...]:
-        """What every method does at each of ``max_gaps``."""
+        """What every method does at each of ``max_gaps``, the original scores first."""
         return tuple(trial.at(bound) for trial in self.trials for bound in self.max_gaps)
 
     @cached_property
@@ -152,7 +142,7 @@ class Comparison:
 
     @cached_property
     def possible(self) -> tuple[Possible, ...]:
-        """What was possible at each of ``max_gaps``."""
+        """What was possible at each of ``max_gaps``; nothing with ``top``."""
         return () if self.limit is None else tuple(Possible.of(self.limit, bound) for bound in self.max_gaps)
 
     @property

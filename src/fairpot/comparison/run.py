@@ -77,9 +77,8 @@ def compare(
 ) -> Comparison:
     """Compare repairs on the same rows, none of which a map was fitted on.
 
-    Each method is fitted on all folds but one, its repair strength chosen there for every target gap, and evaluated on
-    the fold that is left; numbers are means over the folds. So you see what you get: the gap on new rows may be above
-    the target, and how often it is stands beside it. The scores should be of rows that the model was not trained on.
+    Each method is fitted on all folds but one, its strength chosen there for every target gap, and evaluated on the
+    fold that is left; numbers are means over the folds. The scores should be of rows that the model was not trained on.
 
     Parameters
     ----------
@@ -87,9 +86,8 @@ def compare(
         Outcomes, 0/1. A table holds scores and groups as well.
     {y_score, sensitive_features}
     methods : list of names and repair methods, dict of name to either, or None, default None
-        None compares all of :mod:`fairpot.methods` and what other packages provide, but those that cannot run on these
-        rows (see ``skipped``). The strength of a repair method is chosen, its other parameters are kept; one with a
-        ``top`` of its own, and any other estimator with ``fit`` and ``transform``, is compared as it is.
+        None compares all but those that cannot run on these rows (see ``skipped``). The strength of a method is chosen;
+        one with a ``top`` of its own, and any other estimator with ``fit`` and ``transform``, is compared as it is.
     cv : int, default 5
         Number of folds, stratified by group and outcome.
     held_out : tuple (y_true, y_score, sensitive_features) or (..., sample_weight), or ScoreTable, default None
@@ -100,8 +98,7 @@ def compare(
     max_gaps : list of floats, default (0.02, 0.05, 0.10)
         The target gaps.
     top : float in (0, 1], int or None, default None
-        How many you can act on: a share, or so many of the rows given to fit. The gap is then that in this top of the
-        list; the AUC is still that of all rows, and there is no ``limit``.
+        How many you can act on: a share, or so many of the rows given to fit. The gap is then that in this top.
     progress : bool, function or None, default None
         True draws a bar on stderr, None does so on a terminal; a function is called with (done, total).
 

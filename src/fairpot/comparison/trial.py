@@ -249,9 +249,6 @@ class Chosen:
 
     Attributes
     ----------
-    method : str
-    max_gap : float
-        The target gap.
     auc : Estimate or None
         Mean over the folds; None where the method has nothing to show for the target.
     gap : Estimate or None
@@ -260,14 +257,10 @@ class Chosen:
         Of two groups the same, seen from the reference.
     kept : float or None
         The share of the folds whose held-out gap is within the target.
-    folds : int
-        Of how many.
     changed : float or None
         The share of the held-out scores that change.
-    dial : str
-        What the method calls its repair strength; empty without one.
-    strengths : tuple of floats
-        The repair strength of each fold.
+    dial, strengths
+        What the method calls its repair strength, empty without one; and that of each fold.
     reason : str or None
         In how many folds the fitted rows do not keep the target, and why; None where all do.
     """

@@ -144,10 +144,7 @@ class Audit:
     def spoken(self) -> Audit:
         """The same, with the groups called as sentences call them."""
         columns = self.table.group_columns
-        if not columns:
-            return self
-        found: Audit = self.named(lambda group: name_of(group, columns))
-        return found
+        return self.named(lambda group: name_of(group, columns)) if columns else self
 
     def named(self, name: Callable[[Any], Any]) -> Audit:
         """Call the groups by other names, for people.
@@ -157,8 +154,7 @@ class Audit:
         name : function of a group
             Gives its other name.
         """
-        found: Audit = renamed(self, name)
-        return found
+        return renamed(self, name)
 
     def verdict(self, bound: float, *, level: float = LEVEL, guards: Guards | None = None) -> Verdict:
         """Say whether the gap is within a bound, exceeds it, or whether the rows cannot tell.
@@ -377,11 +373,9 @@ def audit(
     Parameters
     ----------
     y_true : column of shape (n,), or ScoreTable
-        Outcomes, 0/1. A :class:`ScoreTable` (of :func:`fairpot.score_table`, from rows, frames or files) stands for
-        all rows.
+        Outcomes, 0/1; or all of the rows, as :func:`fairpot.score_table` counts them.
     y_score : column of shape (n,), or dict of names to such columns
-        Scores of any model, on any scale. A dict holds the scores of several models for the same rows: each is audited
-        and compared with the first.
+        Scores of any model, on any scale. Of several models for the same rows, each is compared with the first.
     {sensitive_features, sample_weight, pos_label}
     alpha : float in (0, 1], list of them, or None, default None
         Also rank among the rows with the highest scores alone, this share of them: ``tops`` has one ranking for each.
@@ -398,8 +392,7 @@ def audit(
     Returns
     -------
     Audit
-        ``finding`` is the answer; ``print`` it, ``.frame()`` it, or let a notebook show it. What is odd about the data
-        (small groups, reversed scores, ties that matter) is in ``notes``. Of a dict, an :class:`Audits`.
+        ``finding`` is the answer, ``notes`` what is odd about the data. Of a dict, an :class:`Audits`.
 
     Examples
     --------

@@ -129,8 +129,7 @@ class Effect:
         name : function of a group
             Gives its other name.
         """
-        found: Effect = renamed(self, name)
-        return found
+        return renamed(self, name)
 
     @cached_property
     def lanes(self) -> list[Lane]:
@@ -270,8 +269,7 @@ def effect(
     model : fitted repair method, loaded model, or dict of group to ScoreMap; or column of outcomes
         With ``before`` and ``after``: the outcomes of the rows, 0/1.
     scores : column of shape (n,), or ScoreTable
-        Scores before the repair, best of rows that the method was not fitted on. A :class:`ScoreTable` stands for all
-        rows.
+        Scores before the repair, best of rows that the method was not fitted on; or all of the rows.
     {y}
     before, after : columns of shape (n,), default None
         Two scores of the same rows, in place of ``scores`` and ``y``; of any package, on any scale.
@@ -281,14 +279,12 @@ def effect(
     high_score_means : {"help", "harm"} or None, default None
         What a high score does to the person who has it; what the model knows of it holds here.
     alpha : float in (0, 1] or None, default None
-        Also look at this share of the rows with the highest scores; None takes that of the model, if it repairs a top.
-        The top is that of the scores before, and of the scores after.
+        Also look at this share of the rows with the highest scores, before and after; None takes the model's own.
     {region, ties}
     reference : name of a group or None, default None
         The group that pairs are seen from; None takes the model's own.
     threshold : float, list of floats, or None, default None
-        Also count who is flagged at this score or above. ``actions`` counts who is acted on at the threshold or in the
-        top; where neither is given, in the top tenth.
+        Count who is acted on at this score or above (``actions``); without it in the top, or in the top tenth.
     {bins}
     level : float or None, default 0.95
         Confidence level of the intervals; None computes none.
@@ -302,9 +298,6 @@ def effect(
     >>> found = fairpot.effect(repair, score, y, sensitive_features=sex)
     >>> found.before.gap, found.after.gap
     (0.25, 0.0)
-    >>> lifted = [s + 0.2 * (g == "F") for s, g in zip(score, sex)]
-    >>> fairpot.effect(y, before=score, after=lifted, sensitive_features=sex).after.gap
-    0.0
     """
     rows: dict[str, Any] = {
         "sensitive_features": sensitive_features,

@@ -38,12 +38,6 @@ class Finding:
         The top of the ranking that the gap is of; None for all rows.
     pairs, groups : int
         How many pairs of groups were compared, and how many groups.
-    small_groups : tuple
-        Groups that were too small to be part of it.
-    high_score_means : {"help", "harm"} or None
-        What a high score does to a person, if that was said.
-    lower_is_riskier : bool
-        Whether a low score means high risk: ranked higher is then scored lower.
     auc : Estimate or None
         Of all rows; below 0.5 the score should be looked at first.
 
@@ -153,8 +147,7 @@ class Finding:
     @property
     def spoken(self) -> Finding:
         """The same, with the groups called as sentences call them."""
-        found: Finding = renamed(self, lambda group: name_of(group, self.columns)) if self.columns else self
-        return found
+        return renamed(self, lambda group: name_of(group, self.columns)) if self.columns else self
 
     def __repr__(self) -> str:
         return f"<Finding: {self.headline}>"
@@ -189,8 +182,6 @@ class Trust:
         What new rows say of the certificate; None on the rows that the maps were fitted on, which cannot test it.
     gap : Estimate or None
         The gap of the certificate on these rows, at its confidence.
-    lower_is_riskier : bool
-        Whether low scores mean high risk.
 
     Examples
     --------

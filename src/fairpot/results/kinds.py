@@ -11,7 +11,7 @@ import types
 import typing
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple, get_args, get_origin
+from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
 
 from fairpot.inference.limits import Estimate
 
@@ -26,6 +26,7 @@ Plain = dict[str, Any]
 Schema = dict[str, Any]
 # Fields that are written as those of the record they stand in, and fields that are not written.
 INLINE, HIDDEN = "inline", "hidden"
+_Tree = TypeVar("_Tree")
 _LEAVES = ("group", "score", "range", "share", "count")
 
 
@@ -64,11 +65,10 @@ def fields_of(cls: Any) -> dict[str, Any]:
 
 
 def _class(record: Any) -> Any:
-    """Give the class of a record."""
     return type(record)
 
 
-def renamed(tree: Any, name: Callable[[Any], Any]) -> Any:
+def renamed(tree: _Tree, name: Callable[[Any], Any]) -> _Tree:
     """Call the groups of a record by other names, wherever they stand."""
 
     def again(value: Any, hint: Any) -> Any:
@@ -93,7 +93,8 @@ def renamed(tree: Any, name: Callable[[Any], Any]) -> Any:
             return dataclasses.replace(value, **{each: again(getattr(value, each), hints[each]) for each in own})
         return value
 
-    return again(tree, type(tree))
+    found: _Tree = again(tree, type(tree))
+    return found
 
 
 def to_dict(tree: Any) -> Plain:
@@ -138,13 +139,9 @@ def plain(value: Any, hint: Any) -> Any:
         return [plain(each, part) for each, part in zip(value, kind.inner)]
     if kind.name == "record":
         return to_dict(value)
-    if kind.name == "own":
+    if kind.name in ("own", "estimate"):
         return value.to_dict()
-    if kind.name == "range":
-        return [number(each) for each in value]
-    if kind.name == "estimate":
-        return value.to_dict()
-    return number(value)
+    return [number(each) for each in value] if kind.name == "range" else number(value)
 
 
 def number(value: Any) -> Any:

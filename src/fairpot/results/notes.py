@@ -48,14 +48,16 @@ def notes_of_audit(
 def _ties(tied: Tied | None) -> Iterator[Note]:
     if tied is None:
         return
-    for kind, strict, half in (
-        ("ties auc", tied.auc_strict, tied.auc_half),
-        ("ties gap", tied.gap_strict, tied.gap_half),
-    ):
-        if strict is None or half is None:
-            continue
-        if abs(strict - half) >= _VISIBLE_TIES and f"{strict:.3f}" != f"{half:.3f}":
-            yield Note("ties auc" if kind == "ties auc" else "ties gap", value=strict, other=half)
+    if _differ(tied.auc_strict, tied.auc_half):
+        yield Note("ties auc", value=tied.auc_strict, other=tied.auc_half)
+    if _differ(tied.gap_strict, tied.gap_half):
+        yield Note("ties gap", value=tied.gap_strict, other=tied.gap_half)
+
+
+def _differ(strict: float | None, half: float | None) -> bool:
+    if strict is None or half is None:
+        return False
+    return abs(strict - half) >= _VISIBLE_TIES and f"{strict:.3f}" != f"{half:.3f}"
 
 
 def notes_of_effect(
