@@ -70,7 +70,7 @@ def results(case):
     change = fairpot.effect(fp, score, y, **rows)
     curve = fp.tradeoff(lams=[0.0, 0.5, 1.0])
     models = {each.__name__: each(0.5).fit(score, y, **rows) for each in METHODS}
-    models["from a file"] = FairMaps.from_content(fp.fair_maps_.file_content())
+    models["from a file"] = FairMaps._from_content(fp.fair_maps_.file_content())
     compared = ["WassersteinRepair"] if case == "many groups" else ["FairPOT", "LogitShift"]
     return {
         **models,

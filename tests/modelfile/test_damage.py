@@ -27,7 +27,7 @@ def valid():
 
 
 def load_bytes(data):
-    return FairMaps.from_content(modelfile.loads(data))
+    return FairMaps._from_content(modelfile.loads(data))
 
 
 def refused(data, match=None):

@@ -204,7 +204,7 @@ def test_what_earlier_files_say_of_the_top_and_of_groups(tmp_path):
     found = {}
     for old in OLD["files"]:
         if old["case"] not in BATCHES:
-            found[old["case"]] = FairMaps.from_content(modelfile.loads(json.dumps(old["file"]).encode()))
+            found[old["case"]] = FairMaps._from_content(modelfile.loads(json.dumps(old["file"]).encode()))
     assert found["the top of all rows"].where == (0.5, "pooled")
     assert found["the top of each group"].where == (0.5, "group")
     assert found["a rule, a capacity and a meaning"].where == (20 / 60, "pooled")

@@ -504,7 +504,7 @@ def test_missing_outcomes(method):
             method(**rule).fit(scores, sensitive_features=group)
         with pytest.raises(ValueError, match=r"needs y|y is missing"):
             method(**rule).fit(table_of((scores, None, group)))
-    if method.needs_outcomes:
+    if method._needs_outcomes:
         with pytest.raises(ValueError, match=f"{method.__name__} looks at outcomes and needs y"):
             given(method).fit(scores, sensitive_features=group)
         return

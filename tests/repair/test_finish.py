@@ -46,7 +46,7 @@ def fitted(method, rows, **options):
 def test_the_error_is_the_true_one_and_the_rule_holds(method, options, rows, tmp_path):
     """At every fitted score, between any two and outside them; in the file, and in what is measured."""
     small = fitted(method, rows, **options)
-    full, found = whole(small), small.simplified_
+    full, found = whole(small), small.fair_maps_.simplified_
     assert sum(len(each.knots) for each in small.maps_.values()) == found["knots"] <= 2 * MOST
     ordered = np.sort(rows[0])
     everywhere = np.r_[ordered, (ordered[1:] + ordered[:-1]) / 2, np.linspace(-0.5, 1.5, 9999)]
@@ -72,7 +72,7 @@ def test_the_error_is_the_true_one_and_the_rule_holds(method, options, rows, tmp
 def test_ordinary_maps_stay_bit_for_bit(rows):
     small = fitted(FairPOT, [each[:1200] for each in rows], lam=0.4)
     assert small.maps_ == whole(small)
-    assert small.simplified_ is None
+    assert small.fair_maps_.simplified_ is None
 
 
 @pytest.mark.parametrize("top", [{}, {"top": 0.8, "repair": "top"}])
@@ -83,13 +83,13 @@ def test_two_groups_and_the_top(rows, top):
     before = fitted(FairPOT, rows, lam=0.0, **top).achieved_
     most = (before.gap_top if top else before.gap) / 5
     model = fitted(FairPOT, rows, max_gap=most, **top)
-    assert model.simplified_ is not None
+    assert model.fair_maps_.simplified_ is not None
     assert 0 <= (model.achieved_.gap_top if top else model.achieved_.gap) <= most
 
 
 def test_without_outcomes_the_error_alone_is_known(rows):
     score, _, group = rows
-    found = WassersteinRepair().fit(score, sensitive_features=group).simplified_
+    found = WassersteinRepair().fit(score, sensitive_features=group).fair_maps_.simplified_
     assert found["largest_error"] > 0
     assert found["gap_change"] is None
 

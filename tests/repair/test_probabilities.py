@@ -219,7 +219,7 @@ def test_it_goes_through_files_and_copies(tmp_path):
     q = np.where(group == "a", kept["a"](scores), kept["b"](scores))
     np.testing.assert_array_equal(rankdata(q), rankdata(p))
     private = made.fair_maps_.private_content()
-    loaded = type(loaded).from_content(private)
+    loaded = type(loaded)._from_content(private)
     new = loaded.transform(scores, sensitive_features=group)
     assert np.abs(new - p).max() <= private.private["largest_error"] < 0.2  # at the jump where the moved part begins
     assert np.quantile(np.abs(new - p), 0.99) < 0.02

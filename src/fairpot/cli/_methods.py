@@ -184,7 +184,7 @@ def make_method(method: str, wish: Wish, settings: Mapping[str, Any]) -> Repair:
     """Make the estimator that was asked for."""
     made = method_called(method)
     rules = dict(wish.rules or {})
-    if wish.is_rule and not rules and made.unasked is not None:
+    if wish.is_rule and not rules and made._unasked is not None:
         rules = {"max_auc_loss": 1.0}  # the smallest gap, whatever it costs, where none is asked for by default
     given: dict[str, Any] = {made.dial.name: wish.value, **rules, "confidence": wish.confidence, **settings}
     return made(**given)

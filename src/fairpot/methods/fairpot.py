@@ -139,7 +139,7 @@ class FairPOT(Repair):
 
     dial: ClassVar[Dial] = DIAL
     learn = staticmethod(learn)
-    moves_by: ClassVar[str] = "moved by transport towards {reference}"
+    _moves_by: ClassVar[str] = "moved by transport towards {reference}"
 
     lam: float | None = None
     monotone: bool = field(default=False, kw_only=True)

@@ -340,8 +340,8 @@ class OptimalMerge(Repair):
 
     dial: ClassVar[Dial] = DIAL
     learn = staticmethod(learn)
-    moves_by: ClassVar[str] = "moved to the score of {reference} with the same odds, times theta"
-    needs_outcomes: ClassVar[bool] = True
+    _moves_by: ClassVar[str] = "moved to the score of {reference} with the same odds, times theta"
+    _needs_outcomes: ClassVar[bool] = True
 
     theta: float | None = None
     smoothing: Literal["logistic", "isotonic", "none"] = field(default="logistic", kw_only=True)

@@ -89,7 +89,7 @@ class PostLogit(Repair):
 
     dial: ClassVar[Dial] = DIAL
     learn = staticmethod(learn)
-    moves_by: ClassVar[str] = "moved by the sigmoid of the group"
+    _moves_by: ClassVar[str] = "moved by the sigmoid of the group"
 
     slope: float | None = None
     beta: float = field(default=-2.0, kw_only=True)

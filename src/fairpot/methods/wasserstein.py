@@ -99,7 +99,7 @@ class WassersteinRepair(Repair):
 
     dial: ClassVar[Dial] = DIAL
     learn = staticmethod(learn)
-    moves_by: ClassVar[str] = "moved towards what the groups have in common (their barycentre)"
-    unasked: ClassVar[float | None] = 1.0
+    _moves_by: ClassVar[str] = "moved towards what the groups have in common (their barycentre)"
+    _unasked: ClassVar[float | None] = 1.0
 
     t: float | None = None

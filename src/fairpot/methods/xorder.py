@@ -262,8 +262,8 @@ class XOrder(Repair):
 
     dial: ClassVar[Dial] = DIAL
     learn = staticmethod(learn)
-    moves_by: ClassVar[str] = "moved to its place among the scores of {reference}"
-    needs_outcomes: ClassVar[bool] = True
+    _moves_by: ClassVar[str] = "moved to its place among the scores of {reference}"
+    _needs_outcomes: ClassVar[bool] = True
 
     lam: float | None = None
 

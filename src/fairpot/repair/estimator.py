@@ -5,19 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterator
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import cached_property, partial
+from functools import cached_property, partial, wraps
 from inspect import signature
-from os import PathLike
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import LEVEL, TIES, Meaning, Ties, Unmapped
+from fairpot._defaults import LEVEL, TIES, Meaning, Ties
 from fairpot._docs import documented
 from fairpot._validation import check_choice, check_level
 from fairpot._warn import warn_user
@@ -30,7 +28,7 @@ from fairpot.repair.certify import certify
 from fairpot.repair.choose import choose, curve, passing_over
 from fairpot.repair.fair_maps import FairMaps, certificate_on, counted_like, shown_maps
 from fairpot.repair.family import Dial, Family
-from fairpot.repair.finish import MOST_KNOTS, SLACK, Finished, finish, whole_maps
+from fairpot.repair.finish import MOST_KNOTS, SLACK, finish, whole_maps
 from fairpot.repair.grid import grid_of, on_grid
 from fairpot.repair.ground import Ground
 from fairpot.repair.groups import find_reference, kept_groups, require_outcomes
@@ -94,6 +92,16 @@ class Fit:
             return replace(self, way=way), point
 
 
+def _of_the_maps(name: str) -> Callable[..., Any]:
+    """Give an estimator a method of the maps that it has when it is fitted."""
+
+    @wraps(getattr(FairMaps, name))
+    def called(self: Repair, *args: Any, **kwargs: Any) -> Any:
+        return getattr(self.fair_maps_, name)(*args, **kwargs)
+
+    return called
+
+
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
 class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
@@ -112,10 +120,10 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     dial: ClassVar[Dial] = Dial()
     learn: ClassVar[Callable[..., Family]]
-    moves_by: ClassVar[str] = "moved towards {reference}"
-    needs_outcomes: ClassVar[bool] = False
+    _moves_by: ClassVar[str] = "moved towards {reference}"
+    _needs_outcomes: ClassVar[bool] = False
     # The strength where none is given and no rule either; None: the smallest gap is looked for.
-    unasked: ClassVar[float | None] = None
+    _unasked: ClassVar[float | None] = None
     # To scikit-learn's routing the first argument is data, whatever its name.
     __metadata_request__fit: ClassVar = {"scores": UNUSED}
     __metadata_request__transform: ClassVar = dict.fromkeys(
@@ -188,35 +196,15 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         fitted = _fitted(self, _checked(table), groups, min_group)
         for name in [name for name in vars(self) if name.endswith("_") or name.startswith("_fit")]:
             delattr(self, name)
-        self.__dict__.update(fitted)
+        vars(self).update(fitted)
         return self
 
-    @by_name
-    def transform(
-        self,
-        scores: Any,
-        *,
-        sensitive_features: Any,
-        unknown_group: Unmapped = "error",
-        missing_group: Unmapped = "error",
-        other_scale: Literal["error", "warn"] | None = None,
-    ) -> Any:
-        """Adjust scores with the fitted maps.
-
-        {scores, sensitive_features, unknown_group, missing_group, other_scale}
-
-        Returns
-        -------
-        The adjusted scores, float64, in the order and the type of ``scores``: a pandas or Polars series comes
-        back as one with the same name and index, a list as an array.
-
-        Warns
-        -----
-        ScaleWarning
-            If the scores seem to be on another scale than those of ``fit``.
-        """
-        how: dict[str, Any] = {"unknown_group": unknown_group, "missing_group": missing_group}
-        return self.fair_maps_.transform(scores, sensitive_features=sensitive_features, other_scale=other_scale, **how)
+    transform = _of_the_maps("transform")
+    explain = _of_the_maps("explain")
+    save = _of_the_maps("save")
+    frame = _of_the_maps("frame")
+    plot = _of_the_maps("plot")
+    get_feature_names_out = _of_the_maps("get_feature_names_out")
 
     @by_name
     def fit_transform(self, scores: Any, y: Any = None, *, sensitive_features: Any, **rows: Any) -> Any:
@@ -245,7 +233,7 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         fit = _fit_of(self)
         strength = fit.final.dial.check(value, "strength" if fit.way is not None else None)
-        own = {} if fit.way is not None else {self._dial_name: strength}
+        own = {} if fit.way is not None else {self.dial.name: strength}
         return _turned(self, fit, strength).set_params(**own, **dict.fromkeys(RULES), confidence=None)
 
     @by_name
@@ -356,36 +344,6 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         values = None if lams is None else fit.final.dial.check_values(lams)
         return _kept(curve(fit.final, ground, values), _turned(self, fit, self.strength_), ground)
 
-    @by_name
-    def explain(self, scores: Any, *, sensitive_features: Any, ids: Any = None) -> Any:
-        """Say for each row what becomes of its score and its rank, and why; see :meth:`FairMaps.explain`.
-
-        {scores, sensitive_features, ids}
-        """
-        return self.fair_maps_.explain(scores, sensitive_features=sensitive_features, ids=ids)
-
-    def save(self, path: str | PathLike[str], **options: Any) -> None:
-        """Write the fitted maps to a JSON file, for :func:`fairpot.load`; see :meth:`FairMaps.save`.
-
-        Parameters
-        ----------
-        {path}
-        **options
-            What :meth:`FairMaps.save` takes: ``overwrite``, ``timestamp``, ``columns``, ``private``, ...
-        """
-        self.fair_maps_.save(path, **options)
-
-    def frame(self) -> Any:
-        """Return the maps as a tidy frame, one row per group and breakpoint; see :meth:`FairMaps.frame`."""
-        return self.fair_maps_.frame()
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw what each group's scores become.
-
-        {ax}
-        """
-        return self.fair_maps_.plot(ax)
-
     @property
     def fair_maps_(self) -> FairMaps:
         """The fitted maps with all that files and exports need."""
@@ -413,22 +371,9 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             made["achieved"] = measure(fit.ground, self.maps_)
         return made["achieved"]
 
-    @property
-    def simplified_(self) -> dict[str, Any] | None:
-        """What it changes that maps of very many breakpoints were simplified; None where all are kept."""
-        return self.fair_maps_.simplified_
-
-    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
-        """Name the one output column, for ``set_output``."""
-        return self.fair_maps_.get_feature_names_out(input_features)
-
     def _obstacle(self, table: ScoreTable) -> str | None:
         """Say why the method cannot run on a table in reasonable time, or at all; None if it can."""
         return None
-
-    @property
-    def _dial_name(self) -> str:
-        return self.dial.name
 
     def _html_repr(self) -> str:
         """Show gap and maps in a notebook once fitted, where scikit-learn shows an unfitted estimator."""
@@ -517,7 +462,7 @@ def _kept(found: TradeoffCurve, model: Repair, ground: Ground) -> TradeoffCurve:
 
 def _check(model: Repair, labelled: bool) -> None:
     """Check the parameters, and that outcomes are there if they are needed."""
-    name, given = model._dial_name, getattr(model, model._dial_name)
+    name, given = model.dial.name, getattr(model, model.dial.name)
     rule = Rule(*(getattr(model, each) for each in RULES)).checked()
     check_choice(model.ties, "ties", TIES)
     check_choice(model.top_of, "top_of", ("all", "group"))
@@ -574,13 +519,13 @@ def _check_after(model: Repair, labelled: bool) -> None:
 
 
 def _check_without_outcomes(model: Repair, rule: Rule) -> None:
-    name = model._dial_name
-    if model.needs_outcomes:
+    name = model.dial.name
+    if model._needs_outcomes:
         raise ValueError(
             f"{type(model).__name__} looks at outcomes and needs y.\n"
             "Hint: pass y; WassersteinRepair, or FairPOT with lam and reference, do without."
         )
-    wanted = [name] if getattr(model, name) is None and (rule.given or model.unasked is None) else []
+    wanted = [name] if getattr(model, name) is None and (rule.given or model._unasked is None) else []
     wanted += ["reference"] if model.reference is None and takes_reference(type(model)) else []
     if wanted:
         why = "who is ranked higher is seen from outcomes"
@@ -646,8 +591,8 @@ def _fitted(model: Repair, table: ScoreTable, groups: Any, min_group: Any) -> di
     kept = kept_groups(table, min_group, groups)
     left_out = tuple(g for g in table.groups if g not in kept.groups)
     warn_of_table(kept, left_out, table, min_group)
-    rule, given = Rule(*(getattr(model, each) for each in RULES)), getattr(model, model._dial_name)
-    chosen = given is None and (bool(rule.given) or model.unasked is None)
+    rule, given = Rule(*(getattr(model, each) for each in RULES)), getattr(model, model.dial.name)
+    chosen = given is None and (bool(rule.given) or model._unasked is None)
     fit, certificate = begin(model, kept, table) if chosen else _start(model, kept, table), None
     if model.confidence is not None:
         again = fit.learn if fit.way is None else partial(_along_again, fit)
@@ -656,7 +601,7 @@ def _fitted(model: Repair, table: ScoreTable, groups: Any, min_group: Any) -> di
         fit, strength = _chosen(model, fit, rule)
         warn_of_choice(fit, rule, strength)
     else:
-        strength = fit.family.dial.check(model.unasked if given is None else given, model._dial_name)
+        strength = fit.family.dial.check(model._unasked if given is None else given, model.dial.name)
         warn_of_flat(fit, strength)
     if chosen:
         warn_of_needless(type(model).__name__, fit, rule, certificate)
@@ -781,17 +726,27 @@ def _fair_maps(model: Repair) -> FairMaps:
     fit = _fit_of(model)
     rule = Rule(*(getattr(model, each) for each in RULES))
     kept = whole_maps(fit.final, model.strength_, model.table_, model.keep)
-    done: Finished = finish(kept, model.table_, fit.ground, model.keep, rule, model.certificate_)
+    maps, simplified = finish(kept, model.table_, fit.ground, model.keep, rule, model.certificate_)
     strength: Any = model.strength_
     if fit.way is not None:
         strength = fit.final.strengths(model.strength_)
         if model.strength_ == fit.final.dial.identity:
             strength = float(model.dial.identity or 0.0)
     given = {name: value for name, value in model._fit_given.items() if value}
-    return FairMaps.made(
-        model,
-        done,
-        parameters=model.get_params(deep=False) | given,
-        dial=(model._dial_name, strength),
-        again=_Again(model),
+    certificate, table = model.certificate_, model.table_
+    return FairMaps._of(
+        method_=type(model).__name__,
+        params_=model.get_params(deep=False) | given,
+        dial_=(model.dial.name, strength),
+        groups_=model.groups_,
+        left_out_=model.left_out_,
+        reference_=model.reference_,
+        maps_=maps,
+        simplified_=simplified,
+        thresholds_=model.starts_,
+        table_=table,
+        certified_=None if certificate is None else certificate.to_dict(),
+        lower_is_riskier_=table.lower_is_riskier,
+        high_score_means_=table.high_score_means,
+        _again=_Again(model),
     )

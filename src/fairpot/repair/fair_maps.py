@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import replace
 from functools import partial
 from os import PathLike
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, NamedTuple, NoReturn, Self
+from typing import Any, ClassVar, Literal, NamedTuple, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,7 +38,6 @@ from fairpot.modelfile.files import read_known
 from fairpot.modelfile.origin import describe_table
 from fairpot.modelfile.text import naming
 from fairpot.repair.achieved import Achieved
-from fairpot.repair.finish import Finished
 from fairpot.repair.ground import Ground
 from fairpot.repair.private import Learn, made_private
 from fairpot.repair.registry import method_of
@@ -57,9 +56,6 @@ from fairpot.table import ScoreTable
 from fairpot.transport import Floats, FollowedMap, ScoreMap, ShiftMap, moving
 from fairpot.transport.scoremap import part_words
 from fairpot.words import FRACTIONS, gap_name
-
-if TYPE_CHECKING:
-    from fairpot.repair.estimator import Repair
 
 # A notebook measures the fitted rows by itself up to so many groups and distinct scores.
 _MOST_MEASURED, _FEW = 20, 400_000
@@ -145,34 +141,30 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     )
 
     @classmethod
-    def made(cls, model: Repair, done: Finished, **facts: Any) -> Self:
-        """Make them of a fitted method."""
+    def _of(cls, **known: Any) -> Self:
+        """Make them of all that is known."""
         maps = cls()
-        maps.method_, maps.params_ = type(model).__name__, facts["parameters"]
-        maps.dial_, maps.n_features_in_ = facts["dial"], 1
-        maps.groups_, maps.left_out_, maps.reference_ = model.groups_, model.left_out_, model.reference_
-        maps.maps_, maps.simplified_ = done.maps, done.simplified
-        maps.thresholds_, maps.table_ = model.starts_, model.table_
-        maps._again = facts["again"]
-        maps.certified_ = None if model.certificate_ is None else model.certificate_.to_dict()
-        maps.lower_is_riskier_ = model.table_.lower_is_riskier
-        maps.high_score_means_ = model.table_.high_score_means
+        vars(maps).update(known, n_features_in_=1)
         return maps
 
     @classmethod
-    def from_content(cls, content: ModelFile) -> Self:
+    def _from_content(cls, content: ModelFile, sha256: str | None = None) -> Self:
         """Make them of the content of a map file."""
         stored, content = made_of(content), with_new_names(content)
         _check_method(content)
-        maps = cls()
-        maps.method_, maps.params_ = content.method, content.parameters
-        maps.dial_, maps.n_features_in_ = content.dial, 1
-        maps.groups_, maps.reference_, maps.left_out_ = stored.groups_, stored.reference_, stored.left_out_
-        maps.maps_, maps.thresholds_, maps.fitted_on_ = stored.maps_, content.thresholds, content.fitted_on
-        maps.columns_, maps.certified_ = content.columns, content.certificate
-        maps.private_, maps.simplified_ = content.private, content.simplified
-        maps.lower_is_riskier_, maps.high_score_means_ = stored.lower_is_riskier_, stored.high_score_means_
-        return maps
+        return cls._of(
+            **{name: value for name, value in vars(stored).items() if name != "scale"},
+            params_=content.parameters,
+            dial_=content.dial,
+            thresholds_=content.thresholds,
+            fitted_on_=content.fitted_on,
+            certified_=content.certificate,
+            private_=content.private,
+            simplified_=content.simplified,
+            lower_is_riskier_=stored.lower_is_riskier_,
+            high_score_means_=stored.high_score_means_,
+            _sha256=sha256,
+        )
 
     def __getattr__(self, name: str) -> Any:
         """Give the strength by the method's own name; describe the fitted rows if asked; refuse what needs them."""
@@ -196,10 +188,10 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         )
 
     def __repr__(self) -> str:
-        dial, value = getattr(self, "dial_", ("", None))
-        said = f"{value:.6g}" if isinstance(value, float | int) else str(value)
+        if "dial_" not in vars(self):
+            return "<maps of nothing>"
         where = "" if self.table_ is not None else " from a file"
-        return f"<maps of {getattr(self, 'method_', 'nothing')}{where}: {dial} = {said}>"
+        return f"<maps of {self.method_}{where}: {_strength(self)}>"
 
     @property
     def sha256_(self) -> str:
@@ -250,9 +242,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         ----------
         scores : column of shape (n,) or (n, 1), or ScoreTable
             Scores of new rows; a table stands for all rows.
-        {y, max_gap, confidence}
-        **rows
-            What else is known of the rows: ``sensitive_features``, ``sample_weight``, ``clusters``, ``weights``, ...
+        {y, max_gap, confidence, **rows}
 
         Returns
         -------
@@ -428,49 +418,47 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return shown_maps(self, repr(self)[1:-1])
 
     def to_sql(self, dialect: str, **options: Any) -> str:
-        """Write the maps as SQL, see :func:`fairpot.export.to_sql`.
+        """Write the maps as SQL; ``options`` are those of :func:`fairpot.export.to_sql`.
 
         Parameters
         ----------
         dialect : {"postgres", "duckdb", "sqlite", "spark", "bigquery", "snowflake"}
             The database.
         **options
-            Passed on to :func:`fairpot.export.to_sql`: ``score``, ``group``, ``table``, ``column``, ``unknown_group``,
-            ``missing_group``, ``form``, ``pieces_table``.
+            ``score``, ``group``, ``table``, ``column``, ``unknown_group``, ``missing_group``, ``form``,
+            ``pieces_table``.
         """
         return to_sql(_own_scale(self), dialect=dialect, map_sha256=self.sha256_, **options)
 
     def to_onnx(self, model: Any = None, **options: Any) -> Any:
-        """Write the maps as an ONNX model, after ``model`` if there is one; see :func:`fairpot.export.to_onnx`.
+        """Write the maps as an ONNX model; ``options`` are those of :func:`fairpot.export.to_onnx`.
 
         Parameters
         ----------
         model : onnx.ModelProto or None, default None
-            A model whose output is the score.
+            A model whose output is the score, to come before the maps.
         **options
-            Passed on to :func:`fairpot.export.to_onnx`: ``model_output``, ``score``, ``group``, ``output``,
-            ``unknown_group``, ``missing_group``.
+            ``model_output``, ``score``, ``group``, ``output``, ``unknown_group``, ``missing_group``.
         """
         return to_onnx(_own_scale(self), model=model, map_sha256=self.sha256_, **options)
 
     def to_python(self, **options: Any) -> str:
-        """Write the maps as a Python module, see :func:`fairpot.export.to_python`.
+        """Write the maps as a Python module; ``options`` are those of :func:`fairpot.export.to_python`.
 
         Parameters
         ----------
         **options
-            Passed on to :func:`fairpot.export.to_python`: ``name``, ``unknown_group``, ``missing_group``.
+            ``name``, ``unknown_group``, ``missing_group``.
         """
         return to_python(_own_scale(self), map_sha256=self.sha256_, **options)
 
     def to_javascript(self, **options: Any) -> str:
-        """Write the maps as a JavaScript file, see :func:`fairpot.export.to_javascript`.
+        """Write the maps as a JavaScript file; ``options`` are those of :func:`fairpot.export.to_javascript`.
 
         Parameters
         ----------
         **options
-            Passed on to :func:`fairpot.export.to_javascript`: ``name``, ``module``, ``unknown_group``,
-            ``missing_group``.
+            ``name``, ``module``, ``unknown_group``, ``missing_group``.
         """
         return to_javascript(_own_scale(self), map_sha256=self.sha256_, **options)
 
@@ -480,7 +468,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         **options
-            Passed on to :class:`fairpot.export.RowScorer`: ``unknown_group``, ``missing_group``.
+            ``unknown_group``, ``missing_group``.
         """
         return RowScorer(_own_scale(self), **options)
 
@@ -499,14 +487,13 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             Whether all fitted rows stay in their order, ties included. That needs the fitted table, which a model
             that comes from a file does not have.
         """
-        maps = _own_scale(self)
-        table = self.table_
-        if keep_ranks and table is None:
+        if keep_ranks and self.table_ is None:
             raise ValueError(
                 "a map file keeps the maps, not the rows whose ranks are to be kept.\n"
                 "Hint: simplify the fitted model, or call fairpot.export.simplify with keep_ranks_of=a counts table."
             )
-        return simplify(maps, max_error=max_error, max_knots=max_knots, keep_ranks_of=table if keep_ranks else None)
+        kept = self.table_ if keep_ranks else None
+        return simplify(_own_scale(self), max_error=max_error, max_knots=max_knots, keep_ranks_of=kept)
 
 
 # What a refusal calls strengths that a map file does not have.
@@ -589,16 +576,17 @@ def counted_like(maps: FairMaps, scores: Any, y: Any, rows: Mapping[str, Any], w
 
 def _at(maps: FairMaps, value: Any) -> FairMaps:
     """Return a copy at the strength that maps have; refuse any other."""
-    if value != maps.dial_[1]:
-        _refuse(maps, _ELSEWHERE)
-    return copy(maps)
+    return copy(maps) if value == maps.dial_[1] else _refuse(maps, _ELSEWHERE)
+
+
+def _strength(maps: FairMaps) -> str:
+    name, value = maps.dial_
+    return f"{name} = {value:.6g}" if isinstance(value, float | int) else f"{name} = {value}"
 
 
 def _refuse(maps: FairMaps, what: str, *args: Any, **kwargs: Any) -> NoReturn:
-    name, value = maps.dial_
-    said = f"{value:.6g}" if isinstance(value, float | int) else str(value)
     raise NotImplementedError(
-        f"a map file keeps the maps at {name} = {said}, not the rows that {what}.\n"
+        f"a map file keeps the maps at {_strength(maps)}, not the rows that {what}.\n"
         f"Hint: fit {maps.method_} on the rows again and use that; fairpot.effect(model, scores, y, "
         "sensitive_features=...) measures the maps as they are."
     )
@@ -701,9 +689,7 @@ def load(path: str | PathLike[str], *, expect_sha256: str | None = None, max_byt
     """
     content, digest = read_known(path, expect_sha256=expect_sha256, max_bytes=max_bytes)
     with naming(path):
-        maps = FairMaps.from_content(content)
-    maps._sha256 = digest
-    return maps
+        return FairMaps._from_content(content, digest)
 
 
 # What methods of earlier versions were given, and none is now.

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -25,14 +24,6 @@ MOST_KNOTS = 100_000
 SLACK, _DOUBLINGS = 1e-5, 6
 
 
-@dataclass(frozen=True, eq=False)
-class Finished:
-    """The maps that are delivered, one for every group, and what it changes that they were simplified."""
-
-    maps: dict[Hashable, ScoreMap]
-    simplified: dict[str, Any] | None = None
-
-
 def whole_maps(family: Family, value: float, table: ScoreTable, keep: str | None) -> dict[Hashable, ScoreMap]:
     """Give the map of every group of a table at a strength; groups that do not take part stay as they are."""
     maps = {g: family.map(g, value) if g in family.moved else ScoreMap.identity() for g in table.groups}
@@ -49,8 +40,11 @@ def finish(
     keep: str | None,
     rule: Rule,
     certificate: Certificate | None = None,
-) -> Finished:
-    """Simplify maps that have very many breakpoints, so that the rule still holds; then make probabilities if asked."""
+) -> tuple[dict[Hashable, ScoreMap], dict[str, Any] | None]:
+    """Simplify maps that have very many breakpoints, so that the rule still holds; then make probabilities if asked.
+
+    Also say what it changes that they were simplified.
+    """
     small = None
     if sum(len(each.knots) for each in maps.values()) > MOST_KNOTS:
         small = _simplified(maps, ground, rule, certificate)
@@ -59,7 +53,7 @@ def finish(
     if keep == "probabilities":
         then = common_map(table.rescored(moving(finished)))
         finished = followed(finished, then)
-    return Finished(finished, document)
+    return finished, document
 
 
 def _simplified(maps: Maps, ground: Ground, rule: Rule, certificate: Certificate | None) -> SimplifiedMaps | None:

@@ -163,4 +163,4 @@ def group_words(maps: Any) -> dict[Hashable, tuple[str, str, str]]:
 def moves_by(method: str) -> str:
     """Say how a method moves scores; ``{reference}`` stands for the group that they go to."""
     known = method_of(method)
-    return "moved by the map of the group" if known is None else known.moves_by
+    return "moved by the map of the group" if known is None else known._moves_by
