@@ -102,40 +102,27 @@ max_bytes : int
 # What every repair method takes, and has when it is fitted.
 _BLOCKS = {
     "repairing": """\
-max_gap, max_auc_loss : float or None, default None
-    The rule that chooses the strength. ``max_gap``: the highest AUC with at most that xAUC gap, the largest between any
-    two groups; nobody is moved if the scores keep it already. ``max_auc_loss`` alone: the smallest gap that costs at
-    most that. Neither: the smallest gap.
-net_benefit_at : float in (0, 1) or None, default None
-    With ``max_gap``: the highest net benefit at this probability, from which you act, instead of the highest AUC.
+max_gap, max_auc_loss, net_benefit_at : float or None, default None
+    The rule that chooses the strength: the highest AUC (or net benefit at this threshold) with at most that gap between
+    any two groups; or the smallest gap that costs at most that AUC. None of them: the smallest gap.
 confidence : float or None, default None
-    Certify ``max_gap`` with this confidence, on rows that the maps were not fitted on (cross-fitting inside ``fit``).
-    A plain target is kept on new rows about every second time. If nothing can be certified, the error says why.
-top : float in (0, 1], int or None, default None
-    Bound the gap in this top of the list only: a share (``0.1``), or so many of the fitted rows (``200``).
-top_of : {"all", "group"}, default "all"
-    Whether that is the top of all rows together or of each group.
+    Certify ``max_gap`` with this confidence, by cross-fitting; a plain target is kept on new rows every second time.
+top, top_of : float in (0, 1], int or None, default None; and {"all", "group"}, default "all"
+    Bound the gap in this top of the list only, a share or a number of rows: of all rows together or of each group.
 repair : {"all", "top"}, default "all"
-    Whose scores are moved: with "top" only those in the top, and nobody falls out of it (the paper's partial case).
+    With "top" only scores in the top are moved, and nobody falls out of it (the paper's partial case).
 reference : name of a group or None, default None
-    The group whose scores do not change. None takes the group ranked highest, or lowest where a high score harms, among
-    those with 30 rows with and without the outcome.
+    The group whose scores do not change; None takes the one ranked highest, or lowest where a high score harms.
 keep : {None, "grid", "probabilities"}, default None
-    "grid": deciles in, deciles out. "probabilities": one increasing map, common to all groups, makes adjusted scores
-    probabilities again; ranks, AUC and gap stay to the last bit.
+    "grid": deciles in, deciles out. "probabilities": one increasing map for all makes adjusted scores probabilities.
 ties : {"half", "strict"}, default "half"
     How ties count where the reference group or the strength is chosen; "strict" is the paper's way.""",
     "fitted": """\
 strength_, strengths_ : float, and dict of moved group to float
-    The strength; and of each group, where ``strength_`` is how far to go on their common way, from 0 to 1.
-maps_, fair_maps_ : dict of group to ScoreMap, and FairMaps
-    The fitted maps; and with all that files and exports need: ``to_sql``, ``to_onnx``, ``to_python``, ...
-achieved_, certificate_ : Achieved, and Certificate or None
-    AUC and gap of the fitted rows before and after; and how the gap is known to be within its bound.
-reference_, groups_, left_out_ : names of groups
-    The reference (or None), all groups, and those left out of the comparison.
-starts_, table_ : dict of group to float or None, and ScoreTable
-    The scores at which a repaired top begins; and the fitted rows, counted.""",
+    The strength; and that of each group, where they have their own and ``strength_`` is how far they go, 0 to 1.
+maps_, fair_maps_ : dict of group to ScoreMap, and FairMaps, which has the exports (``to_sql``, ...)
+achieved_, certificate_ : AUC and gap of the fitted rows, before and after; and Certificate or None
+groups_, reference_, left_out_, starts_, table_ : groups, where a repaired top begins, and the fitted rows""",
 }
 
 Named = TypeVar("Named", bound=Callable[..., Any])

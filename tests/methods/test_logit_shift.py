@@ -9,7 +9,7 @@ import pytest
 import fairpot
 from fairpot import InfeasibleRuleError, score_table
 from fairpot.exceptions import ScaleWarning
-from fairpot.methods import LogitShift, shifting
+from fairpot.methods import LogitShift, logit_shift
 from fairpot.methods.logit_shift import learn
 from fairpot.metrics import auc, xauc_gap
 from fairpot.transport import ShiftMap
@@ -258,7 +258,7 @@ def test_low_scores_that_mean_high_risk():
     table = score_table(y, 1 - scores, sensitive_features=group, lower_is_riskier=True)
     plain = LogitShift(max_gap=0.04).fit(scores, y, sensitive_features=group)
     turned = LogitShift(max_gap=0.04).fit(table)
-    assert shifting.ShiftScale.of(table) == shifting.ShiftScale(True, negative=True)
+    assert logit_shift.ShiftScale.of(table) == logit_shift.ShiftScale(True, negative=True)
     assert turned.shift_ == pytest.approx(plain.shift_, abs=1e-9)
     after = turned.transform(1 - scores, sensitive_features=group)
     np.testing.assert_allclose(after, 1 - plain.transform(scores, sensitive_features=group), atol=1e-14)

@@ -13,21 +13,22 @@ if TYPE_CHECKING:
 
 __all__ = ["FairPOT", "LogitShift", "OptimalMerge", "PostLogit", "WassersteinRepair", "XOrder"]
 
-_HOMES = {
+# Every method and its file, in the order of comparisons; the file's name is the method's on the command line.
+HOMES = {
     "FairPOT": "fairpot",
-    "LogitShift": "logit_shift",
-    "OptimalMerge": "optimal_merge",
-    "PostLogit": "post_logit",
     "WassersteinRepair": "wasserstein",
+    "PostLogit": "post_logit",
     "XOrder": "xorder",
+    "OptimalMerge": "optimal_merge",
+    "LogitShift": "logit_shift",
 }
 
 
 def __getattr__(name: str) -> Any:
     """Import a method when it is first asked for: an audit needs none, and they bring scikit-learn."""
-    if name not in _HOMES:
+    if name not in HOMES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)
+    return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
 
 
 def __dir__() -> list[str]:

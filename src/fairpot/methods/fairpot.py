@@ -101,40 +101,30 @@ def learn(
 class FairPOT(Repair):
     """Repair scores by Fair Proportional Optimal Transport.
 
-    The scores of one group, the reference group, do not change. Of every other group the top ``lam`` share of the
-    scores is moved to where the reference group's scores of the same rank are; the rest stays. ``lam=0`` changes
-    nothing, ``lam=1`` aligns the whole distribution. Outcomes are needed only to find the reference group or to choose
-    ``lam``; applying the repair needs scores and groups alone.
-
-    Scores may be on any scale (probabilities, log-odds, points): moved scores are on the same one.
+    The scores of one group, the reference group, do not change. Of every other group the top ``lam`` share is moved to
+    where the reference's scores of the same rank are; the rest stays. ``lam=0`` changes nothing, ``lam=1`` aligns the
+    whole distribution. Scores may be on any scale. Applying the repair needs no outcomes.
 
     Parameters
     ----------
     lam : float in [0, 1] or None, default None
-        Share of each other group that is moved, ties at the cut included. None chooses it in ``fit`` by rule, which
-        needs ``y``; of several groups each gets its own.
+        Share of each other group that is moved. None: chosen in ``fit`` by rule; of several groups each gets its own.
     monotone : bool, default False
-        Keep moved scores from falling below the highest score that stays, so that nobody is overtaken inside a group.
-        It matters where the group is moved downwards.
+        Keep moved scores from falling below the highest score that stays: nobody is overtaken inside a group.
     {repairing}
 
     Attributes
     ----------
-    lam_ : float
-        The share that is moved, given or chosen.
+    lam_ : the share that is moved, given or chosen
     {fitted}
 
     Examples
     --------
-    >>> import numpy as np
     >>> from fairpot import FairPOT
-    >>> score = np.array([0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1])
-    >>> y, sex = [1, 1, 0, 0, 1, 1, 0, 0], ["M"] * 4 + ["F"] * 4
-    >>> repair = FairPOT(lam=0.5).fit(score, y, sensitive_features=sex)
+    >>> score, sex = [0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1], ["M"] * 4 + ["F"] * 4
+    >>> repair = FairPOT(lam=0.5).fit(score, [1, 1, 0, 0, 1, 1, 0, 0], sensitive_features=sex)
     >>> repair.transform(score, sensitive_features=sex)
     array([0.9, 0.7, 0.4, 0.2, 0.9, 0.7, 0.2, 0.1])
-    >>> repair.tradeoff(score, y, sensitive_features=sex).select().lam  # where the gap is smallest
-    0.5
     """
 
     dial: ClassVar[Dial] = DIAL

@@ -86,34 +86,26 @@ def learn(table: ScoreTable, *, reference: Hashable | None = None, ties: Ties = 
 class LogitShift(Repair):
     """Repair scores by one number for each group: a constant that is added to the log-odds.
 
-    The scores of one group, the reference group, do not change. A probability p of another group becomes the
-    probability whose odds are ``exp(shift)`` times as high. People keep their order inside a group, 0 and 1 stay, and
-    ``shift=0`` changes nothing. Scores that are not probabilities (log-odds, points, deciles) are shifted on their own
-    scale, in their own units: that is a shift of the log-odds after a logistic calibration common to all groups.
-
-    Where a rule chooses the shift, it lies half way between two values at which scores of two groups would be equal, so
-    that no rounding decides who is ranked higher.
+    The scores of one group, the reference group, do not change. A probability of another group becomes the one whose
+    odds are ``exp(shift)`` times as high. People keep their order inside a group, 0 and 1 stay, and ``shift=0`` changes
+    nothing. Other scores (log-odds, points, deciles) are shifted on their own scale, in their own units.
 
     Parameters
     ----------
     shift : float or None, default None
-        What is added to the log-odds of each other group, from -500 to 500. None chooses it in ``fit`` by rule, which
-        needs ``y``; of several groups each gets its own.
+        What is added, from -500 to 500. None chooses it in ``fit`` by rule; of several groups each gets its own.
     {repairing}
 
     Attributes
     ----------
-    shift_ : float
-        What is added, given or chosen.
+    shift_ : what is added, given or chosen
     {fitted}
 
     Examples
     --------
-    >>> import numpy as np
     >>> from fairpot import LogitShift
-    >>> score = np.array([0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1])
-    >>> y, sex = [1, 1, 0, 0, 1, 1, 0, 0], ["M"] * 4 + ["F"] * 4
-    >>> repair = LogitShift(max_gap=0.1).fit(score, y, sensitive_features=sex)
+    >>> score, sex = [0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1], ["M"] * 4 + ["F"] * 4
+    >>> repair = LogitShift(max_gap=0.1).fit(score, [1, 1, 0, 0, 1, 1, 0, 0], sensitive_features=sex)
     >>> round(repair.shift_, 3)
     0.626
     >>> repair.transform(score, sensitive_features=sex).round(2)
@@ -169,8 +161,7 @@ class ShiftScale:
         largest = max((float(np.abs(z[[0, -1]]).max()) for z in scores if len(z)), default=0.0)
         return max(_SAME * self.unit(scores), 16 * np.finfo(np.float64).eps * largest)
 
-    def held(self, shift: float) -> float:
-        """Hold a shift within what there is."""
+    def _held(self, shift: float) -> float:
         return min(max(shift, -self.most), self.most)
 
     def map(self, shift: float) -> ShiftMap:
@@ -183,22 +174,13 @@ class ShiftScale:
         return ShiftMap(factor=float(np.exp(-shift if self.negative else shift)), negative=self.negative)
 
 
-def breakpoints(scale: ShiftScale, fixed: Floats, moved: Floats) -> Floats:
-    """List the shifts at which a moved score meets a fixed one, those that are one on paper once."""
-    points = np.unique(np.subtract.outer(fixed, moved))
-    if len(points) == 0:
-        return points
-    points = points[np.append(True, np.diff(points) > scale.same((fixed, moved)))]
-    return points[np.abs(points) < scale.most]
-
-
 def ends(scale: ShiftScale, fixed: Floats, moved: Floats) -> tuple[float, float]:
     """Give the shifts beyond which nothing changes any more."""
     if len(fixed) == 0 or len(moved) == 0:
         return 0.0, 0.0
     unit = scale.unit((fixed, moved))
     low, high = float(fixed[0] - moved[-1]) - unit, float(fixed[-1] - moved[0]) + unit
-    return scale.held(min(low, -unit)), scale.held(max(high, unit))
+    return scale._held(min(low, -unit)), scale._held(max(high, unit))
 
 
 def own_shifts(scale: ShiftScale, fixed: Floats, moved: Floats, groups: int) -> Floats:
@@ -209,7 +191,9 @@ def own_shifts(scale: ShiftScale, fixed: Floats, moved: Floats, groups: int) -> 
     """
     low, high = ends(scale, fixed, moved)
     if len(fixed) * len(moved) <= 16 * _LISTED:
-        points = breakpoints(scale, fixed, moved)
+        points = np.unique(np.subtract.outer(fixed, moved))
+        points = points[np.append(True, np.diff(points) > scale.same((fixed, moved)))[: len(points)]]
+        points = points[np.abs(points) < scale.most]  # those that are one on paper once
         if 0 < len(points) * groups <= _LISTED:
             parts = np.arange(1, groups) / groups
             between = (points[:-1, None] + np.diff(points)[:, None] * parts).ravel()
@@ -224,7 +208,7 @@ def settled(scale: ShiftScale, fixed: Floats, moved: Floats, shift: float) -> fl
     if shift == 0 or len(fixed) == 0 or len(moved) == 0:
         return shift
     beside = 0.02 * scale.unit((fixed, moved))
-    return scale.held(sum(_nearest(fixed, moved, shift, beside, up=up) for up in (False, True)) / 2)
+    return scale._held(sum(_nearest(fixed, moved, shift, beside, up=up) for up in (False, True)) / 2)
 
 
 def every_shift(
@@ -251,7 +235,7 @@ def every_shift(
     points, unit = passed[last], scale.unit((za[free_a], zb[free_b]))
     first = np.append(passed[0], passed[last[:-1] + 1])  # where each breakpoint, a cluster of rounding, begins
     shifts = np.concatenate(([first[0] - unit], (points[:-1] + first[1:]) / 2, [points[-1] + unit]))
-    lowered = scale.map(scale.held(float(shifts[0])))(b.score)
+    lowered = scale.map(scale._held(float(shifts[0])))(b.score)
     ab, ba = cross_half_wins(a, b.rescored(lowered), ties)
     ab = ab - 2 * np.append(0, np.cumsum(lost)[last])
     ba = ba + 2 * np.append(0, np.cumsum(won)[last])
@@ -272,27 +256,19 @@ def every_shift(
 
 def _nearest(fixed: Floats, moved: Floats, shift: float, beside: float, *, up: bool) -> float:
     """Find the nearest difference at or beyond a shift; a little beyond it, if there is none."""
-    wanted = fixed - shift
-    if up:
-        place = np.searchsorted(moved, wanted, side="right") - 1
-        there = place >= 0
-        found = (fixed[there] - moved[place[there]]) if there.any() else np.array([shift + beside])
-        return float(found.min())
-    place = np.searchsorted(moved, wanted, side="left")
-    there = place < len(moved)
-    found = (fixed[there] - moved[place[there]]) if there.any() else np.array([shift - beside])
-    return float(found.max())
-
-
-def _spread(table: ScoreTable) -> float:
-    """Give the spread of all scores; 1 where they have none."""
-    pooled = table.pooled()
-    weight = pooled.weight / pooled.weight.sum()
-    mean = float(np.dot(weight, pooled.score))
-    return float(np.sqrt(np.dot(weight, (pooled.score - mean) ** 2))) or 1.0
+    place = np.searchsorted(moved, fixed - shift, side="right" if up else "left") - up
+    there = (place >= 0) & (place < len(moved))
+    found = fixed[there] - moved[place[there]]
+    if len(found) == 0:
+        return shift + beside if up else shift - beside
+    return float(found.min() if up else found.max())
 
 
 def _spread_shifts(table: ScoreTable) -> Floats:
     """Spread shifts around 0, in log-odds or in spreads of the scores."""
-    unit = 1.0 if ShiftScale.of(table).probability else _spread(table)
+    pooled, unit = table.pooled(), 1.0
+    if not ShiftScale.of(table).probability:
+        weight = pooled.weight / pooled.weight.sum()
+        mean = float(np.dot(weight, pooled.score))
+        unit = float(np.sqrt(np.dot(weight, (pooled.score - mean) ** 2))) or 1.0
     return np.concatenate((-unit * _SWEEP[::-1], [0.0], unit * _SWEEP))

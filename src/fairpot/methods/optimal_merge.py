@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal, Protocol
+from typing import ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
@@ -32,24 +32,8 @@ _NEWTON_STEPS = 3
 _NEAR = 1e-3
 
 
-class Plan(Protocol):
-    """What is learnt for one moved group: the map of any theta."""
-
-    def map(self, theta: float) -> ScoreMap:
-        """Return the map that multiplies the group's odds by theta."""
-        ...
-
-    def moved(self, theta: float) -> Floats:
-        """Return what becomes of the plan's scores."""
-        ...
-
-    def thinned(self, scores: Floats) -> Plan:
-        """Return a plan of these scores alone, some of the group's or between them."""
-        ...
-
-
-def make_plans(table: ScoreTable, reference: Hashable, smoothing: str) -> dict[Hashable, Plan]:
-    """Learn the plan of every group but the reference.
+def make_plans(table: ScoreTable, reference: Hashable, smoothing: str) -> dict[Hashable, SmoothPlan | ExactPlan]:
+    """Learn the plan of every group but the reference: the map of any theta, which multiplies the group's odds.
 
     ``table``: labelled, with both outcomes in every group; in rows, as :func:`in_rows` counts them.
     """
@@ -141,10 +125,6 @@ class SmoothPlan:
             knots = np.unique(np.clip(knots, 0.0, 1.0))
         return cls(knots, own(scale.forward(knots)), target, scale)
 
-    def map(self, theta: float) -> ScoreMap:
-        """Return the map that multiplies the group's odds by theta."""
-        return ScoreMap(self.knots, self.moved(theta))
-
     def moved(self, theta: float) -> Floats:
         """Return what becomes of the plan's scores."""
         values = self.scale.back(self.target.inverse(self.log_odds + np.log(theta)))
@@ -176,10 +156,6 @@ class ExactPlan:
         first = np.append(block_starts(reference), len(reference.score))
         target = np.concatenate(([low], reference.score, [high]))
         return cls(moved.score, odds, target, _odds(pool(reference)), first)
-
-    def map(self, theta: float) -> ScoreMap:
-        """Return the map that multiplies the group's odds by theta."""
-        return ScoreMap(self.knots, self.moved(theta))
 
     def moved(self, theta: float) -> Floats:
         """Space the scores evenly between the blocks they fall between."""
@@ -290,7 +266,7 @@ def learn(
         dial=DIAL,
         groups=table.groups,
         reference=reference,
-        map=lambda group, theta: plans[group].map(theta),
+        map=lambda group, theta: ScoreMap(plans[group].knots, plans[group].moved(theta)),
         values=values,
         finer=lambda low, high: np.geomspace(low, high, 21),
         few=_common_grid(rows),
@@ -305,26 +281,22 @@ class OptimalMerge(Repair):
     """Repair scores by merging the groups in the order of their calibrated odds.
 
     The scores of the reference group do not change. A score of another group becomes the reference's score with the
-    same odds of the outcome, after the group's own odds are multiplied by ``theta``. ``theta=1`` is the merge with the
-    highest AUC; a larger ``theta`` lifts the group, a smaller one lowers it. Of all repairs that keep the order inside
-    each group none has a higher AUC at its gap, as far as the odds are known: see :func:`fairpot.tradeoff.auc_limit`.
+    same odds of the outcome, after the group's own odds are multiplied by ``theta``; 1 gives the highest AUC. Of all
+    repairs that keep the order inside each group none has a higher AUC at its gap, as far as the odds are known.
 
     Parameters
     ----------
     theta : float > 0 or None, default None
-        The factor on the odds of each other group. None chooses it in ``fit`` by rule; of several groups each gets its
-        own.
+        The factor on the odds. None chooses it in ``fit`` by rule; of several groups each gets its own.
     smoothing : {"logistic", "isotonic", "none"}, default "logistic"
-        How the odds are learnt. "logistic": a straight line in the log-odds of the score (in the score, if
-        scores are not probabilities) for each group. "isotonic": pooled blocks, with straight lines between their
-        centres. "none": pooled blocks alone, which reaches the limit (of strict ties) on the fitted rows and
-        is fitted to their chance as well. On new data the line did best in our comparisons.
+        How the odds are learnt: by a straight line in the log-odds of the score (in the score, if it is no
+        probability) for each group; by pooled blocks with straight lines between their centres; or by pooled blocks
+        alone, which reaches the limit on the fitted rows and is fitted to their chance as well.
     {repairing}
 
     Attributes
     ----------
-    theta_ : float
-        The factor, given or chosen.
+    theta_ : the factor, given or chosen
     {fitted}
 
     Examples

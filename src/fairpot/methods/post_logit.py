@@ -50,18 +50,14 @@ def learn(
 class PostLogit(Repair):
     """Repair scores by a scaled sigmoid: s -> sigma(slope s + beta) for every group but the reference.
 
-    The scores of one group, the reference group, do not change. For every other group ``beta`` is fixed and ``slope``
-    is a value of a grid: that with the smallest xAUC gap on the fitted rows, unless a rule says otherwise. Scores must
-    be probabilities: the sigmoid answers with numbers between 0 and 1, whatever the reference's scale. New scores go
-    through the same function, no interpolation.
-
-    No ``slope`` is the identity. ``slope=0`` makes all scores of a group equal, and no rule chooses it.
+    The scores of one group, the reference group, do not change. For every other group ``slope`` is the value of a grid
+    with the smallest gap on the fitted rows, unless a rule says otherwise. Scores must be probabilities. No ``slope``
+    changes nothing; ``slope=0`` makes all scores of a group equal, and no rule chooses it.
 
     Parameters
     ----------
     slope : float >= 0 or None, default None
-        None searches the grid, which needs ``y``; of several groups each gets its own. A number is used for all moved
-        groups.
+        None searches the grid; of several groups each gets its own.
     beta : float, default -2.0
         The constant of the sigmoid.
     grid : list of floats >= 0, default None
@@ -70,17 +66,14 @@ class PostLogit(Repair):
 
     Attributes
     ----------
-    slope_ : float
-        The slope, given or chosen; of equally good values the smallest.
+    slope_ : the slope, given or chosen; of equally good values the smallest
     {fitted}
 
     Examples
     --------
-    >>> import numpy as np
     >>> from fairpot import PostLogit
-    >>> score = np.array([0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1])
-    >>> y, sex = [1, 1, 0, 0, 1, 1, 0, 0], ["M"] * 4 + ["F"] * 4
-    >>> repair = PostLogit().fit(score, y, sensitive_features=sex)
+    >>> score, sex = [0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1], ["M"] * 4 + ["F"] * 4
+    >>> repair = PostLogit().fit(score, [1, 1, 0, 0, 1, 1, 0, 0], sensitive_features=sex)
     >>> repair.slope_
     5.4
     >>> repair.transform(score, sensitive_features=sex).round(3)

@@ -65,32 +65,25 @@ def learn(table: ScoreTable) -> Family:
 class WassersteinRepair(Repair):
     """Repair scores by matching every group's quantiles to those of the barycentre.
 
-    The barycentre's quantile function is the mean of the groups' quantile functions, weighted by the groups'
-    sizes. At ``t=1`` all groups have its distribution, the paper's baseline "Wasserstein fair"; at smaller
-    ``t`` each score has gone that share of the way. All groups move, outcomes play no part.
-
-    A score stands for the mass that its group has at it, and goes to the mean of the barycentre's quantiles
-    over that mass: equal scores of a group stay equal, and neither the order of the rows nor chance matters.
-    New scores are interpolated; outside the fitted range the edge's value holds.
+    The barycentre's quantile function is the mean of the groups' quantile functions, weighted by their sizes. At
+    ``t=1`` all groups have its distribution, the paper's baseline "Wasserstein fair"; at smaller ``t`` each score has
+    gone that share of the way. All groups move, outcomes play no part, and equal scores of a group stay equal.
 
     Parameters
     ----------
     t : float in [0, 1] or None, default None
-        How far to go along the straight line (in the Wasserstein distance) to the barycentre; 0 is the identity.
-        None goes all the way, ``t=1``, unless a rule is given.
+        How far to go to the barycentre; 0 changes nothing. None goes all the way, unless a rule is given.
     {repairing}
 
     Attributes
     ----------
-    t_ : float
-        How far the scores go, given or chosen.
+    t_ : how far the scores go, given or chosen
     {fitted}
 
     Examples
     --------
-    >>> import numpy as np
     >>> from fairpot import WassersteinRepair
-    >>> score, sex = np.array([0.9, 0.7, 0.5, 0.3]), ["M", "M", "F", "F"]
+    >>> score, sex = [0.9, 0.7, 0.5, 0.3], ["M", "M", "F", "F"]
     >>> WassersteinRepair().fit_transform(score, sensitive_features=sex)
     array([0.7, 0.5, 0.7, 0.5])
     >>> WassersteinRepair(t=0.5).fit_transform(score, sensitive_features=sex)

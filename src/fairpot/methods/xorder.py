@@ -226,36 +226,28 @@ def learn(table: ScoreTable, *, reference: Hashable | None = None, ties: Ties = 
 class XOrder(Repair):
     """Repair scores by xOrder: merge a group into the reference group's order.
 
-    The scores of one group, the reference group, do not change. The scores of every other group keep their order and
-    are placed, from the top down, between those of the reference. A dynamic programme chooses where, by the pairs
-    ordered rightly across the two groups as a share of all positive-negative pairs, minus ``lam`` times the absolute
-    xAUC gap. A score that comes to stand between two reference scores is set evenly between them. Probabilities stay in
-    [0, 1], unless the reference has a score of exactly 0 or 1: who is placed beyond it needs room outside.
-
-    ``lam=0`` looks for the highest AUC, whatever the gap: it is not the identity, and no ``lam`` is.
-    The programme keeps one path for each cell of its grid, so for ``lam > 0`` it need not find the best order;
-    ``docs/evidence/xorder.md`` has an example. Time grows with the product of the numbers of distinct scores.
+    The scores of one group, the reference group, do not change. Those of every other group keep their order and are
+    placed evenly between the reference's. A dynamic programme chooses where, by the pairs ordered rightly across both
+    groups minus ``lam`` times the gap. It keeps one path for each cell of its grid, so for ``lam > 0`` it need not find
+    the best order; ``docs/evidence/xorder.md`` has an example. ``lam=0`` looks for the highest AUC: no ``lam`` changes
+    nothing. Time grows with the product of the numbers of distinct scores.
 
     Parameters
     ----------
     lam : float in [0, 1] or None, default None
-        Weight of the gap. Most of what it does happens near 0, more so the smaller a group is: look at
-        ``tradeoff`` with small ``lams``. None chooses it by rule.
+        Weight of the gap; most of what it does happens near 0. None chooses it by rule.
     {repairing}
 
     Attributes
     ----------
-    lam_ : float
-        The weight of the gap, given or chosen.
+    lam_ : the weight of the gap, given or chosen
     {fitted}
 
     Examples
     --------
-    >>> import numpy as np
     >>> from fairpot import XOrder
-    >>> score = np.array([0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1])
-    >>> y, sex = [1, 1, 0, 0, 1, 1, 0, 0], ["M"] * 4 + ["F"] * 4
-    >>> repair = XOrder(lam=0.5).fit(score, y, sensitive_features=sex)
+    >>> score, sex = [0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1], ["M"] * 4 + ["F"] * 4
+    >>> repair = XOrder(lam=0.5).fit(score, [1, 1, 0, 0, 1, 1, 0, 0], sensitive_features=sex)
     >>> repair.transform(score, sensitive_features=sex).round(3)
     array([0.9  , 0.7  , 0.4  , 0.2  , 0.6  , 0.5  , 0.167, 0.133])
     """

@@ -20,6 +20,7 @@ from fairpot.inference.dial import Evidence, Part
 from fairpot.inference.shares import FEWEST
 from fairpot.repair.family import Family
 from fairpot.repair.ground import Ground
+from fairpot.repair.region import Learn
 from fairpot.splitting import all_but, split_table
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import keeps_order
@@ -29,7 +30,6 @@ from fairpot.transport import Floats
 MOST_FOLDS = 5
 _SEED = 0  # the same rows are dealt to the same folds in every run
 
-Learn = Callable[[ScoreTable], Family]
 Report = Callable[[float, str], object]
 # Who is told how far a certified choice has come; nobody unless somebody asks.
 _WATCHER: ContextVar[Report | None] = ContextVar("_WATCHER", default=None)

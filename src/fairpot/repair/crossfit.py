@@ -29,7 +29,6 @@ from fairpot._docs import documented
 from fairpot._validation import check_alignment, check_choice, check_clusters, check_groups, is_number
 from fairpot._validation.columns import check_column_names, drop_columns, select_columns
 from fairpot._validation.values import check_labels
-from fairpot.repair.adopting import adopt, unfitted
 from fairpot.repair.folds import Fold, Indices, check_folds, deal_clusters, deal_folds, score_fold, score_rows
 from fairpot.repair.registry import find_method
 
@@ -65,9 +64,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     """Fit a classifier and a score map together, the map on out-of-fold scores.
 
     A model gives its own training rows scores that are too good. So each row is scored by a copy of the model that was
-    trained without it, and the map is fitted on these scores; the model that scores new rows is trained on all of them.
-    Groups come with each call (``sensitive_features=...``, which scikit-learn's metadata routing passes on without
-    further settings), or from named columns of ``X``.
+    trained without it, and the map is fitted on these scores; the model that scores new rows is trained on all rows.
 
     Parameters
     ----------
@@ -78,12 +75,12 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         over its parameters (``postprocessor__lam``), pass one.
     cv : int, splitter, iterable, "prefit" or None, default 5
         How the scores for the map are made. An int: that many folds, stratified by outcome and group. A splitter or an
-        iterable of (train, test) rows: those, each row tested at most once. "prefit": ``estimator`` (as is every
-        ``FrozenEstimator``) is fitted already and scores the given rows, which should be new to it. None: the model
-        scores its own training rows, the paper's way.
+        iterable of (train, test) rows: each row tested at most once. "prefit": ``estimator`` is fitted already (as is
+        every ``FrozenEstimator``) and scores rows that should be new to it. None: it scores its own training rows, the
+        paper's way.
     sensitive_features : str, list of str or None, default None
-        Columns of ``X`` that hold the groups, where ``X`` is a frame; several form intersections. None: the
-        groups are passed to each call.
+        Columns of the frame ``X`` that hold the groups; several form intersections. None: the groups are passed to each
+        call, through pipelines and searches by scikit-learn's metadata routing.
     drop_sensitive : bool, default False
         Whether the model is kept from seeing the columns of ``sensitive_features``. The map needs them either way.
     response_method : {"auto", "predict_proba", "decision_function"}, default "auto"
@@ -169,9 +166,11 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         **fit_params
             Passed on to the model's ``fit``; with metadata routing, to the model and the splitter as they request.
         """
-        fresh = unfitted(self)
+        fresh = copy(self)  # a fit that fails leaves all as it was
+        fresh.__dict__ = {name: value for name, value in vars(self).items() if not name.endswith("_")}
         fresh._fit(X, y, sensitive_features, sample_weight, clusters, weights, fit_params)
-        return adopt(self, fresh)
+        self.__dict__ = fresh.__dict__
+        return self
 
     def _fit(
         self,
@@ -193,29 +192,33 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         self.classes_ = self._find_classes(labels)
         self.pos_label_ = self._find_positive(labels)
         positive = (labels == self.pos_label_).astype(np.intp)
-        if sample_weight is not None:
-            _check_weighted(positive, sample_weight)
+        for label, what in enumerate(("negative", "positive")):
+            if sample_weight is not None and not sample_weight[positive == label].any():
+                raise ValueError(f"sample_weight is zero in every row of the {what} class: both are needed.")
         codes, groups = check_groups(self._find_groups(X, sensitive_features), len(labels))
         unit, units = (None, ()) if clusters is None else check_clusters(clusters, len(labels))
         validate_data(self, X, reset=True, skip_check_array=True)
         rows = self._model_rows(X)
+        tested = np.arange(len(labels))
         if self._is_prefit():
             self.estimator_ = self.estimator
-            self.scores_, tested = self._model_scores(rows), np.arange(len(labels))
+            self.scores_ = self._model_scores(rows)
         else:
             params, split_params = self._route(sample_weight, fit_params)
             folds = None if self.cv is None else self._folds(X, positive, codes, groups, unit, split_params)
             self.estimator_ = clone(self.estimator).fit(rows, labels, **params)
-            self.scores_, tested = self._training_scores(rows, labels, folds, params)
-        known: dict[str, Any] = {} if unit is None else {"clusters": _named(units, unit[tested])}
-        self.postprocessor_ = clone(self._mapper()).fit(
-            self.scores_[tested],
-            positive[tested],
-            sensitive_features=_named(groups, codes[tested]),
-            sample_weight=None if sample_weight is None else sample_weight[tested],
-            **known,
-            **({} if weights is None else {"weights": weights}),
-        )
+            self.scores_ = self._training_scores(rows, labels, folds, params)
+            if folds is not None:
+                tested = np.sort(np.concatenate([test for _, test in folds]))
+        known: dict[str, Any] = {
+            "sensitive_features": _named(groups, codes[tested]),
+            "sample_weight": None if sample_weight is None else sample_weight[tested],
+        }
+        if unit is not None:
+            known["clusters"] = _named(units, unit[tested])
+        if weights is not None:
+            known["weights"] = weights
+        self.postprocessor_ = clone(self._mapper()).fit(self.scores_[tested], positive[tested], **known)
 
     def adjusted_scores(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
         """Score rows with the model and adjust the scores; on the scale of the model's scores.
@@ -406,7 +409,6 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         return int(np.argmax(self.classes_ == self.pos_label_))
 
     def _model_scores(self, rows: Any) -> NDArray[np.float64]:
-        """Return the model's scores for the positive class."""
         return score_rows(self.estimator_, rows, self.response_method_, self._place)
 
     def _require_fitted(self) -> None:
@@ -423,17 +425,16 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         """Return the groups of the rows, from the call or from the columns of ``X``; exactly one way."""
         if self.sensitive_features is None:
             if given is None:
-                routed = get_config()["enable_metadata_routing"]
-                inside = (
-                    "Metadata routing is on: pass sensitive_features to the outermost call, which hands it down."
-                    if routed
-                    else "Inside pipelines and searches, passing groups needs "
-                    "sklearn.set_config(enable_metadata_routing=True)."
-                )
+                setting = "sklearn.set_config(enable_metadata_routing=True)"
+                inside = f"Inside pipelines and searches, passing groups needs {setting}."
+                if get_config()["enable_metadata_routing"]:
+                    inside = (
+                        "Metadata routing is on: pass sensitive_features to the outermost call, which hands it down."
+                    )
                 raise TypeError(
                     "sensitive_features is missing: pass the group of each row, sensitive_features=...\n"
-                    f"Hint: or name a column of the frame X, FairScoreClassifier(..., sensitive_features='sex'). "
-                    f"{inside}"
+                    "Hint: or name a column of the frame X, FairScoreClassifier(..., sensitive_features='sex'). "
+                    + inside
                 )
             return given
         if given is not None:
@@ -490,19 +491,18 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
             else:
                 fold = deal_clusters(unit, positive, codes, many, self.random_state)
             folds = [(rows[fold != k], rows[fold == k]) for k in range(many)]
-            check_folds(folds, positive, unit)
-            return folds
-        splits = check_cv(self.cv, positive, classifier=True).split(X, positive, **split_params)
-        folds = [(rows[train], rows[test]) for train, test in splits]
+        else:
+            splits = check_cv(self.cv, positive, classifier=True).split(X, positive, **split_params)
+            folds = [(rows[train], rows[test]) for train, test in splits]
         check_folds(folds, positive, unit)
         return folds
 
     def _training_scores(
         self, X: Any, labels: NDArray[Any], folds: list[Fold] | None, params: dict[str, Any]
-    ) -> tuple[NDArray[np.float64], Indices]:
-        """Return the scores for the map, and the rows that have one."""
+    ) -> NDArray[np.float64]:
+        """Return the scores for the map; NaN in rows that no fold tests."""
         if folds is None:
-            return self._model_scores(X), np.arange(len(labels))
+            return self._model_scores(X)
         parts = Parallel(n_jobs=self.n_jobs)(
             delayed(score_fold)(clone(self.estimator), X, labels, fold, params, self.response_method_, self._place)
             for fold in folds
@@ -510,7 +510,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         scores = np.full(len(labels), np.nan)
         for (_, test), part in zip(folds, parts):
             scores[test] = part
-        return scores, np.sort(np.concatenate([test for _, test in folds]))
+        return scores
 
 
 def _named(names: Sequence[Hashable], codes: Indices) -> NDArray[np.object_]:
@@ -532,15 +532,6 @@ def _check_target(y: Any) -> NDArray[Any]:
             f"{len(np.unique(labels))} classes.\nHint: compare y with the class of interest, y == ..."
         )
     return labels
-
-
-def _check_weighted(positive: Indices, weight: NDArray[Any]) -> None:
-    """Insist that weights leave rows of both classes."""
-    for label in (0, 1):
-        if not weight[positive == label].any():
-            raise ValueError(
-                f"sample_weight is zero in every row of the {('negative', 'positive')[label]} class: both are needed."
-            )
 
 
 def _weight_keyword(estimator: Any) -> str | None:

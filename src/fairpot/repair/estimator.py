@@ -34,7 +34,7 @@ from fairpot.repair.ground import Ground
 from fairpot.repair.groups import find_reference, kept_groups, require_outcomes
 from fairpot.repair.notices import warn_of_choice, warn_of_flat, warn_of_needless, warn_of_table
 from fairpot.repair.own_dials import Way, along, choose_own, find_way, looked_at
-from fairpot.repair.region import in_region
+from fairpot.repair.region import Learn, in_region
 from fairpot.repair.registry import takes_reference
 from fairpot.repair.scale import ScoreScale
 from fairpot.table import ScoreTable
@@ -43,7 +43,6 @@ from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint
 from fairpot.tradeoff.rules import Rule, check_top, top_share
 from fairpot.transport import Floats, ScoreMap
 
-Learn = Callable[[ScoreTable], Family]
 RULES = ("max_gap", "max_auc_loss", "net_benefit_at")
 # Of more groups than this no other method is tried where one misses a target.
 _TRIED_GROUPS = 8
@@ -63,6 +62,11 @@ class Fit:
         """The family whose one strength is turned."""
         return self.family if self.way is None else along(self.family, self.way)
 
+    def again(self, rows: ScoreTable) -> Family:
+        """Learn from other rows, the best way of several groups included."""
+        family = self.learn(rows)
+        return family if self.way is None else along(family, find_way(family, replace(self.ground, table=rows)))
+
     @cached_property
     def _seen(self) -> TradeoffCurve:
         """What every rule looks at first; of a way on very many entries, on fewer of them."""
@@ -73,10 +77,10 @@ class Fit:
 
         Maps of very many breakpoints will be simplified: where a repair is needed, its gap is kept by a hair more.
         """
+        found, point = self._searched(rule)
         entries = sum(len(counts.score) for counts in self.ground.table.counts)
         if rule.max_gap is None or not self.ground.fitted or entries <= MOST_KNOTS:
-            return self._searched(rule)
-        found, point = self._searched(rule)
+            return found, point
         if point.lam == found.final.dial.identity or point.gap <= rule.max_gap - SLACK:
             return found, point
         try:
@@ -193,10 +197,15 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             labelled=False,
             names=("y", "scores"),
         )
-        fitted = _fitted(self, _checked(table), groups, min_group)
+        table.require("a repair", labels=False, groups=2)
+        empty = [g for g, c in zip(table.groups, table.counts) if len(c.score) == 0]
+        if empty:
+            hint = "leave it out, table.only([...])"
+            raise ValueError(f"the table has no rows of the group {empty[0]!r}.\nHint: {hint}.")
+        fitted = _fitted(self, table, groups, min_group)
         for name in [name for name in vars(self) if name.endswith("_") or name.startswith("_fit")]:
             delattr(self, name)
-        vars(self).update(fitted)
+        self.__dict__.update(fitted)
         return self
 
     transform = _of_the_maps("transform")
@@ -210,11 +219,7 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fit_transform(self, scores: Any, y: Any = None, *, sensitive_features: Any, **rows: Any) -> Any:
         """Fit, then adjust the scores of the same rows.
 
-        Parameters
-        ----------
-        {scores, y, sensitive_features}
-        **rows
-            What else ``fit`` takes of the rows: ``sample_weight``, ``clusters``, ``weights``, ...
+        {scores, y, sensitive_features, **rows}
 
         Returns
         -------
@@ -248,13 +253,8 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        fitted copy
-            The same map; its ``certificate_`` says how the bound is known.
-
-        Raises
-        ------
-        InfeasibleRuleError
-            If the gap cannot be certified to be within the bound, with the smallest bound that can be.
+        A fitted copy whose ``certificate_`` says how the bound is known. Where it cannot be certified, the
+        :class:`InfeasibleRuleError` names the smallest that can be.
         """
         fit, table = _fit_of(self), _rows_beside(self, scores, y, rows, "a certificate")
         found = certificate_on(self.fair_maps_, table, fit.ground, max_gap, confidence)
@@ -283,25 +283,12 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         {y, max_gap}
         confidence : float, default 0.95
             With which confidence it is kept, whichever repair strength that leads to.
-        max_auc_loss : float or None, default None
-            Bound the cost as well.
-        net_benefit_at : float in (0, 1) or None, default None
-            Choose the highest net benefit at this threshold instead of the highest AUC.
+        max_auc_loss, net_benefit_at : float or None, default None
+            Bound the cost as well; and choose by the net benefit at this threshold instead of the AUC.
         {**rows}
-
-        Returns
-        -------
-        fitted copy
-            Its ``certificate_`` says how that is known.
-
-        Raises
-        ------
-        InfeasibleRuleError
-            If nothing can be certified, with the smallest bound that can be.
         """
-        found = self.tradeoff(scores, y, **rows)
         rule: dict[str, Any] = {"max_gap": max_gap, "max_auc_loss": max_auc_loss, "net_benefit_at": net_benefit_at}
-        point = found.select(**rule, confidence=confidence)
+        point = self.tradeoff(scores, y, **rows).select(**rule, confidence=confidence)
         other = self.at(point.lam)
         other.certificate_ = point.certificate
         return other
@@ -319,17 +306,14 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         {y}
         lams : list of floats or None, default None
             Repair strengths, whatever the method calls them. None: every distinct one, exactly, where that is possible
-            (FairPOT with two groups), else those that suit the method. Where several groups have their own: 33 points
-            on their common way, from the original gap to the smallest, found on the fitted rows.
+            (FairPOT with two groups), else those that suit the method; 33 points where several groups have their own.
         ties : {"strict", "half"} or None, default None
             Whether equal scores count as none or half a win; None takes the estimator's own.
         {**rows}
 
         Returns
         -------
-        TradeoffCurve
-            ``curve.dial`` names the repair strength, ``curve.lam`` holds its values. What the curve says at a value is
-            what the metrics say of the rows transformed at that value.
+        The TradeoffCurve: ``curve.dial`` names the repair strength, ``curve.lam`` holds its values.
         """
         fit = _fit_of(self)
         checked: Ties = self.ties if ties is None else check_choice(ties, "ties", TIES)  # type: ignore[assignment]
@@ -348,10 +332,8 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def fair_maps_(self) -> FairMaps:
         """The fitted maps with all that files and exports need."""
         check_is_fitted(self, "strength_")
-        made = _made_of(self)
-        if "maps" not in made:
-            made["maps"] = _fair_maps(self)
-        return made["maps"]
+        found: FairMaps = _kept_in(self, "maps", lambda: _fair_maps(self))
+        return found
 
     @property
     def maps_(self) -> dict[Hashable, ScoreMap]:
@@ -366,10 +348,9 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def achieved_(self) -> Achieved:
         """AUC and gap of the fitted rows, before and after, of the whole list and of the top."""
-        fit, made = _fit_of(self), _made_of(self)
-        if "achieved" not in made:
-            made["achieved"] = measure(fit.ground, self.maps_)
-        return made["achieved"]
+        fit = _fit_of(self)
+        found: Achieved = _kept_in(self, "achieved", lambda: measure(fit.ground, self.maps_))
+        return found
 
     def _obstacle(self, table: ScoreTable) -> str | None:
         """Say why the method cannot run on a table in reasonable time, or at all; None if it can."""
@@ -496,15 +477,13 @@ def _check(model: Repair, labelled: bool) -> None:
             )
     if given is not None:
         model.dial.check(given, name)
-    _check_after(model, labelled)
+    if model.keep == "probabilities":
+        _check_probabilities(model, labelled)
     if not labelled:
         _check_without_outcomes(model, rule)
 
 
-def _check_after(model: Repair, labelled: bool) -> None:
-    """Check what is to become of the scores after the repair."""
-    if model.keep != "probabilities":
-        return
+def _check_probabilities(model: Repair, labelled: bool) -> None:
     asked = argument("keep", "probabilities")
     if model.net_benefit_at is not None:
         raise ValueError(
@@ -535,15 +514,6 @@ def _check_without_outcomes(model: Repair, rule: Rule) -> None:
             f"Hint: pass it, or give {' and '.join(argument(each, ...) for each in wanted)}"
             + (" (the group whose scores do not change)." if "reference" in wanted else ".")
         )
-
-
-def _checked(table: ScoreTable) -> ScoreTable:
-    """Insist on two groups with rows."""
-    table.require("a repair", labels=False, groups=2)
-    empty = [g for g, c in zip(table.groups, table.counts) if len(c.score) == 0]
-    if empty:
-        raise ValueError(f"the table has no rows of the group {empty[0]!r}.\nHint: leave it out, table.only([...]).")
-    return table
 
 
 def _learner(model: Repair, reference: Hashable | None, grid: Floats | None, cut: Cut | None) -> Learn:
@@ -595,18 +565,20 @@ def _fitted(model: Repair, table: ScoreTable, groups: Any, min_group: Any) -> di
     chosen = given is None and (bool(rule.given) or model._unasked is None)
     fit, certificate = begin(model, kept, table) if chosen else _start(model, kept, table), None
     if model.confidence is not None:
-        again = fit.learn if fit.way is None else partial(_along_again, fit)
-        strength, certificate = certify(fit.final, again, fit.ground, rule, float(model.confidence))
+        strength, certificate = certify(fit.final, fit.again, fit.ground, rule, float(model.confidence))
     elif chosen:
-        fit, strength = _chosen(model, fit, rule)
+        try:
+            fit, point = fit.search(rule)
+        except InfeasibleRuleError as error:
+            raise InfeasibleRuleError(f"{error}{_other_method(model, fit, rule)}") from error
+        strength = point.lam
         warn_of_choice(fit, rule, strength)
     else:
         strength = fit.family.dial.check(model._unasked if given is None else given, model.dial.name)
         warn_of_flat(fit, strength)
     if chosen:
         warn_of_needless(type(model).__name__, fit, rule, certificate)
-    where = fit.ground.cut
-    starts = None
+    where, starts = fit.ground.cut, None
     if where is not None:  # groups that are left out have a place in the top of all rows, but no part in finding it
         starts = table.thresholds(where.alpha, where.region) | dict(where.starts)
     return {
@@ -622,21 +594,6 @@ def _fitted(model: Repair, table: ScoreTable, groups: Any, min_group: Any) -> di
         "_fit_given": {"groups": groups, "min_group": min_group},
         "_fit_made": {},
     }
-
-
-def _along_again(fit: Fit, rows: ScoreTable) -> Family:
-    """Learn again from other rows, the best way of several groups included."""
-    family = fit.learn(rows)
-    return along(family, find_way(family, replace(fit.ground, table=rows)))
-
-
-def _chosen(model: Repair, fit: Fit, rule: Rule) -> tuple[Fit, float]:
-    """Choose by rule; where nothing keeps it, say which method does."""
-    try:
-        found, point = fit.search(rule)
-    except InfeasibleRuleError as error:
-        raise InfeasibleRuleError(f"{error}{_other_method(model, fit, rule)}") from error
-    return found, point.lam
 
 
 def _other_method(model: Repair, fit: Fit, rule: Rule) -> str:
@@ -684,10 +641,12 @@ def _fit_of(model: Repair) -> Fit:
     return found
 
 
-def _made_of(model: Repair) -> dict[str, Any]:
-    """Give the place for what is made when it is first asked for: to scikit-learn, transform changes no attribute."""
-    found: dict[str, Any] = model.__dict__.setdefault("_fit_made", {})
-    return found
+def _kept_in(model: Repair, name: str, make: Callable[[], Any]) -> Any:
+    """Give what is made when it is first asked for, in one place: to scikit-learn, transform changes no attribute."""
+    made = model.__dict__.setdefault("_fit_made", {})
+    if name not in made:
+        made[name] = make()
+    return made[name]
 
 
 ModelT = TypeVar("ModelT", bound=Repair)

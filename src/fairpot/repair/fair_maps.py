@@ -144,7 +144,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def _of(cls, **known: Any) -> Self:
         """Make them of all that is known."""
         maps = cls()
-        vars(maps).update(known, n_features_in_=1)
+        maps.__dict__.update(known, n_features_in_=1)
         return maps
 
     @classmethod

@@ -19,14 +19,8 @@ if TYPE_CHECKING:
     from fairpot.repair.estimator import Repair
 
 GROUP = "fairpot.methods"
-_OWN = {
-    "fairpot": ("fairpot", "FairPOT"),
-    "wasserstein": ("wasserstein", "WassersteinRepair"),
-    "post-logit": ("post_logit", "PostLogit"),
-    "xorder": ("xorder", "XOrder"),
-    "optimal-merge": ("optimal_merge", "OptimalMerge"),
-    "logit-shift": ("logit_shift", "LogitShift"),
-}
+# The own methods' classes, by their names on the command line, from the one list there is.
+_OWN = {file.replace("_", "-"): kind for kind, file in import_module("fairpot.methods").HOMES.items()}
 
 
 def names() -> tuple[str, ...]:
@@ -37,8 +31,7 @@ def names() -> tuple[str, ...]:
 def method(name: str) -> type[Repair]:
     """Load a method by its name on the command line."""
     if name in _OWN:
-        module, kind = _OWN[name]
-        found: type[Repair] = getattr(import_module(f"fairpot.methods.{module}"), kind)
+        found: type[Repair] = getattr(import_module("fairpot.methods"), _OWN[name])
         return found
     return _made(name, _outside()[name].load())
 
@@ -50,15 +43,12 @@ def methods() -> dict[str, type[Repair]]:
 
 def method_of(kind: str) -> type[Repair] | None:
     """Load a method by the name of its class; None where there is none."""
-    known = {each: name for name, (_, each) in _OWN.items()}
-    if kind in known:
-        return method(known[kind])
-    return next((method(name) for name in _outside() if _class_name(name) == kind), None)
+    return next((method(name) for name in names() if _kind(name) == kind), None)
 
 
 def find_method(name: str) -> type[Repair]:
     """Find a method by its name or that of its class, whatever the case; suggest the nearest."""
-    known = {_plain(key): key for key in names()} | {_plain(kind): key for key, (_, kind) in _OWN.items()}
+    known = {_plain(key): key for key in names()} | {_plain(kind): key for key, kind in _OWN.items()}
     if _plain(name) in known:
         return method(known[_plain(name)])
     near = difflib.get_close_matches(_plain(name), known, n=1, cutoff=0.4)
@@ -69,8 +59,7 @@ def find_method(name: str) -> type[Repair]:
 
 def method_name(kind: type[Repair]) -> str:
     """Return the name of a method on the command line."""
-    own = {each: name for name, (_, each) in _OWN.items()}
-    return own.get(kind.__name__) or next(name for name in _outside() if _class_name(name) == kind.__name__)
+    return next(name for name in names() if _kind(name) == kind.__name__)
 
 
 def takes_reference(kind: type) -> bool:
@@ -114,7 +103,7 @@ def _class_name(name: str) -> str:
 
 
 def _kind(name: str) -> str:
-    return _OWN[name][1] if name in _OWN else _class_name(name)
+    return _OWN.get(name) or _class_name(name)
 
 
 def _plain(name: str) -> str:
