@@ -36,18 +36,15 @@ def test_odds_are_multiplied(p, factor):
 @pytest.mark.parametrize(
     "found", [ShiftMap(factor=2.7), ShiftMap(factor=0.2, negative=True), ShiftMap(added=-1.25)], ids=repr
 )
-def test_reflected_inverse_and_back(found):
+def test_reflected_and_back(found):
     s = hostile_scores(found, 200)
     s = s[np.abs(s) < 1e300]
     np.testing.assert_array_equal(found.reflected()(s), -found(-s))
     assert found.reflected().reflected() == found
-    inside = np.linspace(0.01, 0.99, 99) * (-1 if found.negative else 1)
-    np.testing.assert_allclose(found.inverse()(found(inside)), inside, rtol=1e-14)
     assert ShiftMap.from_dict(found.to_dict()) == found
     assert found.is_monotone
     assert not found.is_identity
     assert found.compact() is found
-    assert found.simplify(0.1) == (found, 0.0)
     assert found.starting_at(None) is found
     assert eval(repr(found)) == found
     with pytest.raises(TypeError, match="no region"):

@@ -55,19 +55,9 @@ class FollowedMap(ScoreMap):
         """Return the map x -> -m(-x)."""
         return FollowedMap(self.first.reflected(), self.then.reflected())
 
-    def inverse(self) -> ScoreMap:
-        """Return the map that undoes this one on its range."""
-        return FollowedMap(self.then.inverse(), self.first.inverse())
-
     def compact(self) -> ScoreMap:
         """Drop the knots that change nothing."""
         return FollowedMap(self.first.compact(), self.then)
-
-    def simplify(self, tolerance: float) -> tuple[ScoreMap, float]:
-        """Use fewer knots in the group's own map, within ``tolerance`` before the common one."""
-        small, _ = self.first.simplify(tolerance)
-        made = FollowedMap(small, self.then)
-        return made, float(np.abs(made(self.knots) - self.values).max(initial=0.0))
 
     @property
     def is_identity(self) -> bool:
@@ -93,51 +83,12 @@ class FollowedMap(ScoreMap):
 
 
 def followed(maps: Mapping[Hashable, ScoreMap], then: ScoreMap | None) -> dict[Hashable, ScoreMap]:
-    """Let one map follow those of all groups; None follows nothing.
-
-    Parameters
-    ----------
-    maps : dict of group to ScoreMap
-        The map of each group.
-    then : ScoreMap or None
-        The map that follows them all.
-
-    Examples
-    --------
-    >>> from fairpot.transport import ScoreMap, followed
-    >>> halved = ScoreMap([0, 1], [0, 0.5])
-    >>> maps = followed({"F": ScoreMap([0.2, 0.6], [0.3, 0.9]), "M": ScoreMap.identity()}, halved)
-    >>> maps["M"]([0.4])
-    array([0.2])
-    """
+    """Let one map follow those of all groups; None follows nothing."""
     return dict(maps) if then is None else {group: FollowedMap(each, then) for group, each in maps.items()}
 
 
 def parted(maps: Mapping[Any, ScoreMap]) -> tuple[dict[Any, ScoreMap], ScoreMap | None]:
-    """Part maps into each group's own and the one that follows them all; None where nothing does.
-
-    Parameters
-    ----------
-    maps : dict of group to ScoreMap
-        The map of each group.
-
-    Returns
-    -------
-    (dict of group to ScoreMap, ScoreMap or None)
-
-    Raises
-    ------
-    ValueError
-        If the maps of two groups are followed by different ones.
-
-    Examples
-    --------
-    >>> from fairpot.transport import ScoreMap, followed, parted
-    >>> halved = ScoreMap([0, 1], [0, 0.5])
-    >>> own, then = parted(followed({"F": ScoreMap.identity()}, halved))
-    >>> own["F"].is_identity, then == halved
-    (True, True)
-    """
+    """Part maps into each group's own and the one that follows them all; None where nothing does."""
     thens = [each.then if isinstance(each, FollowedMap) else None for each in maps.values()]
     then = thens[0] if thens else None
     if any((each is None) != (then is None) or each != then for each in thens):

@@ -19,29 +19,9 @@ def blocks(rows: int, size: int = _BLOCK) -> Iterator[slice]:
 
 
 def ranks(reference: NDArray[np.float64], queries: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Count, for each query, the reference values below it and those not above it.
+    """Count, for each query, the reference values below it and those not above it; both ascend.
 
-    The result equals
-    ``np.searchsorted(reference, queries, side)`` for ``side`` "left" and "right".
-
-    Parameters
-    ----------
-    reference : array
-        Ascending values; some may be equal.
-    queries : array
-        Ascending values; some may be equal.
-
-    Returns
-    -------
-    (array, array)
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fairpot.transport import ranks
-    >>> below, upto = ranks(np.array([0.1, 0.4, 0.4]), np.array([0.2, 0.4]))
-    >>> below, upto
-    (array([1, 1]), array([1, 3]))
+    The result equals ``np.searchsorted(reference, queries, side)`` for ``side`` "left" and "right".
     """
     below, upto = np.empty(len(queries), dtype=np.intp), np.empty(len(queries), dtype=np.intp)
     for block in blocks(len(queries)):
@@ -74,15 +54,6 @@ def running(*counts: NDArray[Any]) -> NDArray[Any]:
 def run_ends(values: NDArray[Any]) -> NDArray[np.intp] | None:
     """Give, for each place, where its run of equal values ends; None if no value is repeated.
 
-    Parameters
-    ----------
-    values : array
-        Values in which equal ones stand together.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fairpot.transport import run_ends
     >>> run_ends(np.array([0.1, 0.4, 0.4, 0.7]))
     array([1, 3, 3, 4])
     """

@@ -19,19 +19,6 @@ def weight_to_reach(share: float, total: float) -> float:
 
     Whole counts reach it exactly when they reach ceil(share * total), with 0.1 * 3 taken for 0.3. A share of 1
     is everybody, also those whose weight is lost in the round-off of the total: see :func:`top_place`.
-
-    Parameters
-    ----------
-    share : float in [0, 1]
-        The top share.
-    total : float
-        The weight of everybody.
-
-    Examples
-    --------
-    >>> from fairpot.transport import weight_to_reach
-    >>> weight_to_reach(0.1, 30) <= 3
-    True
     """
     return share * total * (1 - _ROUND_OFF)
 
@@ -39,19 +26,7 @@ def weight_to_reach(share: float, total: float) -> float:
 def top_place(from_top: NDArray[Any], share: float) -> int:
     """Return how many entries come before the one with which the top ``share`` is reached.
 
-    Parameters
-    ----------
-    from_top : array
-        The running weight from the top down, the last of it the whole.
-    share : float in (0, 1]
-        The top share.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fairpot.transport import top_place
-    >>> top_place(np.array([1, 2, 3, 4]), 0.5)
-    1
+    ``from_top`` is the running weight from the top down, the last of it the whole.
     """
     if share >= 1:
         return len(from_top) - 1

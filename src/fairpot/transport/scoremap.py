@@ -159,15 +159,14 @@ class ScoreMap:
         A map with a floor lets nobody be overtaken: in a region, also not those below its start, which becomes
         the floor where it lies higher.
         """
-        if self.floor is None or start is None or len(self.knots) == 0:
-            return self._with(self.knots, self.values, start=start)
-        own = self.floor
-        if self.floor == self.start:  # that of another region: what is left is the highest score that stays
-            own = float(self.knots[0]) if self.below == "identity" else -np.inf
-        knots, values = self.knots, self.values
-        if self.below == "hold" and start < knots[0]:  # the floor works from the first knot upwards
-            knots, values = np.insert(knots, 0, start), np.insert(values, 0, values[0])
-        return ScoreMap(knots, values, below=self.below, above=self.above, floor=max(own, start), start=start)
+        knots, values, floor = self.knots, self.values, self.floor
+        if floor is not None and start is not None and len(knots) > 0:
+            if floor == self.start:  # that of another region: what is left is the highest score that stays
+                floor = float(knots[0]) if self.below == "identity" else -np.inf
+            floor = max(floor, start)
+            if self.below == "hold" and start < knots[0]:  # the floor works from the first knot upwards
+                knots, values = np.insert(knots, 0, start), np.insert(values, 0, values[0])
+        return ScoreMap(knots, values, below=self.below, above=self.above, floor=floor, start=start)
 
     def reflected(self) -> ScoreMap:
         """Return the map x -> -m(-x): what this one, of scores with a minus, is for the scores themselves.
@@ -214,58 +213,25 @@ class ScoreMap:
             return True
         x = self._corners()
         edges = (self.below == "identity" or self.start is not None) and self.above == "identity"
-        return bool(edges and not self._is_floored() and (self(x) == x).all())
+        floored = self.floor is not None and (self.values < self.floor).any()
+        return bool(edges and not floored and (self(x) == x).all())
 
     @property
     def is_monotone(self) -> bool:
         """Whether a higher score is never mapped lower."""
-        return self._ascends(np.greater_equal)
-
-    def inverse(self) -> ScoreMap:
-        """Return the map that undoes this one on its range.
-
-        Raises
-        ------
-        ValueError
-            If two scores between the knots share a value, so that nothing can undo the map.
-        """
         if len(self.knots) == 0:
-            return self
+            return True
         x = self._corners()
-        jumps = self._starts_as_identity() and self(x[:1]) != x[:1]
-        jumps |= self.above == "identity" and self(x[-1:]) != x[-1:]
-        if jumps or self._is_floored() or not self._ascends(np.greater):
-            raise ValueError(
-                "this ScoreMap cannot be inverted: it maps different scores to one value, steps down or jumps.\n"
-                "Hint: look at is_monotone; FairPOT maps are strictly increasing only where no scores are tied."
-            )
-        return ScoreMap(self(x), x, below="identity" if self._starts_as_identity() else "hold", above=self.above)
-
-    def _starts_as_identity(self) -> bool:
-        return self.below == "identity" or self.start is not None
-
-    def _is_floored(self) -> bool:
-        """Whether the floor changes anything."""
-        return self.floor is not None and bool((self.values < self.floor).any())
+        values = self(x)
+        enters = not (self.below == "identity" or self.start is not None) or x[0] <= values[0]
+        leaves = self.above == "hold" or values[-1] <= x[-1]
+        return bool(enters and leaves and (values[1:] >= values[:-1]).all())
 
     def _corners(self) -> NDArray[np.float64]:
         """Give the scores between which the map is a straight line (or, at the floor, bends upwards)."""
         if self.start is None or (self.below == "identity" and self.start <= self.knots[0]):
             return self.knots
         return np.concatenate(([self.start], self.knots[self.knots > self.start]))
-
-    def _ascends(self, compare: Any) -> bool:
-        """Whether the values at the corners ascend, and fit the identity where it begins and ends."""
-        if len(self.knots) == 0:
-            return True
-        x = self._corners()
-        values = self(x)
-        enters = not self._starts_as_identity() or x[0] <= values[0]
-        leaves = self.above == "hold" or values[-1] <= x[-1]
-        return bool(enters and leaves and compare(values[1:], values[:-1]).all())
-
-    def _with(self, knots: NDArray[np.float64], values: NDArray[np.float64], start: float | None) -> ScoreMap:
-        return ScoreMap(knots, values, below=self.below, above=self.above, floor=self.floor, start=start)
 
     def compact(self) -> ScoreMap:
         """Drop the knots that change nothing: inside flat stretches and along an identity edge."""
@@ -281,34 +247,8 @@ class ScoreMap:
             keep[: max(_leading(fixed) - 1, 0)] = False
         if self.above == "identity":
             keep[len(keep) - max(_leading(fixed[::-1]) - 1, 0) :] = False
-        return self._with(self.knots[keep], self.values[keep], self.start)
-
-    def simplify(self, tolerance: float) -> tuple[ScoreMap, float]:
-        """Use fewer knots; return the map and its largest error.
-
-        The kept knots are a subset of the old ones, so the largest error lies at an old knot and is
-        measured there.
-
-        Parameters
-        ----------
-        tolerance : float >= 0
-            How far any value may change.
-
-        Returns
-        -------
-        (ScoreMap, float)
-            The map, and the largest change of any value.
-        """
-        if not (isinstance(tolerance, numbers.Real) and tolerance >= 0):
-            raise ValueError(f"tolerance must be a number >= 0, got {tolerance!r}.")
-        if len(self.knots) <= 2:
-            return self, 0.0
-        keep = _within_cone(self.knots / 4, self.values / 4, tolerance / 4)  # exact, and never too large
-        small = self._with(self.knots[keep], self.values[keep], self.start)
-        left = np.searchsorted(small.knots, self.knots, side="right") - 1
-        with np.errstate(over="ignore"):
-            error = np.abs(small._interpolate(self.knots, left) - self.values)
-        return small, float(error.max(initial=0.0))
+        edges: dict[str, Any] = {"below": self.below, "above": self.above, "floor": self.floor, "start": self.start}
+        return ScoreMap(self.knots[keep], self.values[keep], **edges)
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and strings, ready for JSON."""
@@ -451,35 +391,6 @@ def _leading(flags: NDArray[np.bool_]) -> int:
     return len(flags) if flags.all() else int(np.argmin(flags))
 
 
-def _within_cone(x: NDArray[np.float64], v: NDArray[np.float64], tolerance: float) -> list[int]:
-    """Keep the fewest knots a greedy walk needs: from each kept knot as far as the cone of slopes allows."""
-    kept, low, high = [0], -np.inf, np.inf
-    xs, vs = x.tolist(), v.tolist()
-    for j in range(1, len(xs)):
-        x0, v0 = xs[kept[-1]], vs[kept[-1]]
-        slope = (vs[j] - v0) / (xs[j] - x0)
-        if not low <= slope <= high:
-            kept.append(j - 1)
-            x0, v0, low, high = xs[j - 1], vs[j - 1], -np.inf, np.inf
-        width = xs[j] - x0
-        low = max(low, (vs[j] - tolerance - v0) / width)
-        high = min(high, (vs[j] + tolerance - v0) / width)
-    kept.append(len(xs) - 1)
-    return kept
-
-
 def moving(maps: Mapping[Hashable, ScoreMap]) -> dict[Hashable, ScoreMap]:
-    """Keep the maps that change a score.
-
-    Parameters
-    ----------
-    maps : dict of group to ScoreMap
-        The map of each group.
-
-    Examples
-    --------
-    >>> from fairpot.transport import ScoreMap, moving
-    >>> list(moving({"F": ScoreMap([0.2, 0.6], [0.2, 0.9]), "M": ScoreMap.identity()}))
-    ['F']
-    """
+    """Keep the maps that change a score."""
     return {g: m for g, m in maps.items() if not m.is_identity}

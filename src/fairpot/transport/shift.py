@@ -86,19 +86,9 @@ class ShiftMap(ScoreMap):
             return self
         raise TypeError("a shift moves all scores of a group and has no region.")
 
-    def inverse(self) -> ShiftMap:
-        """Return the shift back."""
-        if self.factor is None:
-            return ShiftMap(added=-self.added)
-        return ShiftMap(factor=1 / self.factor, negative=self.negative)
-
     def compact(self) -> ScoreMap:
         """Return the map itself: it has no knots to drop."""
         return self
-
-    def simplify(self, tolerance: float) -> tuple[ScoreMap, float]:
-        """Return the map itself: it cannot be simpler."""
-        return self, 0.0
 
     @property
     def is_identity(self) -> bool:
