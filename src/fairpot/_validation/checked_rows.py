@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from fairpot._validation import wording
 from fairpot._validation.columns import as_column, check_alignment
 from fairpot._validation.groups import check_groups
-from fairpot._validation.values import check_labels, check_scores, swapped_values, to_floats
+from fairpot._validation.values import bad_scores, check_labels, check_scores, swapped_values, to_floats
 
 Counts = NDArray[np.int64]
 # Products of four weights must neither vanish nor overflow.
@@ -19,48 +19,39 @@ _LEAST = 1e-70
 
 
 def check_counted_scores(scores: NDArray[np.float64], rows: Counts | None, name: str, *, whole: bool = False) -> None:
-    """Check distinct scores, ``rows`` of each (None: one); missing ones are NaN.
-
-    ``whole`` says that they were whole numbers: those that doubles cannot tell apart come as infinite.
-    """
+    """Check distinct scores, ``rows`` of each (None: one); missing ones are NaN. See :func:`bad_scores`."""
     if len(scores) == 0:
         raise ValueError(wording.empty(name))
-    if np.abs(scores).max() < wording.LARGEST:
-        return
-    raise ValueError(bad_scores(scores, rows, name, whole=whole))
-
-
-def bad_scores(scores: NDArray[np.float64], rows: Counts | None, name: str, *, whole: bool = False) -> str:
-    """Say what is wrong with scores that are not all finite."""
-    rows = np.ones(len(scores), dtype=np.int64) if rows is None else rows
-    missing, infinite = int(rows[np.isnan(scores)].sum()), int(rows[np.isinf(scores)].sum())
-    if missing:
-        return wording.missing_numbers(name, missing)
-    if infinite:
-        return wording.beyond_doubles(name) if whole else wording.infinite_scores(name, infinite)
-    return wording.huge_scores(name, float(np.abs(scores).max()))
+    if not np.abs(scores).max() < wording.LARGEST:
+        raise ValueError(bad_scores(scores, rows, name, whole=whole))
 
 
 def check_weights(weight: NDArray[np.float64], rows: Counts, name: str) -> None:
     """Check distinct weights, ``rows`` of each; missing ones are NaN."""
     bad = ~np.isfinite(weight)
     if bad.any():
-        raise ValueError(wording.broken_weights(name, int(rows[bad].sum())))
+        raise ValueError(f"{name} has {wording.counted(int(rows[bad].sum()), 'missing or infinite row')}.")
     below = weight < 0
     if below.any():
-        raise ValueError(wording.negative_weights(name, int(rows[below].sum()), float(weight.min())))
+        raise ValueError(
+            f"{name} has {wording.counted(int(rows[below].sum()), 'negative row')}, the least is {weight.min():g}; "
+            "weights count rows and cannot be below 0."
+        )
     if not weight.any():
-        raise ValueError(wording.no_weight(name))
+        raise ValueError(f"{name} is 0 in every row.")
     least, most = weight[weight > 0].min(), weight.max()
     if least < _LEAST or most > 1 / _LEAST:
-        raise ValueError(wording.extreme_weights(name, float(least), float(most)))
+        raise ValueError(
+            f"{name} goes from {least:.3g} to {most:.3g}, beyond what products of weights can hold.\n"
+            "Hint: divide all weights by their mean; only their proportions matter."
+        )
 
 
 def check_weight_of_groups(total: NDArray[Any], groups: Sequence[Hashable], name: str) -> None:
     """Insist that every group has some weight."""
     empty = [group for group, weight in zip(groups, total) if not weight > 0]
     if empty:
-        raise ValueError(wording.no_weight_in_group(name, empty[0]))
+        raise ValueError(f"{name} is 0 in all rows of the group {empty[0]!r}.\nHint: drop those rows.")
 
 
 class Rows(NamedTuple):
@@ -104,10 +95,7 @@ def check_rows(
     codes, groups = check_groups(sensitive_features, len(clean), of_groups) if grouped else (None, ("all",))
     weight = None if sample_weight is None else _check_weight(sample_weight, len(clean), of_weight)
     if weight is not None and codes is not None:
-        weighs = np.bincount(codes, weights=weight > 0, minlength=len(groups))
-        empty = [g for g, rows in zip(groups, weighs) if not rows]
-        if empty:
-            raise ValueError(wording.no_weight_in_group(of_weight, empty[0]))
+        check_weight_of_groups(np.bincount(codes, weights=weight > 0, minlength=len(groups)), groups, of_weight)
     return Rows(clean, labels, codes, groups, weight)
 
 
@@ -119,7 +107,15 @@ def _refuse_swapped(y: Any, scores: Any, names: tuple[str, str], order: str | No
         return
     values = swapped_values(labels, column) if len(labels) == len(column) else None
     if values is not None:
-        raise ValueError(wording.swapped(*names, values, order or wording.right_order(*names))) from None
+        raise ValueError(wording.swapped(*names, values, order or _right_order(*names))) from None
+
+
+def _right_order(label: str, score: str) -> str:
+    """Say in which order columns go; one whose outcomes are ``y_true`` takes them first, as metrics do."""
+    if label.startswith("y_true"):
+        first = f"({label}, {score}), the outcomes first"
+        return f"the order is {first}; after a fitted model, and in methods of estimators, it is (scores, y)."
+    return f"the order is ({score}, {label}), the scores first; without a model it is (y_true, y_score)."
 
 
 def _refuse_groups_for_scores(scores: Any, groups: Any, names: tuple[str, str]) -> None:
@@ -130,8 +126,10 @@ def _refuse_groups_for_scores(scores: Any, groups: Any, names: tuple[str, str]) 
     except (TypeError, ValueError):
         return
     if len(texts) == len(numbers) > 0 and all(isinstance(value, str) for value in texts.tolist()):
+        text, number = (f"({len(set(column.tolist()))} different ones)" for column in (texts, numbers))
         raise TypeError(
-            wording.groups_for_scores(*names, len(set(texts.tolist())), len(set(numbers.tolist())))
+            f"the columns look swapped: {names[0]} holds text {text}, and {names[1]} holds numbers {number}.\n"
+            f"Hint: pass the numbers as {names[0]} and the groups as {names[1]}."
         ) from None
 
 

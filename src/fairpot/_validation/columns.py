@@ -236,33 +236,31 @@ def check_alignment(**columns: Any) -> None:
     named = [name for name, index in indexed.items() if not _is_numbering(index)]
     for first in dict.fromkeys([*list(indexed)[:1], *named[:1]]):
         for name in indexed:
-            _check_order(first, indexed[first], name, indexed[name])
-            if first in named and name in named:
-                _check_labels(first, indexed[first], name, indexed[name])
+            both_named = first in named and name in named
+            _check_index(first, indexed[first], name, indexed[name], named=both_named)
 
 
-def _check_order(first: str, one: Any, name: str, other: Any) -> None:
-    moved = _in_another_order(one, other)
-    if moved:
-        raise ValueError(
-            f"{name} has the index labels of {first} in another order ({moved} of {len(other)} rows differ), and "
-            f"rows are matched by position: outcomes and groups would go to the wrong rows.\n"
-            f"Hint: bring them into one order, {name}.loc[{first}.index]; if positions are right as they are, "
-            "pass .to_numpy() or .reset_index(drop=True)."
-        )
+def _check_index(first: str, one: Any, name: str, other: Any, *, named: bool) -> None:
+    """Refuse rows in another order, and, where both name their rows, those of another split.
 
-
-def _check_labels(first: str, one: Any, name: str, other: Any) -> None:
-    """Refuse the rows of another split; columns of different lengths are told so elsewhere."""
+    Columns of different lengths are told so elsewhere.
+    """
     if len(one) != len(other) or one.equals(other):
         return
     differ = int((np.asarray(one, dtype=object) != np.asarray(other, dtype=object)).sum())
-    raise ValueError(
-        f"{name} has other index labels than {first} ({differ} of {len(other)} rows differ): these look like other "
-        "rows, such as those of another split.\n"
-        f"Hint: pass the same rows of both, as {name}.loc[{first}.index] does where it has them; if positions are "
-        "right as they are, pass .to_numpy() or .reset_index(drop=True)."
-    )
+    rows = f"({differ} of {len(other)} rows differ)"
+    way_out = "if positions are right as they are, pass .to_numpy() or .reset_index(drop=True)."
+    if _same_labels(one, other):
+        raise ValueError(
+            f"{name} has the index labels of {first} in another order {rows}, and rows are matched by position: "
+            "outcomes and groups would go to the wrong rows.\n"
+            f"Hint: bring them into one order, {name}.loc[{first}.index]; {way_out}"
+        )
+    if named:
+        raise ValueError(
+            f"{name} has other index labels than {first} {rows}: these look like other rows, such as those of another "
+            f"split.\nHint: pass the same rows of both, as {name}.loc[{first}.index] does where it has them; {way_out}"
+        )
 
 
 def _is_numbering(index: Any) -> bool:
@@ -286,12 +284,8 @@ def _has_index(value: Any) -> bool:
     return type(value).__module__.split(".")[0] == "pandas" and hasattr(value, "index") and hasattr(value, "iloc")
 
 
-def _in_another_order(one: Any, other: Any) -> int:
-    """Count the places at which two indices with the same labels differ; 0 if the labels are not the same."""
-    if len(one) != len(other) or one.equals(other):
-        return 0
+def _same_labels(one: Any, other: Any) -> bool:
     try:
-        same = one.sort_values().equals(other.sort_values())
+        return bool(one.sort_values().equals(other.sort_values()))
     except TypeError:  # labels that cannot be ordered
-        same = sorted(map(repr, one)) == sorted(map(repr, other))
-    return int((one != other).sum()) if same else 0
+        return sorted(map(repr, one)) == sorted(map(repr, other))

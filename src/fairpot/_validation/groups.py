@@ -51,7 +51,10 @@ def check_groups(
         codes, names = _intersect(coded, labels, name)
     long = sum(len(each) > LONGEST_NAME for each in names if isinstance(each, str))
     if long:
-        raise ValueError(wording.long_names(name, long, LONGEST_NAME))
+        raise ValueError(
+            f"{name} has {wording.counted(long, 'group')} whose name is longer than {LONGEST_NAME} characters.\n"
+            "Hint: was a column of texts named? Give groups short names first."
+        )
     if several and len(names) < 2:
         raise ValueError(wording.single_group(f"{name} has", names[0], rows))
     return codes, names
@@ -108,9 +111,7 @@ def place_groups(
     problems: list[Exception] = []
     if gone is not None and missing_group == "error":
         problems.append(MissingGroupError(wording.ungrouped(column, int(gone.sum()))))
-    find = GroupFinder(known)
-    found = [find(group) for group in names]
-    unseen = [place for place, group in enumerate(found) if group is None]
+    found, unseen = _found(names, known)
     if unseen and unknown_group == "error":
         told = int(np.isin(codes, unseen).sum()), [names[place] for place in unseen], known
         problems.append(UnseenGroupError(wording.unseen_groups(name, *told, optional=True)))
@@ -132,13 +133,17 @@ def check_seen(
 
     ``rows_at`` counts the rows of groups, given their places.
     """
-    find = GroupFinder(known)
-    found = [find(group) for group in names]
-    unseen = [place for place, group in enumerate(found) if group is None]
+    found, unseen = _found(names, known)
     if unseen:
         rows, groups = int(rows_at(unseen)), [names[place] for place in unseen]
         raise UnseenGroupError(wording.unseen_groups("sensitive_features", rows, groups, known))
     return tuple(found)
+
+
+def _found(names: Sequence[Hashable], known: Sequence[Hashable]) -> tuple[list[Any], list[int]]:
+    """Find what groups were called in fit, None where they were not there, and the places of those."""
+    found = list(map(GroupFinder(known), names))
+    return found, [place for place, group in enumerate(found) if group is None]
 
 
 class GroupFinder:

@@ -12,6 +12,7 @@ import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._arguments import argument
 from fairpot._validation import wording
 from fairpot._validation.columns import as_column, as_native_columns, missing
 
@@ -63,8 +64,27 @@ def check_scores(scores: Any, name: str = "scores") -> NDArray[np.float64]:
         raise ValueError(wording.empty(name))
     clean = to_floats(array, name)
     if not (clean.max() < wording.LARGEST and clean.min() > -wording.LARGEST):  # NaN fails both
-        _explain_extremes(clean, name)
+        raise ValueError(bad_scores(clean, None, name))
     return clean
+
+
+def bad_scores(scores: NDArray[np.float64], rows: NDArray[np.int64] | None, name: str, *, whole: bool = False) -> str:
+    """Say what is wrong with scores that are not all finite, ``rows`` of each (None: one).
+
+    ``whole`` says that they were whole numbers: those that doubles cannot tell apart come as infinite.
+    """
+    rows = np.ones(len(scores), dtype=np.int64) if rows is None else rows
+    missing, infinite = int(rows[np.isnan(scores)].sum()), int(rows[np.isinf(scores)].sum())
+    if missing:
+        return wording.missing_numbers(name, missing)
+    if infinite and whole:
+        return wording.beyond_doubles(name)
+    if infinite:
+        return (
+            f"{name} has {wording.counted(infinite, 'infinite row')}; scores must be finite.\n"
+            "Hint: clip them (log-odds of a probability of 0 or 1 are infinite)."
+        )
+    return f"{name} reaches {np.abs(scores).max():.3g}; magnitudes from {wording.LARGEST:g} on overflow."
 
 
 def to_floats(array: NDArray[Any], name: str, noun: str = "score") -> NDArray[np.float64]:
@@ -133,15 +153,6 @@ def _require_numbers(array: NDArray[Any], name: str, noun: str) -> None:
         raise TypeError(wording.no_numbers(name, len(wrong), array[wrong[0]], wrong[0] + 1))
 
 
-def _explain_extremes(scores: NDArray[np.float64], name: str) -> None:
-    nan, inf = int(np.isnan(scores).sum()), int(np.isinf(scores).sum())
-    if nan:
-        raise ValueError(wording.missing_numbers(name, nan))
-    if inf:
-        raise ValueError(wording.infinite_scores(name, inf))
-    raise ValueError(wording.huge_scores(name, float(np.abs(scores).max())))
-
-
 def check_labels(y: Any, rows: int, name: str = "y", pos_label: Any = None) -> NDArray[np.int8]:
     """Check labels and return them as 0 and 1."""
     array = as_column(y, name)
@@ -162,7 +173,8 @@ def check_labels(y: Any, rows: int, name: str = "y", pos_label: Any = None) -> N
         isinstance(v, bool | int | float | np.number | np.bool_) for v in array.tolist()
     ):
         return check_labels(np.array(array.tolist(), dtype=np.float64), rows, name)
-    raise ValueError(_not_binary(array, name))
+    _distinct(array, name)
+    raise ValueError(wording.not_binary(name, Counter(array.tolist()), "pos_label"))
 
 
 def swapped_values(labels: NDArray[Any], scores: NDArray[Any]) -> tuple[int, int] | None:
@@ -192,17 +204,15 @@ def _by_name(array: NDArray[Any], name: str, pos_label: Any) -> NDArray[np.int8]
 def named_label(values: list[Any], pos_label: Any, name: str) -> Any:
     """Find the value that was named positive; on a command line its type is lost, so text will do."""
     if len(values) > 2:
-        raise ValueError(wording.too_many_labels(name, values))
+        raise ValueError(f"{name} must have two values, got {len(values)}: {wording.listed(values)}.")
     for v in values:
         text = str(pos_label).capitalize() if isinstance(v, bool) else str(pos_label)
         if v == pos_label or str(v) == text:
             return v
-    raise ValueError(wording.label_not_there(name, values, "pos_label", pos_label))
-
-
-def _not_binary(array: NDArray[Any], name: str) -> str:
-    _distinct(array, name)
-    return wording.not_binary(name, Counter(array.tolist()), "pos_label")
+    raise ValueError(
+        f"{argument('pos_label', pos_label)} is not in {name}, which holds {wording.listed(values)}.\n"
+        "Hint: upper and lower case matter."
+    )
 
 
 def _distinct(array: NDArray[Any], name: str) -> list[Any]:

@@ -107,19 +107,6 @@ def missing_numbers(name: str, rows: int, noun: str = "score") -> str:
     return f"{said}\nHint: {_drop_missing()} or fill them first."
 
 
-def infinite_scores(name: str, rows: int) -> str:
-    """Say that scores are infinite."""
-    return (
-        f"{name} has {counted(rows, 'infinite row')}; scores must be finite.\n"
-        "Hint: clip them (log-odds of a probability of 0 or 1 are infinite)."
-    )
-
-
-def huge_scores(name: str, largest: float) -> str:
-    """Say that scores are too large to be subtracted."""
-    return f"{name} reaches {largest:.3g}; magnitudes from {LARGEST:g} on overflow."
-
-
 def beyond_doubles(name: str) -> str:
     """Say that whole numbers are too large for doubles."""
     return f"{name} holds integers beyond 2**53, which doubles cannot tell apart.\nHint: divide or rank them first."
@@ -148,14 +135,6 @@ def missing_groups(name: str, rows: int, noun: str = "group") -> str:
     """Say that groups or clusters are missing."""
     own = "a group of their own such as 'unknown'" if noun == "group" else f"each a {noun} of its own"
     return f"{name} has {counted(rows, 'row')} without a {noun}.\nHint: {_drop_missing()}, or give them {own}."
-
-
-def long_names(name: str, groups: int, most: int) -> str:
-    """Say that names of groups are too long to be names."""
-    return (
-        f"{name} has {counted(groups, 'group')} whose name is longer than {most} characters.\n"
-        "Hint: was a column of texts named? Give groups short names first."
-    )
 
 
 def too_many_clustered(limit: int, memory: str | None = None) -> str:
@@ -253,63 +232,6 @@ def swapped(label: str, score: str, values: tuple[int, int], order: str, *, more
         f"the columns look swapped: an outcome has two values, but {label} has {many}, and {score} has {values[1]}.\n"
         f"Hint: {order}"
     )
-
-
-def groups_for_scores(score: str, group: str, texts: int, numbers: int) -> str:
-    """Say that scores and groups changed places; their distinct values are counted."""
-    return (
-        f"the columns look swapped: {score} holds text ({texts} different ones), and {group} holds numbers ({numbers} "
-        f"different ones).\nHint: pass the numbers as {score} and the groups as {group}."
-    )
-
-
-def right_order(label: str, score: str) -> str:
-    """Say in which order columns go; one whose outcomes are ``y_true`` takes them first, as metrics do."""
-    if label.startswith("y_true"):
-        first = f"({label}, {score}), the outcomes first"
-        return f"the order is {first}; after a fitted model, and in methods of estimators, it is (scores, y)."
-    return f"the order is ({score}, {label}), the scores first; without a model it is (y_true, y_score)."
-
-
-def too_many_labels(name: str, values: list[Any]) -> str:
-    """Say that a label has more than two values though one is named positive."""
-    return f"{name} must have two values, got {len(values)}: {listed(values)}."
-
-
-def label_not_there(name: str, values: list[Any], positive: str, given: Any) -> str:
-    """Say that the value named positive does not occur."""
-    said = f"{argument(positive, given)} is not in {name}, which holds {listed(values)}."
-    return f"{said}\nHint: upper and lower case matter."
-
-
-def broken_weights(name: str, rows: int) -> str:
-    """Say that weights are missing or infinite."""
-    return f"{name} has {counted(rows, 'missing or infinite row')}."
-
-
-def negative_weights(name: str, rows: int, least: float) -> str:
-    """Say that weights are negative."""
-    return (
-        f"{name} has {counted(rows, 'negative row')}, the least is {least:g}; weights count rows and cannot be below 0."
-    )
-
-
-def no_weight(name: str) -> str:
-    """Say that every weight is 0."""
-    return f"{name} is 0 in every row."
-
-
-def extreme_weights(name: str, least: float, most: float) -> str:
-    """Say that products of weights would vanish or overflow."""
-    return (
-        f"{name} goes from {least:.3g} to {most:.3g}, beyond what products of weights can hold.\n"
-        "Hint: divide all weights by their mean; only their proportions matter."
-    )
-
-
-def no_weight_in_group(name: str, group: Hashable) -> str:
-    """Say that a group has no weight."""
-    return f"{name} is 0 in all rows of the group {group!r}.\nHint: drop those rows."
 
 
 def dropped_rows(dropped: Mapping[str, int], left: int) -> str:

@@ -119,15 +119,9 @@ class ModelFile:
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> from tempfile import mkdtemp
-    >>> import fairpot
-    >>> from fairpot import modelfile
-    >>> score, sex = range(40), ["F", "M"] * 20
-    >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
-    >>> path = Path(mkdtemp()) / "map.json"
-    >>> repair.save(path)
-    >>> found = modelfile.read(path)
+    >>> from fairpot import FairPOT
+    >>> repair = FairPOT(lam=0.5, reference="M").fit(range(40), sensitive_features=["F", "M"] * 20)
+    >>> found = repair.fair_maps_.file_content()
     >>> found.method, found.dial, found.reference
     ('FairPOT', ('lam', 0.5), 'M')
     """

@@ -11,7 +11,7 @@ from fairpot._arguments import argument
 from fairpot._warn import warn_user
 from fairpot.exceptions import FairpotWarning, ModelFileError
 from fairpot.modelfile.content import ModelFile
-from fairpot.modelfile.text import MAX_BYTES, bytes_of, check_hash, dumps, loads, naming
+from fairpot.modelfile.text import MAX_BYTES, bytes_of, check_digest, dumps, loads, naming
 from fairpot.rows.output import atomic_file
 
 # What a signature of an earlier version has at most.
@@ -42,17 +42,13 @@ def read(path: str | PathLike[str], *, expect_sha256: str | None = None, max_byt
 
     Examples
     --------
-    >>> from pathlib import Path
     >>> from tempfile import mkdtemp
-    >>> import fairpot
-    >>> from fairpot import modelfile
-    >>> score, sex = range(40), ["F", "M"] * 20
-    >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
-    >>> path = Path(mkdtemp()) / "map.json"
+    >>> from fairpot import FairPOT, modelfile
+    >>> repair = FairPOT(lam=0.5, reference="M").fit(range(40), sensitive_features=["F", "M"] * 20)
+    >>> path = f"{mkdtemp()}/map.json"
     >>> repair.save(path)
-    >>> found = modelfile.read(path)
-    >>> found.method, found.groups
-    ('FairPOT', ('F', 'M'))
+    >>> modelfile.read(path).groups
+    ('F', 'M')
     """
     return read_known(path, expect_sha256=expect_sha256, max_bytes=max_bytes)[0]
 
@@ -63,11 +59,12 @@ def read_known(
     """Read a map file and its SHA-256."""
     with naming(path):
         data = bytes_of(os.fspath(path), max_bytes)
+        digest = hashlib.sha256(data).hexdigest()
         if expect_sha256 is not None:
-            check_hash(data, expect_sha256)
+            check_digest(digest, expect_sha256)
         model = loads(data)
     _warn_of_signature(path)
-    return model, hashlib.sha256(data).hexdigest()
+    return model, digest
 
 
 def _warn_of_signature(path: str | PathLike[str]) -> None:
@@ -118,16 +115,13 @@ def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = Fals
 
     Examples
     --------
-    >>> from pathlib import Path
     >>> from tempfile import mkdtemp
-    >>> import fairpot
-    >>> from fairpot import modelfile
-    >>> score, sex = range(40), ["F", "M"] * 20
-    >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
-    >>> path = Path(mkdtemp()) / "map.json"
+    >>> from fairpot import FairPOT, modelfile
+    >>> repair = FairPOT(lam=0.5, reference="M").fit(range(40), sensitive_features=["F", "M"] * 20)
+    >>> path = f"{mkdtemp()}/map.json"
     >>> digest = modelfile.write(repair.fair_maps_.file_content(), path)
-    >>> fairpot.load(path, expect_sha256=digest)
-    <maps of FairPOT from a file: lam = 0.5>
+    >>> modelfile.read(path, expect_sha256=digest).dial
+    ('lam', 0.5)
     """
     data = dumps(model)
     if len(data) > max_bytes:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -53,10 +53,11 @@ def suppressed(exact: dict[str, Any], behind: Sequence[Behind] | None = None) ->
     the sum of the groups', and the score range in all is rounded outwards. Where a group has fewer positives or
     fewer negatives, neither is put down.
     """
-    entries = [_without_few(each["counts"], None if behind is None else behind[i]) for i, each in _listed(exact)]
-    hidden = any(counts["rows"] is None for counts in entries)
+    known: Sequence[Behind | None] = [None] * len(exact["groups"]) if behind is None else behind
+    groups = [each | {"counts": _without_few(each["counts"], rows)} for each, rows in zip(exact["groups"], known)]
+    hidden = any(each["counts"]["rows"] is None for each in groups)
     return exact | {
-        "groups": [{"group": each["group"], "counts": counts} for (_, each), counts in zip(_listed(exact), entries)],
+        "groups": groups,
         "rows": None if hidden else exact["rows"],
         "score_range": rounded_outwards(*exact["score_range"]) if hidden else exact["score_range"],
     }
@@ -74,8 +75,11 @@ def table_sha256(table: ScoreTable) -> str:
     For comparing tables in memory. Not to be given away: who knows the scores can try outcomes until the hash fits.
     """
     digest = hashlib.sha256()
-    for part in _bytes_of(table):
-        digest.update(part)
+    for group, counts in zip(table.groups, table.counts):
+        head = json.dumps([plain_group(group), len(counts.score), table.labelled], default=str)
+        digest.update(head.encode() + b"\n")
+        for column in (counts.score, counts.positive, counts.negative):
+            digest.update(np.ascontiguousarray(column, dtype="<f8").tobytes())
     return digest.hexdigest()
 
 
@@ -103,18 +107,6 @@ def rounded_outwards(low: float, high: float) -> list[float]:
         return [low, high]
     step = 10.0 ** math.floor(math.log10(size))
     return [float(f"{edge * step:.12g}") for edge in (math.floor(low / step), math.ceil(high / step))]
-
-
-def _bytes_of(table: ScoreTable) -> Iterator[bytes]:
-    for group, counts in zip(table.groups, table.counts):
-        head = json.dumps([plain_group(group), len(counts.score), table.labelled], default=str)
-        yield head.encode() + b"\n"
-        for column in (counts.score, counts.positive, counts.negative):
-            yield np.ascontiguousarray(column, dtype="<f8").tobytes()
-
-
-def _listed(origin: dict[str, Any]) -> Iterator[tuple[int, dict[str, Any]]]:
-    return enumerate(origin["groups"])
 
 
 def _describe(counts: GroupCounts, labelled: bool) -> dict[str, Any]:

@@ -56,11 +56,6 @@ def _read(path: str, most: int, hint: str) -> bytes:
     return data
 
 
-def check_hash(data: bytes, expected: str) -> None:
-    """Insist on the file whose hash the caller knows."""
-    check_digest(hashlib.sha256(data).hexdigest(), expected)
-
-
 def check_digest(found: str, expected: str) -> None:
     """Insist on the hash that the caller knows."""
     wanted = expected.strip().lower() if isinstance(expected, str) else ""
@@ -98,15 +93,9 @@ def dumps(model: ModelFile) -> bytes:
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> from tempfile import mkdtemp
-    >>> import fairpot
-    >>> from fairpot import modelfile
-    >>> score, sex = range(40), ["F", "M"] * 20
-    >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
-    >>> path = Path(mkdtemp()) / "map.json"
-    >>> repair.save(path)
-    >>> modelfile.dumps(repair.fair_maps_.file_content()) == path.read_bytes()
+    >>> from fairpot import FairPOT, modelfile
+    >>> repair = FairPOT(lam=0.5, reference="M").fit(range(40), sensitive_features=["F", "M"] * 20)
+    >>> modelfile.dumps(repair.fair_maps_.file_content()).startswith(b"{")
     True
     """
     content = model.to_json() | {"format": FORMAT, "schema_version": SCHEMA_VERSION}
@@ -142,15 +131,9 @@ def loads(data: bytes) -> ModelFile:
 
     Examples
     --------
-    >>> from pathlib import Path
-    >>> from tempfile import mkdtemp
-    >>> import fairpot
-    >>> from fairpot import modelfile
-    >>> score, sex = range(40), ["F", "M"] * 20
-    >>> repair = fairpot.FairPOT(lam=0.5, reference="M").fit(score, sensitive_features=sex)
-    >>> path = Path(mkdtemp()) / "map.json"
-    >>> repair.save(path)
-    >>> modelfile.loads(path.read_bytes()).method
+    >>> from fairpot import FairPOT, modelfile
+    >>> repair = FairPOT(lam=0.5, reference="M").fit(range(40), sensitive_features=["F", "M"] * 20)
+    >>> modelfile.loads(modelfile.dumps(repair.fair_maps_.file_content())).method
     'FairPOT'
     """
     _check_parts(data)
