@@ -8,7 +8,6 @@ from typing import Any
 from fairpot._svg import COLOURS as COLOURS
 from fairpot._svg import DARK as DARK
 from fairpot._svg import escaped as escaped
-from fairpot._svg import histograms_svg as histograms_svg
 from fairpot._svg import intervals_svg as intervals_svg
 from fairpot._svg import lines_svg as lines_svg
 from fairpot._svg import printable as printable

@@ -312,23 +312,6 @@ def lines_svg(
     return _picture(title, height, parts)
 
 
-def histograms_svg(panels: Sequence[tuple[str, Sequence[float], Sequence[float]]], title: str, feet: str) -> str:
-    """Draw shares of rows by score, a strip for each group: with the outcome upwards, without it downwards."""
-    strip, most = 56, max((each for _, up, down in panels for each in (*up, *down)), default=0.0) or 1.0
-    parts = []
-    for number, (label, up, down) in enumerate(panels):
-        middle, colour = strip * number + strip // 2, COLOURS[number % len(COLOURS)]
-        parts.append(_label(label, x=_LABEL, y=middle + 4, text_anchor="end", fill=colour))
-        wide = (_WIDTH - _LABEL - 30) / max(len(up), 1)
-        for k, (above, below) in enumerate(zip(up, down)):
-            high, low = above / most * 25, below / most * 25
-            bar = {"x": f"{_LABEL + 10 + k * wide:.1f}", "width": f"{wide:.1f}", "fill": colour}
-            parts.append(tag("rect", y=f"{middle - high:.1f}", height=f"{high:.1f}", **bar))
-            parts.append(tag("rect", y=middle, height=f"{low:.1f}", opacity=".35", **bar))
-    parts.append(tag("text", feet, x=_LABEL + 10, y=strip * len(panels) + 14))
-    return _picture(title, strip * len(panels) + 20, parts)
-
-
 Drawn = tuple[str, Sequence[float], Sequence[float], Sequence[bool], str]
 
 

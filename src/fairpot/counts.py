@@ -127,11 +127,17 @@ class GroupCounts:
         labels: NDArray[np.int8] | None,
         weight: Counts | None = None,
         square: Floats | None = None,
+        unit: Indices | None = None,
     ) -> GroupCounts:
-        """Count rows: one sort. Without labels all weight is put down as negative."""
+        """Count rows: one sort. Without labels all weight is put down as negative.
+
+        ``unit`` numbers what each row belongs to, where rows belong together.
+        """
         labels = np.zeros(len(scores), dtype=np.int8) if labels is None else labels
+        if unit is not None:
+            return cls.from_rows(scores, labels, weight, square)._with_members(scores, labels, weight, unit)
         if weight is None:
-            return add_up_units(*sort_by_score(scores.copy(), labels))
+            return _add_up_units(*_sort_by_score(scores.copy(), labels))
         scores = scores + 0.0  # -0.0 and 0.0 are one score
         # Equal scores are added up in the order of weights and labels: the sum does not depend on row order.
         exact = weight.dtype.kind == "i" and square is None
@@ -144,12 +150,8 @@ class GroupCounts:
         scores, added, _ = _add_up(scores, columns)
         return cls(scores, added[0], added[1], None if square is None else (added[2], added[3]))
 
-    def with_members(
-        self,
-        scores: NDArray[np.float64],
-        labels: NDArray[np.int8] | None,
-        weight: Counts | None,
-        unit: Indices,
+    def _with_members(
+        self, scores: NDArray[np.float64], labels: NDArray[np.int8], weight: Counts | None, unit: Indices
     ) -> GroupCounts:
         """Note which of the rows that were counted belong together."""
         rows = np.argsort(scores)
@@ -159,7 +161,7 @@ class GroupCounts:
         ordered = scores[rows]
         entry = np.zeros(len(rows), dtype=np.intp)
         np.cumsum(ordered[1:] != ordered[:-1], out=entry[1:])
-        positive = np.zeros(len(rows), dtype=bool) if labels is None else labels[rows] == 1
+        positive = labels[rows] == 1
         sides = [
             Members.of_rows(unit[rows[side]], entry[side], None if weight is None else weight[rows[side]])
             for side in (positive, ~positive)
@@ -318,7 +320,7 @@ def _by_key_and_weight(key: NDArray[np.int64], weight: Counts) -> Indices:
     return order
 
 
-def sort_by_score(
+def _sort_by_score(
     scores: NDArray[np.float64], labels: NDArray[np.int8]
 ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
     """Sort scores, which may be overwritten, with their labels as a plain sort of integers.
@@ -349,7 +351,7 @@ def _sort_nonnegative(
     return keys.view(np.float64), sorted_labels.view(np.int8)
 
 
-def add_up_units(scores: NDArray[np.float64], labels: NDArray[np.int8]) -> GroupCounts:
+def _add_up_units(scores: NDArray[np.float64], labels: NDArray[np.int8]) -> GroupCounts:
     """Add up sorted rows of weight one."""
     step = scores[1:] != scores[:-1]
     if step.all():

@@ -27,19 +27,7 @@ def __getattr__(name: str) -> Any:
 
 
 class UnseenGroupError(ValueError):
-    """Tell that rows carry a group that was not seen when the map was fitted.
-
-    Examples
-    --------
-    >>> from fairpot import FairPOT, UnseenGroupError
-    >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-    >>> repair = FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-    >>> try:
-    ...     repair.transform([0.3], sensitive_features=["X"])
-    ... except UnseenGroupError as error:
-    ...     print(str(error).splitlines()[0])
-    sensitive_features has 1 row with a group not seen in fit: ['X'] (seen: ['F', 'M']).
-    """
+    """Tell that rows carry a group that was not seen when the map was fitted."""
 
 
 class MissingGroupError(ValueError):
@@ -73,17 +61,7 @@ class MissingDependencyError(ImportError):
 
 
 class ModelFileError(ValueError):
-    """Tell that a map file cannot be used, or a model cannot be stored in one; the message names the reason.
-
-    Examples
-    --------
-    >>> import fairpot
-    >>> try:
-    ...     fairpot.load("no-such-map.json")
-    ... except fairpot.ModelFileError as error:
-    ...     print(str(error).splitlines()[0])
-    the map file 'no-such-map.json' cannot be used: there is no such file.
-    """
+    """Tell that a map file cannot be used, or a model cannot be stored in one; the message names the reason."""
 
 
 class InputFileError(ValueError):
@@ -99,19 +77,7 @@ class OutputFileError(ValueError):
 
 
 class FairpotWarning(UserWarning):
-    """Tell what you should know before you trust a result; the parent of fairpot's other warnings.
-
-    Examples
-    --------
-    >>> import warnings
-    >>> from fairpot import audit
-    >>> from fairpot.exceptions import FairpotWarning
-    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
-    >>> with warnings.catch_warnings():
-    ...     warnings.simplefilter("ignore", FairpotWarning)
-    ...     float(audit(y, score, sensitive_features=sex).gap)
-    1.0
-    """
+    """Tell what you should know before you trust a result; the parent of fairpot's other warnings."""
 
 
 class SmallGroupWarning(FairpotWarning):

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from fairpot._arguments import argument
 from fairpot._defaults import MEANINGS, REGIONS, Meaning, Region, Weights
 from fairpot._docs import documented
-from fairpot._html import histograms_svg, html_table, notes, paragraph
+from fairpot._html import html_table, notes, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import display
 from fairpot._validation import check_choice, check_share
@@ -31,16 +31,12 @@ from fairpot.counts import (
     Members,
     Sides,
     Units,
-    add_up_units,
     count_units,
-    sort_by_score,
 )
 from fairpot.transport import Floats
 
 # Up to so many groups, finding each one's rows by comparison is cheaper than one sort.
 _FEW_GROUPS = 16
-# Groups and bars of a small picture.
-_MOST_DRAWN, _BARS = 6, 40
 Maps = Mapping[Hashable, Callable[[Floats], Floats]]
 
 
@@ -139,13 +135,13 @@ class ScoreTable:
             raise ValueError(
                 "weights must be numbers >= 0.\nHint: fairpot.score_table counts rows and says which are wrong."
             )
+        columns = (scores, labels, weight, square, unit)
         if codes is None or len(groups) == 1:
-            counts = [GroupCounts.from_rows(scores, labels, weight, square)]
-            if unit is not None:
-                counts = [counts[0].with_members(scores, labels, weight, unit)]
+            counts = [GroupCounts.from_rows(*columns)]
         else:
             counts = [
-                _count_group(rows, scores, labels, weight, square, unit) for rows in _rows_of_groups(codes, len(groups))
+                GroupCounts.from_rows(*(None if column is None else column.take(rows) for column in columns))
+                for rows in _rows_of_groups(codes, len(groups))
             ]
         known = (units, lower_is_riskier, weight is not None, high_score_means)
         return cls(tuple(groups), tuple(counts), labels is not None, *known)
@@ -178,27 +174,7 @@ class ScoreTable:
         ]
         title = "Counts table" + (f", weights as {self.weights}" if self.weighted else "")
         counted = "Counted rows; fairpot.audit(table) measures AUC and gaps with intervals."
-        return (
-            f"<div>{paragraph(repr(self)[1:-1])}{self._histograms()}{html_table(rows, title)}{notes([counted])}</div>"
-        )
-
-    def _histograms(self) -> str:
-        """Draw shares of rows by score for the first groups: with the outcome upwards, without it downwards."""
-        shown = [(g, c) for g, c in zip(self.groups, self.counts) if len(c.score)][:_MOST_DRAWN]
-        if not shown:
-            return ""
-        low, high = min(c.score[0] for _, c in shown), max(c.score[-1] for _, c in shown)
-        edges = np.linspace(low / 2, high / 2, _BARS + 1)[1:-1] * 2  # the widest range of floats is no float
-
-        def shares(score: NDArray[np.float64], weight: NDArray[Any]) -> list[float]:
-            bars = np.bincount(np.searchsorted(edges, score, side="right"), weight, _BARS)
-            return list(bars / (bars.sum() or 1.0))
-
-        panels = [(str(g), shares(c.score, c.positive), shares(c.score, c.negative)) for g, c in shown]
-        said = "up: with the outcome, down: without it" if self.labelled else "outcomes not known"
-        feet = f"score {low:.3g} to {high:.3g}; {said}"
-        feet += f"; {len(shown)} of {len(self.groups)} groups" if len(shown) < len(self.groups) else ""
-        return histograms_svg(panels, "Scores by group", feet)
+        return f"<div>{paragraph(repr(self)[1:-1])}{html_table(rows, title)}{notes([counted])}</div>"
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the scores of each group by outcome, see :class:`fairpot.display.ScoreDistributionDisplay`.
@@ -243,8 +219,7 @@ class ScoreTable:
 
     def squared(self, group: int, positive: bool) -> Counts:
         """Give the sums of squared weights of one group's positives or negatives."""
-        counts = self.counts[group]
-        return (counts.squares or (counts.positive, counts.negative))[0 if positive else 1]
+        return self.counts[group].squared(positive)
 
     @cached_property
     def clusters(self) -> Clusters | None:
@@ -464,7 +439,7 @@ class ScoreTable:
         known: dict[str, Any] = {"units": units, "weighted": weighted, "high_score_means": means}
         return replace(self, groups=tuple(merged), counts=tuple(merged.values()), **known)
 
-    def quantise(self, bins: int) -> tuple[ScoreTable, QuantisationBound]:
+    def quantise(self, bins: int) -> ScoreTable:
         """Reduce to at most ``bins`` distinct scores, the same for all groups, of about equal weight.
 
         Scores that share a bin become equal to their mean, so only pairs inside a bin can change.
@@ -473,28 +448,20 @@ class ScoreTable:
         ----------
         bins : int
             The largest number of distinct scores.
-
-        Returns
-        -------
-        (ScoreTable, QuantisationBound)
-            The smaller table, and how far any metric made from it can be off.
         """
         if not isinstance(bins, int | np.integer) or bins < 1:
             raise ValueError(f"bins must be a whole number, at least 1, got {bins!r}.")
         pooled = self.pooled()
         if len(pooled.score) <= bins:
-            return self, QuantisationBound(0.0, np.zeros((len(self.groups),) * 2), 0.0)
+            return self
         weight = pooled.weight.astype(np.float64)
         middle = np.cumsum(weight) - weight / 2
         bin_of = np.minimum((middle * (bins / weight.sum())).astype(np.intp), bins - 1)
         first = np.append(0, np.flatnonzero(np.diff(bin_of)) + 1)
         low, high = pooled.score[first], pooled.score[np.append(first[1:], len(bin_of)) - 1]
         mean = np.add.reduceat(weight * pooled.score, first) / np.add.reduceat(weight, first)
-        mean = np.clip(mean, low, high)
-        # Scores alone in their bin are left bit for bit as they were: the bound must not hide round-off.
-        small = self.rescored(dict.fromkeys(self.groups, lambda s: mean[np.searchsorted(low, s, side="right") - 1]))
-        shift = float(np.maximum(mean - low, high - mean).max())
-        return small, _bound(self, low, shift)
+        mean = np.clip(mean, low, high)  # scores alone in their bin stay bit for bit as they were
+        return self.rescored(dict.fromkeys(self.groups, lambda s: mean[np.searchsorted(low, s, side="right") - 1]))
 
 
 def _alike_weighted(one: ScoreTable, other: ScoreTable) -> tuple[ScoreTable, ScoreTable]:
@@ -545,21 +512,6 @@ def _renumbered(table: ScoreTable, hashes: NDArray[np.uint64]) -> ScoreTable:
     )
 
 
-def _bound(table: ScoreTable, low: NDArray[np.float64], shift: float) -> QuantisationBound:
-    """Count the pairs of different scores that fall into one bin."""
-
-    def per_bin(score: NDArray[np.float64], counts: Counts) -> NDArray[Any]:
-        places = np.searchsorted(low, score, side="right") - 1
-        return np.bincount(places, weights=counts, minlength=len(low))
-
-    positive = np.stack([per_bin(c.score, c.positive) for c in table.counts])
-    negative = np.stack([per_bin(c.score, c.negative) for c in table.counts])
-    pairs = positive @ negative.T
-    total = np.outer(table.positives * 1.0, table.negatives * 1.0)
-    share = np.divide(pairs, total, out=np.zeros(pairs.shape), where=total > 0)
-    return QuantisationBound(float(pairs.sum() / (total.sum() or 1.0)), share, shift)
-
-
 def _plain(
     scores: NDArray[np.float64], labels: NDArray[np.int8] | None
 ) -> tuple[NDArray[np.float64], NDArray[np.int8] | None]:
@@ -589,22 +541,3 @@ def _rows_of_groups(codes: NDArray[Any], groups: int) -> Iterator[NDArray[np.int
     else:
         ends = np.cumsum(np.bincount(codes, minlength=groups))
         yield from np.split(np.argsort(codes, kind="stable"), ends[:-1])
-
-
-def _count_group(
-    rows: NDArray[np.intp],
-    scores: NDArray[np.float64],
-    labels: NDArray[np.int8] | None,
-    weight: Counts | None,
-    square: Floats | None,
-    unit: Indices | None,
-) -> GroupCounts:
-    """Count the rows of one group."""
-    own = None if labels is None else labels.take(rows)
-    if weight is None:
-        plain = np.zeros(len(rows), dtype=np.int8) if own is None else own
-        counts = add_up_units(*sort_by_score(scores.take(rows), plain))
-    else:
-        weight = weight.take(rows)
-        counts = GroupCounts.from_rows(scores.take(rows), own, weight, None if square is None else square.take(rows))
-    return counts if unit is None else counts.with_members(scores.take(rows), own, weight, unit.take(rows))

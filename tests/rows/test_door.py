@@ -245,6 +245,6 @@ def test_lower_is_riskier_counts_scores_with_a_minus(frame):
     with pytest.raises(ValueError, match="a low score meant high risk"):
         found.merge(down)
     assert found.merge(found).lower_is_riskier
-    for kept in (found.only(["F"]), found.top(0.3), found.quantise(5)[0], found.renamed(["a", "b"])):
+    for kept in (found.only(["F"]), found.top(0.3), found.quantise(5), found.renamed(["a", "b"])):
         assert kept.lower_is_riskier
     assert not ScoreTable(("all",), found.counts[:1]).lower_is_riskier

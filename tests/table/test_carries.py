@@ -73,7 +73,7 @@ def test_cut_rescored_and_one_group_alone(rows):
 
 
 def test_quantised(rows):
-    small, _ = counted(rows).quantise(5)
+    small = counted(rows).quantise(5)
     for counts in small.counts:
         for weight, square, members in zip((counts.positive, counts.negative), counts.squares, counts.members):
             np.testing.assert_allclose(np.bincount(members.entry, members.weight, len(weight)), weight)

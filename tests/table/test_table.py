@@ -132,24 +132,22 @@ def test_rescored_adds_up_equals():
 
 
 @pytest.mark.parametrize("bins", [1, 2, 7, 50, 200, 10_000])
-def test_quantise_keeps_its_bound(bins):
+def test_quantise(bins):
+    """Only pairs inside a bin change, and few of them; with as many bins as scores nothing does."""
     rng = np.random.default_rng(5)
     n = 2000
     labels, codes = rng.integers(0, 2, n).astype(np.int8), rng.integers(0, 2, n)
     scores = np.round(rng.random(n) + 0.2 * labels - 0.1 * codes, 3)
     table = ScoreTable.from_rows(scores, labels, codes, ("a", "b"))
-    small, bound = table.quantise(bins)
+    small = table.quantise(bins)
     assert len(small.pooled().score) <= bins
     assert small.pooled().weight.sum() == n
     for ties in ("strict", "half"):
         before, after = WinMatrix.of(table, ties), WinMatrix.of(small, ties)
-        assert abs(before.auc() - after.auc()) <= bound.auc + 1e-15
-        assert (np.abs(before.xauc() - after.xauc()) <= bound.xauc + 1e-15).all()
+        assert abs(before.auc() - after.auc()) <= 1 / bins
+        assert (np.abs(before.xauc() - after.xauc()) <= 2 / bins).all()
     if bins == 10_000:
-        assert bound.auc == bound.score == 0
-    if bins == 200:
-        assert 0 < bound.auc < 0.01
-        assert 0 < bound.score < 0.02
+        assert small is table
     with pytest.raises(ValueError, match="bins"):
         table.quantise(0)
 
@@ -186,17 +184,6 @@ def test_tables_refuse_what_they_cannot_count():
         table.quantise(1.5)
     with pytest.raises(KeyError, match="no group 'X'"):
         table["X"]
-
-
-def test_quantising_weights_that_total_less_than_a_pair():
-    rng = np.random.default_rng(6)
-    n = 300
-    labels, codes, scores = rng.integers(0, 2, n).astype(np.int8), rng.integers(0, 2, n), rng.random(n)
-    for scale in (1e-6, 1.0, 1e6):
-        table = ScoreTable.from_rows(scores, labels, codes, ("a", "b"), (rng.random(n) + 0.5) * scale)
-        small, bound = table.quantise(10)
-        change = abs(WinMatrix.of(table, "half").auc() - WinMatrix.of(small, "half").auc())
-        assert 0 < change <= bound.auc < 0.2
 
 
 @pytest.mark.parametrize("region", ["pooled", "group"])

@@ -135,7 +135,7 @@ def _whole(number: float) -> float:
 
 def measure(table: ScoreTable, dial: Dial, audit: Audit, effect: Effect | None, lines: Lines) -> Measured:
     """Measure a labelled table of at least two groups at every setting of a dial."""
-    people = table if entries(table) <= MOST_ENTRIES else table.quantise(COARSE_BINS)[0]
+    people = table if entries(table) <= MOST_ENTRIES else table.quantise(COARSE_BINS)
     pair, order = _pair_and_order(audit)
     drawn = sorted(order[:DRAWN])
     counted = np.concatenate((above(table, lines.thresholds), above(table, _tops(table.pooled(), lines.alphas))))
