@@ -99,8 +99,23 @@ overwrite : bool
 max_bytes : int
     A larger file is refused.
 """
-# What every repair method takes, and has when it is fitted.
+# What every export takes; what every repair method takes, and has when it is fitted.
 _BLOCKS = {
+    "exported": """\
+maps : dict of group to ScoreMap
+    The ``maps_`` of a fitted method or of a loaded map file.""",
+    "unmapped": """\
+unknown_group, missing_group : {"error", "keep", "null"}, default "error"
+    What becomes of a group that has no map, and of one that is missing (None, null or NaN): an error, the score as it
+    is, or NaN.""",
+    "made_from": """\
+map_sha256 : str or None, default None
+    SHA-256 of the map file that the maps are of, to be written into the result.""",
+    "data_files": """\
+data_home : path, default=None
+    Folder to look in first; a download is then stored there instead of in the cache.
+download_if_missing : bool, default=True
+    False raises instead of downloading.""",
     "repairing": """\
 max_gap, max_auc_loss, net_benefit_at : float or None, default None
     The rule that chooses the strength: the highest AUC (or net benefit at this threshold) with at most that gap between

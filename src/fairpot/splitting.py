@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -138,11 +139,7 @@ def _weigh(members: Members, entries: int, kind: Any) -> Counts:
 
 def all_but(folds: list[ScoreTable], k: int) -> ScoreTable:
     """Add up all folds but one."""
-    rest = [fold for i, fold in enumerate(folds) if i != k]
-    total = rest[0]
-    for fold in rest[1:]:
-        total = total.merge(fold)
-    return total
+    return reduce(ScoreTable.merge, (fold for i, fold in enumerate(folds) if i != k))
 
 
 def _generator(random_state: Any) -> np.random.Generator:

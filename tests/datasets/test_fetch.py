@@ -174,8 +174,6 @@ class TestCleanMachine:
 @pytest.mark.parametrize(
     ("arguments", "error", "message"),
     [
-        ({"min_charge_count": -1}, ValueError, "min_charge_count must be at least 0, got -1"),
-        ({"min_charge_count": 2.5}, TypeError, "min_charge_count must be a whole number"),
         ({"with_scores": "no"}, TypeError, "with_scores must be True or False, got 'no'"),
         ({"download_if_missing": "no"}, TypeError, "download_if_missing must be True or False"),
     ],

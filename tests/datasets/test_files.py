@@ -62,13 +62,11 @@ def test_compas_rates_are_the_papers(compas):
     assert (compas.group == "Male").mean() == pytest.approx(0.807, abs=5e-4)
 
 
-def test_compas_rare_charges_are_grouped(compas, compas_file, data_home):
+def test_compas_rare_charges_are_grouped(compas, compas_file):
     charges, raw = compas.data["c_charge_desc"], compas_file["c_charge_desc"]
     counts = raw.value_counts()
     expected = raw.where(raw.map(counts) >= 20, "other").where(raw != "", "missing")
     assert charges.tolist() == expected.tolist()
-    every = fetch_compas(data_home=data_home, min_charge_count=1).data["c_charge_desc"]
-    assert every.nunique() == raw.nunique() == 438
 
 
 def test_compas_without_the_assessment(compas, data_home):

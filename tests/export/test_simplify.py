@@ -8,7 +8,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from export_cases import hostile_maps, mapped
-from fairpot import FairPOT
 from fairpot.export import simplify, to_javascript, to_onnx, to_python, to_sql
 from fairpot.export.simplify import EXACT_UP_TO, _shortest, _walked, fewest_points, spread_knots
 from fairpot.repair.sigmoid import LogitMap
@@ -80,31 +79,6 @@ def test_max_knots(most):
         assert len(fewer.maps["F"].knots) > most  # a smaller error would have needed more
 
 
-def ranks(model, scored, maps):
-    """Rank all rows by their new scores, equal ones alike."""
-    new = np.empty(len(scored.scores))
-    for group in model.groups_:
-        mine = scored.group == group
-        new[mine] = maps[group](scored.scores[mine])
-    return np.unique(new, return_inverse=True)[1]
-
-
-@pytest.mark.parametrize("data", ["compas_scores", "bank_scores"])
-@pytest.mark.parametrize("max_error", [None, 0.01])
-def test_every_rank_is_kept(request, data, max_error):
-    scored = request.getfixturevalue(data)
-    model = FairPOT(0.4).fit(scored.scores, scored.y, sensitive_features=scored.group)
-    made = simplify(model.maps_, max_error=max_error, keep_ranks_of=model.table_)
-    np.testing.assert_array_equal(ranks(model, scored, made.maps), ranks(model, scored, model.maps_))
-    before, after = (sum(pair[i] for pair in made.knots.values()) for i in (0, 1))
-    assert after < before
-    assert made.ranks_kept
-    loose = simplify(model.maps_, max_error=0.01)
-    assert (ranks(model, scored, loose.maps) != ranks(model, scored, model.maps_)).any()
-    if max_error is not None:
-        assert made.error <= max_error + 1e-15
-
-
 def test_what_has_no_knots_to_spare_stays():
     maps = {"F": LogitMap(np.linspace(0, 1, 50), 3.0, -2.0), "M": ScoreMap.identity(), "X": ScoreMap([0, 1], [2, 3])}
     made = simplify(maps, max_error=0.5)
@@ -128,7 +102,6 @@ def test_exports_say_that_they_are_simplified():
         ({"max_error": "a"}, "max_error must be a number"),
         ({"max_knots": 1}, "max_knots must be a whole number"),
         ({"max_knots": 5, "max_error": 0.1}, "cannot keep to max_error"),
-        ({"keep_ranks_of": 3}, "must be a ScoreTable"),
     ],
 )
 def test_refusals(options, message):

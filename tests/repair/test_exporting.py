@@ -55,13 +55,10 @@ def test_simplify(tmp_path):
     small = model.fair_maps_.simplify(max_error=0.05)
     assert small.error <= 0.05 + 1e-12
     assert sum(after for _, after in small.knots.values()) < sum(before for before, _ in small.knots.values())
-    assert model.fair_maps_.simplify(keep_ranks=True).ranks_kept
     model.save(tmp_path / "map.json")
     loaded = fairpot.load(tmp_path / "map.json")
     assert loaded.simplify(max_error=0.05).knots == small.knots
     assert loaded.to_python() == model.fair_maps_.to_python()
-    with pytest.raises(ValueError, match="not the rows whose ranks"):
-        loaded.simplify(keep_ranks=True)
 
 
 def test_unfitted():

@@ -7,6 +7,7 @@ from typing import Literal
 import numpy as np
 from sklearn.utils import Bunch
 
+from fairpot._docs import documented
 from fairpot._optional import make_frame
 from fairpot.datasets.fetch import DataFile, locate
 
@@ -39,6 +40,7 @@ Decision Support Systems 62, 2014. doi:10.1016/j.dss.2014.03.001
 """
 
 
+@documented
 def fetch_bank(
     *,
     data_home: str | os.PathLike[str] | None = None,
@@ -53,10 +55,7 @@ def fetch_bank(
 
     Parameters
     ----------
-    data_home : path, default=None
-        Folder to look in first; a download is then stored there instead of in the cache.
-    download_if_missing : bool, default=True
-        False raises instead of downloading.
+    {data_files}
     young : {"<25", "<=25"}, default="<25"
         Which clients are young: the paper's rates are those of age < 25, its text says age <= 25.
 

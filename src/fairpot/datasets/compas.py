@@ -8,8 +8,9 @@ from typing import Any
 import numpy as np
 from sklearn.utils import Bunch
 
+from fairpot._docs import documented
 from fairpot._optional import make_frame
-from fairpot.datasets.fetch import DataFile, check_flag, check_whole, locate
+from fairpot.datasets.fetch import DataFile, check_flag, locate
 
 _COMMIT = "bafff5da3f2e45eca6c2d5055faad269defd135a"
 FILE = DataFile(
@@ -32,6 +33,7 @@ FEATURES = (
     "decile_score",
     "score_text",
 )
+_RARE = 20  # charge descriptions with fewer rows are one
 SCORES = ("decile_score", "score_text")
 _NUMBERS = frozenset({"age", "juv_fel_count", "juv_misd_count", "juv_other_count", "priors_count", "decile_score"})
 
@@ -54,12 +56,12 @@ behaviour.
 """
 
 
+@documented
 def fetch_compas(
     *,
     data_home: str | os.PathLike[str] | None = None,
     download_if_missing: bool = True,
     with_scores: bool = True,
-    min_charge_count: int = 20,
 ) -> Bunch:
     """Load COMPAS: 7,214 people, 12 features, grouped by sex.
 
@@ -69,14 +71,9 @@ def fetch_compas(
 
     Parameters
     ----------
-    data_home : path, default=None
-        Folder to look in first; a download is then stored there instead of in the cache.
-    download_if_missing : bool, default=True
-        False raises instead of downloading.
+    {data_files}
     with_scores : bool, default=True
         False leaves out decile_score and score_text, the COMPAS assessment itself.
-    min_charge_count : int, default=20
-        Charge descriptions with fewer rows than this become "other"; 1 keeps all 438.
 
     Returns
     -------
@@ -99,7 +96,6 @@ def fetch_compas(
     (7214, 12)
     """
     with_scores = check_flag(with_scores, "with_scores")
-    min_charge_count = check_whole(min_charge_count, "min_charge_count", 0)
     path = locate(FILE, data_home=data_home, download_if_missing=download_if_missing)
     with path.open(newline="", encoding="utf-8") as stream:
         header, *rows = csv.reader(stream)
@@ -108,19 +104,19 @@ def fetch_compas(
     columns: dict[str, Any] = {name: [row[header.index(name)] for row in rows] for name in names}
     for name in _NUMBERS.intersection(names):
         columns[name] = np.array(columns[name], dtype=np.int64)
-    columns["c_charge_desc"] = _group_rare(columns["c_charge_desc"], min_charge_count)
+    columns["c_charge_desc"] = _group_rare(columns["c_charge_desc"])
     return Bunch(
         data=make_frame(columns),
         target=np.array([row[header.index("two_year_recid")] for row in rows], dtype=np.int64),
         group=np.array(columns["sex"]),
         feature_names=names,
-        DESCR=_DESCR.format(features=", ".join(names), rare=min_charge_count),
+        DESCR=_DESCR.format(features=", ".join(names), rare=_RARE),
         source=FILE.page,
         licence="none stated by the publisher (ProPublica, compas-analysis); not redistributed with fairpot",
     )
 
 
-def _group_rare(values: list[str], min_count: int) -> list[str]:
-    """Replace empty descriptions by "missing" and those with fewer than ``min_count`` rows by "other"."""
+def _group_rare(values: list[str]) -> list[str]:
+    """Replace empty descriptions by "missing" and rare ones by "other"."""
     counts = Counter(values)
-    return [("other" if counts[value] < min_count else value) if value else "missing" for value in values]
+    return [("other" if counts[value] < _RARE else value) if value else "missing" for value in values]

@@ -6,31 +6,23 @@ import json
 import math
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Mapping
-from typing import Any, Literal, Protocol, runtime_checkable
+from typing import Any, Literal
 
 import numpy as np
 
 from fairpot._defaults import UNMAPPED, Unmapped
+from fairpot._docs import documented
 from fairpot._validation import check_choice
 from fairpot._validation.groups import GroupFinder
 from fairpot._validation.wording import quoted
 from fairpot.exceptions import UnseenGroupError
 from fairpot.export.lineage import lineage_line
-from fairpot.transport import ScoreMap, parted
+from fairpot.export.simplify import Maps, SimplifiedMaps
+from fairpot.transport import parted
 from fairpot.transport.pieces import Formula, Odds, Pieces, Sigmoid, formula_of, pieces
 
 Name = str | int | float | bool
-Maps = Mapping[Any, ScoreMap]
-
-
-@runtime_checkable
-class Noted(Protocol):
-    """Maps with something to be said about them, such as simplified ones."""
-
-    maps: dict[Hashable, ScoreMap]
-
-
-Exportable = Maps | Noted
+Exportable = Maps | SimplifiedMaps
 
 
 class Formulas(dict[Name, Formula]):
@@ -41,7 +33,7 @@ class Formulas(dict[Name, Formula]):
 
 def note_of(maps: Exportable) -> str:
     """Return what is to be said about maps, for a comment in what is written."""
-    return "" if isinstance(maps, Mapping) else f"; {maps}"
+    return f"; {maps}" if isinstance(maps, SimplifiedMaps) else ""
 
 
 def formulas_of(maps: Exportable) -> Formulas:
@@ -52,7 +44,7 @@ def formulas_of(maps: Exportable) -> Formulas:
     TypeError, ValueError
         If these are no maps by group, or a group is no text, number or boolean.
     """
-    if isinstance(maps, Noted):
+    if isinstance(maps, SimplifiedMaps):
         maps = maps.maps
     if not isinstance(maps, Mapping):
         raise TypeError(
@@ -165,6 +157,7 @@ function piece(map, score) {{
 _COMMONJS = '\nif (typeof module !== "undefined") module.exports = {{ {name}, MADE_BY }};\n'
 
 
+@documented
 def to_python(
     maps: Exportable,
     *,
@@ -177,15 +170,10 @@ def to_python(
 
     Parameters
     ----------
-    maps : dict of group to ScoreMap
-        The ``maps_`` of a fitted method or of a loaded map file.
+    {exported}
     name : str, default "adjusted_score"
         Name of the function, which takes a score and a group.
-    unknown_group, missing_group : {"error", "keep", "null"}, default "error"
-        What the function does with a group that has no map, and with a group that is missing (None or NaN): raise, give
-        the original score, or NaN.
-    map_sha256 : str or None, default None
-        SHA-256 of the map file that the maps are of, to be written into the result.
+    {unmapped, made_from}
 
     Returns
     -------
@@ -220,6 +208,7 @@ def to_python(
     return f'{head}MADE_BY = "{lineage_line(map_sha256)}"\n_MAPS = {{\n{entries}}}\n{then}{body}'
 
 
+@documented
 def to_javascript(
     maps: Exportable,
     *,
@@ -233,18 +222,13 @@ def to_javascript(
 
     Parameters
     ----------
-    maps : dict of group to ScoreMap
-        The ``maps_`` of a fitted method or of a loaded map file.
+    {exported}
     name : str, default "adjustedScore"
         Name of the function, which takes a score and a group; it throws where Python raises.
     module : {"commonjs", "esm"}, default "commonjs"
         How the function is had: ``require("./map.js")`` or a plain ``<script>``; or ``import`` of an ES module
         (``map.mjs``).
-    unknown_group, missing_group : {"error", "keep", "null"}, default "error"
-        What the function does with a group that has no map, and with one that is missing (null, undefined or NaN):
-        throw, give the original score, or NaN.
-    map_sha256 : str or None, default None
-        SHA-256 of the map file that the maps are of, to be written into the result.
+    {unmapped, made_from}
 
     Returns
     -------
@@ -316,6 +300,7 @@ def _checked(name: str) -> str:
     return name
 
 
+@documented
 class RowScorer:
     """Adjust one score at a time, with the numbers of ``transform``, in about a microsecond.
 
@@ -323,11 +308,8 @@ class RowScorer:
 
     Parameters
     ----------
-    maps : dict of group to ScoreMap
-        The ``maps_`` of a fitted method or of a loaded map file.
-    unknown_group, missing_group : {"error", "keep", "null"}, default "error"
-        What becomes of a group that has no map, and of one that is missing (None or NaN): an error, the score as it is,
-        or NaN.
+    {exported}
+    {unmapped}
 
     Examples
     --------

@@ -1,20 +1,19 @@
-"""Maps with fewer knots: within a stated error, or with the order of the fitted rows kept."""
+"""Maps with fewer knots: within a stated error, or so many at most."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._validation import is_number
-from fairpot.export.functions import Maps
-from fairpot.table import ScoreTable
 from fairpot.transport import Floats, ScoreMap, followed, parted
 from fairpot.transport.scoremap import interpolate
 
+Maps = Mapping[Any, ScoreMap]
 # Up to this many points the fewest are found; beyond, a walk that is close to it, in linear time.
 EXACT_UP_TO = 2000
 _WINDOW = 64
@@ -23,16 +22,7 @@ _WINDOW = 64
 def fewest_points(x: Floats, v: Floats, low: Floats, high: Floats) -> NDArray[np.intp]:
     """Choose points of a polyline, the first and the last among them, that stay between ``low`` and ``high``.
 
-    Parameters
-    ----------
-    x, v : arrays of shape (n,)
-        The polyline; x ascends.
-    low, high : arrays of shape (n,)
-        What a line between chosen points must keep to at each x.
-
-    Returns
-    -------
-    Places of the chosen points: the fewest there are up to 2,000 points, about as few beyond.
+    Returned are their places: of the fewest there are up to 2,000 points, of about as few beyond.
     """
     if len(x) <= 2:
         return np.arange(len(x))
@@ -40,7 +30,7 @@ def fewest_points(x: Floats, v: Floats, low: Floats, high: Floats) -> NDArray[np
         return _shortest(x, v, low, high) if len(x) <= EXACT_UP_TO else _walked(x, v, low, high)
 
 
-def reachable(x: Floats, v: Floats, low: Floats, high: Floats, first: int) -> NDArray[np.intp]:
+def _reachable(x: Floats, v: Floats, low: Floats, high: Floats, first: int) -> NDArray[np.intp]:
     """Return the points to which a straight line from ``first`` stays in the corridor, the next one always."""
     size = _WINDOW
     while True:
@@ -64,7 +54,7 @@ def _shortest(x: Floats, v: Floats, low: Floats, high: Floats) -> NDArray[np.int
     before = np.zeros(len(x), dtype=np.intp)
     steps[0] = 0
     for first in range(len(x) - 1):
-        ends = reachable(x, v, low, high, first)
+        ends = _reachable(x, v, low, high, first)
         better = ends[steps[ends] > steps[first] + 1]
         steps[better] = steps[first] + 1
         before[better] = first
@@ -78,11 +68,11 @@ def _walked(x: Floats, v: Floats, low: Floats, high: Floats) -> NDArray[np.intp]
     """Go from each chosen point as far as a line fits."""
     way = [0]
     while way[-1] < len(x) - 1:
-        way.append(int(reachable(x, v, low, high, way[-1])[-1]))
+        way.append(int(_reachable(x, v, low, high, way[-1])[-1]))
     return np.array(way, dtype=np.intp)
 
 
-def spread_points(x: Floats, v: Floats, count: int) -> NDArray[np.intp]:
+def _spread_points(x: Floats, v: Floats, count: int) -> NDArray[np.intp]:
     """Choose so many points of a long polyline, the first and the last among them, with a small largest error.
 
     A quarter of them lie evenly among all points; the others where a line between two chosen ones misses by most. It
@@ -135,8 +125,6 @@ class SimplifiedMaps:
         Largest difference from the full map's adjusted score.
     knots : dict of group to (int, int)
         How many knots there were, and are.
-    ranks_kept : bool
-        Whether the order and the ties of all rows of the fitted table are as before; False if that was not asked for.
 
     Examples
     --------
@@ -152,7 +140,6 @@ class SimplifiedMaps:
     maps: dict[Hashable, ScoreMap]
     errors: dict[Hashable, float]
     knots: dict[Hashable, tuple[int, int]]
-    ranks_kept: bool
 
     @property
     def error(self) -> float:
@@ -168,31 +155,15 @@ class SimplifiedMaps:
 
     def __str__(self) -> str:
         before, after = (sum(pair[i] for pair in self.knots.values()) for i in (0, 1))
-        kept = ", order of the fitted rows kept" if self.ranks_kept else ""
-        return f"simplified from {before} to {after} breakpoints, scores within {self.error:.3g}{kept}"
+        return f"simplified from {before} to {after} breakpoints, scores within {self.error:.3g}"
 
 
 def spread_knots(maps: Maps, total: int) -> SimplifiedMaps:
     """Leave so many knots to all maps together, each its share, with a small largest error.
 
-    For maps of hundreds of thousands of knots and more, for which :func:`simplify` takes long.
+    For maps of hundreds of thousands of knots and more, for which :func:`simplify` takes long. Sigmoids, shifts and
+    identities stay as they are.
 
-    Parameters
-    ----------
-    maps : dict of group to ScoreMap
-        Sigmoids, shifts and identities stay as they are.
-    total : int
-        How many knots all maps have at most; those with that few stay as they are.
-
-    Returns
-    -------
-    SimplifiedMaps
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fairpot.export.simplify import spread_knots
-    >>> from fairpot.transport import ScoreMap
     >>> x = np.linspace(0, 1, 100_001)
     >>> print(spread_knots({"F": ScoreMap(x, x**2)}, 100))
     simplified from 100001 to 100 breakpoints, scores within 2.71e-05
@@ -203,13 +174,11 @@ def spread_knots(maps: Maps, total: int) -> SimplifiedMaps:
     for group, each in full.items():
         if knots > total and type(each) is ScoreMap and len(each.knots) > 2:
             share = max(total * len(each.knots) // knots, 2)
-            made[group] = _chosen(each, each.knots, each.values, spread_points(each.knots, each.values, share))
+            made[group] = _chosen(each, _spread_points(each.knots, each.values, share))
     return _simplified(maps, made)
 
 
-def simplify(
-    maps: Maps, *, max_error: float | None = None, max_knots: int | None = None, keep_ranks_of: ScoreTable | None = None
-) -> SimplifiedMaps:
+def simplify(maps: Maps, *, max_error: float | None = None, max_knots: int | None = None) -> SimplifiedMaps:
     """Use as few of the maps' own breakpoints as a stated error allows.
 
     The breakpoints (knots) of a map are scores of people it was fitted on. Those that are dropped are no longer in what
@@ -223,9 +192,6 @@ def simplify(
         No score's new value may differ by more than this.
     max_knots : int >= 2 or None, default None
         No map may have more knots; the error is then the smallest that a search finds.
-    keep_ranks_of : ScoreTable or None, default None
-        The fitted rows, counted (``table_`` of a fitted method): all of them stay in their order, ties included.
-
     Returns
     -------
     SimplifiedMaps
@@ -240,28 +206,25 @@ def simplify(
     >>> print(simplify({"F": ScoreMap(grid, grid**2)}, max_error=0.012))
     simplified from 101 to 6 breakpoints, scores within 0.011
     """
-    _check(max_error, max_knots, keep_ranks_of)
+    _check(max_error, max_knots)
     maps, then = parted(maps)
-    reach = max_error if max_error is None or then is None else max_error / _steepest(then)
-    bounds = None if keep_ranks_of is None else _rank_bounds(maps, keep_ranks_of)
     made: dict[Hashable, ScoreMap] = {}
     for group, full in maps.items():
         if type(full) is not ScoreMap or len(full.knots) <= 2:
             made[group] = full
-        elif max_knots is not None:
-            made[group] = _at_most(full, max_knots)
+        elif max_error is None:
+            made[group] = _at_most(full, cast(int, max_knots))
         else:
-            made[group] = _within(full, reach, None if bounds is None else bounds.get(group))
-    return _simplified(maps, made, ranks_kept=keep_ranks_of is not None).followed_by(then)
+            made[group] = _within(full, float(max_error) / (1.0 if then is None else _steepest(then)))
+    return _simplified(maps, made).followed_by(then)
 
 
-def _simplified(maps: Maps, made: dict[Hashable, ScoreMap], ranks_kept: bool = False) -> SimplifiedMaps:
+def _simplified(maps: Maps, made: dict[Hashable, ScoreMap]) -> SimplifiedMaps:
     """Measure what fewer knots change."""
     return SimplifiedMaps(
         maps=made,
         errors={group: _error(full, made[group]) for group, full in maps.items()},
         knots={group: (len(full.knots), len(made[group].knots)) for group, full in maps.items()},
-        ranks_kept=ranks_kept,
     )
 
 
@@ -270,24 +233,23 @@ def _steepest(then: ScoreMap) -> float:
     return float(np.abs(np.diff(then.values) / np.diff(then.knots)).max(initial=0.0))
 
 
-def _check(max_error: Any, max_knots: Any, table: Any) -> None:
-    if table is not None and not isinstance(table, ScoreTable):
-        raise TypeError(f"keep_ranks_of must be a ScoreTable, got {type(table).__name__}.")
+def _check(max_error: Any, max_knots: Any) -> None:
     if max_error is not None and not (is_number(max_error) and 0 <= max_error < np.inf):
         raise ValueError(f"max_error must be a number >= 0, got {max_error!r}.")
     if max_knots is not None and (not isinstance(max_knots, int) or isinstance(max_knots, bool) or max_knots < 2):
         raise ValueError(f"max_knots must be a whole number from 2 on, got {max_knots!r}.")
-    if max_knots is not None and (max_error is not None or table is not None):
+    if max_knots is not None and max_error is not None:
         raise ValueError(
-            "max_knots takes whatever error it needs, and cannot keep to max_error or ranks as well.\n"
-            "Hint: give the error or the ranks, and look at the number of breakpoints that comes out."
+            "max_knots takes whatever error it needs, and cannot keep to max_error as well.\n"
+            "Hint: give the error, and look at the number of breakpoints that comes out."
         )
-    if max_error is None and max_knots is None and table is None:
-        raise ValueError("nothing says how far to simplify.\nHint: pass max_error, max_knots or keep_ranks_of.")
+    if max_error is None and max_knots is None:
+        raise ValueError("nothing says how far to simplify.\nHint: pass max_error or max_knots.")
 
 
-def _chosen(full: ScoreMap, x: Floats, v: Floats, places: NDArray[np.intp]) -> ScoreMap:
-    return ScoreMap(x[places], v[places], below=full.below, above=full.above, floor=full.floor, start=full.start)
+def _chosen(full: ScoreMap, places: NDArray[np.intp]) -> ScoreMap:
+    edges: dict[str, Any] = {"below": full.below, "above": full.above, "floor": full.floor, "start": full.start}
+    return ScoreMap(full.knots[places], full.values[places], **edges)
 
 
 def _at_most(full: ScoreMap, count: int) -> ScoreMap:
@@ -296,69 +258,29 @@ def _at_most(full: ScoreMap, count: int) -> ScoreMap:
     if len(x) <= count:
         return full
     low, high = 0.0, float(np.ptp(v))
-    best = _chosen(full, x, v, np.array([0, len(x) - 1]))
+    best = np.array([0, len(x) - 1])
     for _ in range(_HALVINGS):
         middle = (low + high) / 2
         places = fewest_points(x, v, v - middle, v + middle)
-        low, high = (low, middle) if len(places) <= count else (middle, high)
-        best = _chosen(full, x, v, places) if len(places) <= count else best
-    return best
+        if len(places) <= count:
+            best, high = places, middle
+        else:
+            low = middle
+    return _chosen(full, best)
 
 
-def _within(full: ScoreMap, max_error: float | None, ranks: tuple[Floats, Floats, Floats] | None) -> ScoreMap:
+def _within(full: ScoreMap, reach: float) -> ScoreMap:
     """Choose points within the error, and add those that rounding put outside of it."""
     x, v = full.knots, full.values
-    reach = np.full(len(x), np.inf if max_error is None else float(max_error))
-    if ranks is not None:
-        x, v, low, high = _with_ranks(full, reach[0], *ranks)
-    else:
-        low, high = v - reach, v + reach
+    low, high = v - reach, v + reach
     places = fewest_points(x, v, low, high)
     while True:
         left = np.searchsorted(x[places], x, side="right") - 1
         now = interpolate(x[places], v[places], x, left)
         wrong = np.flatnonzero(~((now >= low) & (now <= high)))
         if len(wrong) == 0:
-            return _chosen(full, x, v, places)
+            return _chosen(full, places)
         places = np.union1d(places, wrong)
-
-
-def _with_ranks(
-    full: ScoreMap, reach: float, scores: Floats, least: Floats, most: Floats
-) -> tuple[Floats, Floats, Floats, Floats]:
-    """Return the polyline with the fitted scores among its points, and the corridor that keeps their ranks."""
-    begin = full.knots[0] if full.start is None else max(full.knots[0], full.start)
-    inside = (scores >= begin) & (scores <= full.knots[-1])
-    x = np.union1d(full.knots, scores[inside])
-    v = full.starting_at(None)(x)
-    low, high = v - reach, v + reach
-    at = np.searchsorted(x, scores[inside])
-    low[at] = np.maximum(low[at], least[inside])
-    high[at] = np.minimum(high[at], most[inside])
-    return x, v, low, high
-
-
-def _rank_bounds(maps: Maps, table: ScoreTable) -> dict[Hashable, tuple[Floats, Floats, Floats]]:
-    """Say, for each fitted score, between which values its new one keeps its place among all others.
-
-    A value that several scores share is fixed; another may come half as near as the next ones are.
-    """
-    absent = [group for group in table.groups if group not in maps]
-    if absent:
-        raise ValueError(f"keep_ranks_of has groups without a map: {absent}.")
-    new = {group: maps[group](counts.score) for group, counts in zip(table.groups, table.counts)}
-    values, times = np.unique(np.concatenate([*new.values()]), return_counts=True)
-    middle = values[:-1] / 2 + values[1:] / 2
-    least = np.concatenate(([-np.inf], np.nextafter(middle, np.inf)))
-    most = np.concatenate((np.nextafter(middle, -np.inf), [np.inf]))
-    fixed = times > 1
-    least, most = np.minimum(least, values), np.maximum(most, values)
-    least[fixed] = most[fixed] = values[fixed]
-    found = {}
-    for group, counts in zip(table.groups, table.counts):
-        at = np.searchsorted(values, new[group])
-        found[group] = (counts.score, least[at], most[at])
-    return found
 
 
 def _error(full: ScoreMap, small: ScoreMap) -> float:

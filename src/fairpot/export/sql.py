@@ -8,6 +8,7 @@ from collections.abc import Iterator, Sequence
 from typing import Literal
 
 from fairpot._defaults import ADJUSTED, Unmapped
+from fairpot._docs import documented
 from fairpot._validation import check_choice
 from fairpot.export.functions import (
     Exportable,
@@ -172,6 +173,7 @@ _ENDS = str.maketrans("", "", "\n\t")  # not printable, but every database has n
 _REASON = "fairpot: no map for this group, or no finite score"
 
 
+@documented
 def to_sql(
     maps: Exportable,
     *,
@@ -193,8 +195,7 @@ def to_sql(
 
     Parameters
     ----------
-    maps : dict of group to ScoreMap
-        The ``maps_`` of a fitted method or of a loaded map file.
+    {exported}
     dialect : {"postgres", "duckdb", "sqlite", "spark", "bigquery", "snowflake"}
         BigQuery and Snowflake are written and parsed, but not run by this project's tests.
     score : str, default "score"
@@ -216,8 +217,7 @@ def to_sql(
     pieces_table : str, default "fairpot_pieces"
         How the name of the table of pieces begins, where there is one; the map's hash ends it. The statements that
         come first make and fill it in one transaction, as often as they are run.
-    map_sha256 : str or None, default None
-        SHA-256 of the map file that the maps are of, to be written into the result.
+    {made_from}
 
     Returns
     -------

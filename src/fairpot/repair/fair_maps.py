@@ -472,9 +472,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         return RowScorer(_own_scale(self), **options)
 
-    def simplify(
-        self, *, max_error: float | None = None, max_knots: int | None = None, keep_ranks: bool = False
-    ) -> SimplifiedMaps:
+    def simplify(self, *, max_error: float | None = None, max_knots: int | None = None) -> SimplifiedMaps:
         """Return maps with fewer breakpoints, which every export takes; see :func:`fairpot.export.simplify`.
 
         Parameters
@@ -483,17 +481,8 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             No adjusted score may differ by more than this.
         max_knots : int >= 2 or None, default None
             No map may have more breakpoints.
-        keep_ranks : bool, default False
-            Whether all fitted rows stay in their order, ties included. That needs the fitted table, which a model
-            that comes from a file does not have.
         """
-        if keep_ranks and self.table_ is None:
-            raise ValueError(
-                "a map file keeps the maps, not the rows whose ranks are to be kept.\n"
-                "Hint: simplify the fitted model, or call fairpot.export.simplify with keep_ranks_of=a counts table."
-            )
-        kept = self.table_ if keep_ranks else None
-        return simplify(_own_scale(self), max_error=max_error, max_knots=max_knots, keep_ranks_of=kept)
+        return simplify(_own_scale(self), max_error=max_error, max_knots=max_knots)
 
 
 # What a refusal calls strengths that a map file does not have.
