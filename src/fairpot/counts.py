@@ -231,6 +231,12 @@ class GroupCounts:
         return None if self.members is None else (self.members[0].at(place), self.members[1].at(place))
 
 
+def rows_worth(weight: Counts, square: Counts) -> NDArray[np.int64]:
+    """Give how many equal rows the weight at each score is worth: at least one where there is any."""
+    worth = np.divide(weight.astype(np.float64) ** 2, square, out=np.zeros(len(weight)), where=square > 0)
+    return np.where(weight > 0, np.maximum(np.rint(worth), 1), 0).astype(np.int64)
+
+
 def run_means(counts: GroupCounts, weighted: bool, least: int, cuts: list[float]) -> Floats | None:
     """Give each score of a group the mean of its run: at least so many rows, or clusters, that follow each other.
 

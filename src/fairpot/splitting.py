@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.counts import Clusters, Counts, GroupCounts, Members
+from fairpot.counts import Clusters, Counts, GroupCounts, Members, rows_worth
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
@@ -66,11 +66,7 @@ def split_table(table: ScoreTable, n_splits: int, random_state: Any = None) -> l
 def _rows_behind(counts: GroupCounts, positive: bool) -> Counts:
     """Give how many rows to deal at each entry: those counted, or as many as importance weights are worth."""
     weight = counts.positive if positive else counts.negative
-    if counts.squares is None:
-        return weight
-    square = counts.squared(positive)
-    worth = np.divide(weight.astype(np.float64) ** 2, square, out=np.zeros(len(weight)), where=square > 0)
-    return np.where(weight > 0, np.maximum(np.rint(worth), 1), 0).astype(np.int64)
+    return weight if counts.squares is None else rows_worth(weight, counts.squared(positive))
 
 
 def _kept(counts: GroupCounts, positive: Counts, negative: Counts) -> GroupCounts:

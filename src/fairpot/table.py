@@ -135,14 +135,11 @@ class ScoreTable:
             raise ValueError(
                 "weights must be numbers >= 0.\nHint: fairpot.score_table counts rows and says which are wrong."
             )
-        columns = (scores, labels, weight, square, unit)
+        columns: tuple[Any, ...] = (scores, labels, weight, square, unit)
         if codes is None or len(groups) == 1:
             counts = [GroupCounts.from_rows(*columns)]
         else:
-            counts = [
-                GroupCounts.from_rows(*(None if column is None else column.take(rows) for column in columns))
-                for rows in _rows_of_groups(codes, len(groups))
-            ]
+            counts = [GroupCounts.from_rows(*_taken(columns, rows)) for rows in _rows_of_groups(codes, len(groups))]
         known = (units, lower_is_riskier, weight is not None, high_score_means)
         return cls(tuple(groups), tuple(counts), labels is not None, *known)
 
@@ -532,6 +529,11 @@ def _are_binary(labels: NDArray[Any]) -> bool:
     if labels.dtype == np.int8:
         return len(labels) == 0 or bool(labels.view(np.uint8).max() <= 1)
     return bool(np.isin(labels, (0, 1)).all())
+
+
+def _taken(columns: Sequence[Any], rows: NDArray[np.intp]) -> list[Any]:
+    """Take some rows of columns that may not be there."""
+    return [None if column is None else column.take(rows) for column in columns]
 
 
 def _rows_of_groups(codes: NDArray[Any], groups: int) -> Iterator[NDArray[np.intp]]:

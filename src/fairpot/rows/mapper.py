@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairpot._optional import Lazy
 from fairpot._validation import GroupFinder, wording
-from fairpot._validation.checked_rows import bad_scores
+from fairpot._validation.values import bad_scores
 from fairpot.exceptions import MissingGroupError, UnseenGroupError
 from fairpot.rows.decoding import check_plain, check_score_type, count_words, doubles, numbers, readings
 from fairpot.rows.formats.layout import Batches

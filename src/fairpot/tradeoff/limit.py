@@ -30,7 +30,7 @@ from fairpot._optional import make_frame
 from fairpot._shown import display
 from fairpot._validation import check_share, wording
 from fairpot.counting import as_table
-from fairpot.counts import NOBODY, Counts, GroupCounts, Members
+from fairpot.counts import NOBODY, Counts, GroupCounts, Members, rows_worth
 from fairpot.inference.dial import thin
 from fairpot.inference.shares import FEWEST
 from fairpot.metrics.rank import check_ties, place_of
@@ -613,7 +613,7 @@ class _Lot(NamedTuple):
     def of(cls, counts: GroupCounts) -> _Lot:
         """Take as many rows as the weights are worth; weights may depend on the outcome, as in case-control studies."""
         sides = counts.positive, counts.negative
-        rows = [_rows_behind(w, counts.squared(k == 0)) for k, w in enumerate(sides)]
+        rows = [rows_worth(w, counts.squared(k == 0)) for k, w in enumerate(sides)]
         one, other = (float(w.sum() / m.sum()) for w, m in zip(sides, rows))
         heavy = counts.weight / (rows[0] * one + rows[1] * other)
         log_odds = _log_odds(counts, int(rows[0].sum() + rows[1].sum()))
@@ -642,12 +642,6 @@ class _Lot(NamedTuple):
             for typical, kept in zip(self.typical, (positive, ~positive))
         ]
         return GroupCounts(self.score, drawn[0], drawn[1])
-
-
-def _rows_behind(weight: Counts, square: Counts) -> NDArray[np.int64]:
-    """Give how many equal rows the weight at each score is worth: at least one where there is any."""
-    worth = np.divide(weight.astype(np.float64) ** 2, square, out=np.zeros(len(weight)), where=square > 0)
-    return np.where(weight > 0, np.maximum(np.rint(worth), 1), 0).astype(np.int64)
 
 
 def _drawings(table: ScoreTable, lots: list[_Lot]) -> Iterator[list[GroupCounts]]:
