@@ -359,9 +359,7 @@ class RowScorer:
             found = self._formulas[group]
         except (KeyError, TypeError):
             return self._without_a_map(score, group)
-        s = score if score.__class__ is float else _as_float(score)
-        if not -math.inf < s < math.inf:
-            raise ValueError(f"the score is {s}: it must be a finite number.\nHint: drop or fill the row first.")
+        s = score if score.__class__ is float and -math.inf < score < math.inf else _as_float(score)
         if isinstance(found, Sigmoid):
             y = sigma(found.alpha * s + found.beta)
         elif isinstance(found, Odds):
@@ -387,19 +385,20 @@ class RowScorer:
                 f"Hint: fit with rows of that group, {_WAYS_OUT % 'unknown_group'}."
             )
         s = _as_float(score)
-        if not -math.inf < s < math.inf:
-            raise ValueError(f"the score is {s}: it must be a finite number.\nHint: drop or fill the row first.")
         return s if way == "keep" else math.nan
 
 
 def _as_float(score: Any) -> float:
-    """Turn a number into a float; a text or a boolean is none, as in ``transform``."""
+    """Turn a number into a finite float; a text or a boolean is none, as in ``transform``."""
     if isinstance(score, str | bytes | bytearray) or type(score).__name__ in ("bool", "bool_"):
         raise TypeError(
             f"the score must be a number, got {type(score).__name__}.\n"
             "Hint: convert it first; fairpot does not guess what a text means."
         )
-    return float(score)
+    s = float(score)
+    if not -math.inf < s < math.inf:
+        raise ValueError(f"the score is {s}: it must be a finite number.\nHint: drop or fill the row first.")
+    return s
 
 
 _WAYS_OUT = "or %s='keep' (the score as it is) or 'null' (NaN)"

@@ -41,12 +41,12 @@ def pieces_case(dialect: Dialect, score: str, pieces: Pieces, first: int = 0, en
 
 
 def _piece(dialect: Dialect, score: str, pieces: Pieces, place: int) -> str:
-    if pieces.is_identity(place):
-        return score
-    if pieces.is_shift(place):
-        return f"{score} + {dialect.number(float(pieces.v0[place]))}"
-    _, *numbers = (dialect.number(float(field[place])) for field in pieces)
-    return numbers[2] if pieces.is_flat(place) else line(dialect, score, *numbers)
+    _, x0, w, v0, d, vmin, vmax = (float(field[place]) for field in pieces)
+    if (vmin, vmax) == (-LARGEST, LARGEST):  # nothing holds it: the score, or the score and a constant
+        return score if v0 == 0 else f"{score} + {dialect.number(v0)}"
+    if d == 0:
+        return dialect.number(v0)
+    return line(dialect, score, *map(dialect.number, (x0, w, v0, d, vmin, vmax)))
 
 
 def line(dialect: Dialect, s: str, x0: str, w: str, v0: str, d: str, vmin: str, vmax: str) -> str:

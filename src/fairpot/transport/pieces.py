@@ -51,18 +51,6 @@ class Pieces(NamedTuple):
         """How many pieces there are."""
         return len(self.lo)
 
-    def is_flat(self, place: int) -> bool:
-        """Whether a piece is a constant, which then is ``v0``."""
-        return bool(self.d[place] == 0)
-
-    def is_identity(self, place: int) -> bool:
-        """Whether a piece leaves scores as they are."""
-        return self.is_shift(place) and bool(self.v0[place] == 0)
-
-    def is_shift(self, place: int) -> bool:
-        """Whether a piece adds a constant, which then is ``v0``."""
-        return bool(self.vmax[place] == LARGEST and self.vmin[place] == -LARGEST)
-
 
 class Sigmoid(NamedTuple):
     """The map s -> sigma(alpha s + beta), which no pieces express."""
