@@ -18,7 +18,7 @@ from fairpot.rows.formats.layout import (
     guarded,
     same_columns,
 )
-from fairpot.rows.formats.pages import Nested, dictionary_bytes, width_of
+from fairpot.rows.formats.pages import dictionary_bytes, row_bytes, width_of
 from fairpot.rows.roles import Roles
 from fairpot.rows.streams import MAX_CELL, MOST_AT_ONCE, arrow_file, check_cell, longest_cell, portions
 from fairpot.transport import Floats
@@ -137,15 +137,11 @@ class _RowGroups:
         return sum(found)
 
     def _rows_of_lists(self, metadata: Any) -> float:
-        """Return how many rows of lists and structures can be held, whichever they are; refuse a row that cannot."""
-        leaves = [Nested(self.bytes, metadata.column(i), leaf) for i, leaf in self.nested.items()]
-        whole = sum(leaf.whole() for leaf in leaves)
-        if whole <= _LISTS:
-            return _LISTS / max(whole, 1) * metadata.num_rows
-        means = [leaf.mean(metadata.num_rows) for leaf in leaves]
-        row = sum(leaf.row() if mean is None else mean for leaf, mean in zip(leaves, means))
+        """Return how many rows of lists and structures can be held; refuse those that cannot."""
+        leaves = self.nested.items()
+        row = sum(row_bytes(self.bytes, metadata.column(i), leaf, metadata.num_rows) for i, leaf in leaves)
         check_cell(int(row), "lists and structures")
-        return _LISTS / row
+        return _LISTS / max(row, 1)
 
 
 def _is_in(path: str, columns: Sequence[str]) -> bool:
