@@ -94,9 +94,7 @@ class Writer(Sink):
 
     def write(self, batch: Any, values: Floats | None) -> None:
         """Write a batch."""
-        made = self.joined(batch, values)
-        self.rows += made.num_rows
-        self.writer.write_batch(made)
+        self.writer.write_batch(self.joined(batch, values))
 
     def close(self) -> None:
         """Write the footer."""

@@ -165,7 +165,6 @@ class Writer(Sink):
 
     def __init__(self, batches: Batches, target: Target) -> None:
         super().__init__(arrow_file(target.place, "wb"), batches, target)
-        self._place = target.place
         self._waiting: list[Any] = []
         self._rows = self._bytes = 0  # that wait
         first, layout = next(iter(batches.files.items()), (target.place, None))
@@ -190,11 +189,10 @@ class Writer(Sink):
         self._waiting, self._rows, self._bytes = [], 0, 0
 
     def close(self) -> None:
-        """Write what waits, and the footer, which says how many rows there are."""
+        """Write what waits, and the footer."""
         self._write()
         self.writer.close()
         super().close()
-        self.rows = count_rows(self._place)
 
 
 def _like(path: Path, target: Target) -> dict[str, Any]:
