@@ -25,7 +25,7 @@ from fairpot.rows.readers.session import spark_errors, spark_session, without_ad
 from fairpot.rows.readers.spark_maps import batch_mapper, literal, spark_text
 from fairpot.rows.roles import NUMBERS, Kind, Roles, find_column
 from fairpot.transport import ScoreMap, parted
-from fairpot.transport.pieces import Pieces, formula_of, pieces
+from fairpot.transport.pieces import formula_of, pieces
 
 functions = Lazy("pyspark.sql.functions", "spark")
 SparkFormat = Literal["parquet", "orc", "csv", "tsv"]
@@ -296,18 +296,13 @@ def _adjusted(rows: SparkRows, maps: Mapping[Hashable, ScoreMap], column: str, p
     refused = f"CAST(raise_error({spark_text(REFUSED)}) AS DOUBLE)"
     value = {"error": refused, "keep": "score", "null": "CAST(NULL AS DOUBLE)"}
     through = f"WHEN -1 THEN {value[how.unknown_group]} WHEN -2 THEN {value[how.missing_group]} ELSE {refused}"
-    frame = _with_python(frame, formulas, then)
+    with without_advice():
+        udf = functions.arrow_udf(batch_mapper(formulas, then), "double", functions.ArrowUDFType.SCALAR)
+    frame = frame.withColumn("new", udf(frame["score"], frame["place"]))
     new = f"CASE WHEN {usable} AND place >= 0 THEN new WHEN {usable} THEN CASE place {through} END ELSE {refused} END"
     at = names.index(column) if column in names else len(names)
     kept[at : at + 1], names[at : at + 1] = [f"{new} AS new"], [column]
     return frame.selectExpr(*kept).toDF(*names)
-
-
-def _with_python(frame: Any, formulas: Sequence[Any], then: Pieces | None) -> Any:
-    """Add the adjusted score as Python makes it from Arrow batches of scores and places."""
-    with without_advice():
-        udf = functions.arrow_udf(batch_mapper(formulas, then), "double", functions.ArrowUDFType.SCALAR)
-    return frame.withColumn("new", udf(frame["score"], frame["place"]))
 
 
 def _write(rows: SparkRows, frame: Any, output: str, how: Applying) -> None:
