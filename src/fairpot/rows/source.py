@@ -272,7 +272,8 @@ def _sniffed(path: Path) -> Format:
     if path.suffix and path.suffix.lower() != ".gz" and path.suffix.lower() not in (".txt", ".dat", ".json"):
         raise InputFileError(
             f"{path} has a name that does not say its format.\n"
-            f"Hint: known are {known_endings()}; or name the format, {argument('format', ...)}."
+            f"Hint: known are {known_endings()}. Save what another program wrote as .xlsx or .csv, unpack an archive, "
+            f"or name the format, {argument('format', ...)}."
         )
     try:
         return format_of_bytes(path)
