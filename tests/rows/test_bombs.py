@@ -16,7 +16,7 @@ import pytest
 import fairpot
 from fairpot.exceptions import InputFileError, ModelFileError, OutputFileError
 from fairpot.rows import RowSource, apply, count_rows
-from fairpot.rows.formats import arrow, pages, parquet
+from fairpot.rows.formats import arrow, parquet
 from fairpot.transport import ScoreMap
 
 openpyxl = pytest.importorskip("openpyxl")
@@ -403,6 +403,13 @@ def test_lists_of_gigabytes_in_parquet(tmp_path, kind, coded, version):
     assert counted(tmp_path / "x.parquet") == len(FOLDED[kind])
 
 
+def test_lists_that_unfold_to_more_than_honest_ones(tmp_path):
+    """Refused before they are read: one row may hold them all."""
+    pa.parquet.write_table(beside(lists(pa.nulls(5 * MANY, pa.int64()), 5 * MANY, 0)), tmp_path / "x.parquet")
+    with pytest.raises(InputFileError, match=r"bytes unfold to 381 MB at once(.|\n)*Hint: leave"):
+        next(parquet.read_batches(tmp_path / "x.parquet"))
+
+
 def test_a_footer_that_hides_how_long_a_list_is(tmp_path):
     """What the pages say holds: Arrow obeys them."""
     pa.parquet.write_table(beside(FOLDED["numbers"]), tmp_path / "x.parquet", compression="zstd")
@@ -437,22 +444,6 @@ def test_honest_lists_are_read(tmp_path):
     assert len(column.flatten()) * 15 > 64 << 20  # as a list of one row it would be refused
     apply(MAPS, tmp_path / "x.parquet", output=tmp_path / "y.parquet", score="s", group="g")
     assert pa.parquet.read_table(tmp_path / "y.parquet")["x"].combine_chunks() == column
-
-
-@pytest.mark.parametrize("codec", ["zstd", "snappy", "gzip", "brotli", "lz4", "none"])
-@pytest.mark.parametrize("version", ["1.0", "2.0"])
-@pytest.mark.parametrize("page", [50, 5000])
-def test_the_longest_row_is_found(tmp_path, codec, version, page):
-    rng = np.random.default_rng(page)
-    for lengths in (rng.integers(0, 4, 300), rng.integers(0, 50, 90), [0] * 60 + [700] + [1] * 60, [1] * 40, [0] * 40):
-        found = [[["t" * (i % 9)] * (i % 3) for i in range(n)] for n in lengths]
-        column = pa.array(found, pa.list_(pa.list_(pa.string())))
-        options = {"compression": codec, "data_page_version": version, "data_page_size": page}
-        pa.parquet.write_table(pa.table({"x": column}), tmp_path / "x.parquet", **options)
-        with pa.parquet.ParquetFile(tmp_path / "x.parquet") as file, (tmp_path / "x.parquet").open("rb") as stream:
-            leaf = pages.Nested(stream, file.metadata.row_group(0).column(0), file.schema.column(0))
-            longest = max((len(text) for row in found for inner in row for text in inner), default=0)
-            assert leaf.row() == max(max(sum(max(len(i), 1) for i in row), 1) for row in found) * (12 + longest)
 
 
 @pytest.mark.parametrize("stream", [True, False])

@@ -1,6 +1,5 @@
 """An output is complete or not there, whatever happens while it is written."""
 
-import os
 import signal
 import subprocess
 import sys
@@ -11,7 +10,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fairpot._leftovers import remove_leftovers, scratch_folder, turn_in
+from fairpot._leftovers import remove_leftovers, scratch_folder
 from fairpot.exceptions import OutputFileError
 from fairpot.rows import RowSource, apply
 from fairpot.rows.output import complete_file
@@ -252,36 +251,3 @@ def _size(path):
         return path.stat().st_size
     except FileNotFoundError:
         return -1
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="folders have no locks there")
-def test_two_outputs_of_one_run_are_of_one_run(tmp_path, monkeypatch):
-    """Of two runs that replace the same pair, no other comes between the record of changes and the adjusted rows."""
-    (tmp_path / "x.csv").write_text("s,g\n0.1,0\n0.2,1\n")
-    held, replace = [], os.replace
-
-    def watched(source, target):
-        with turn_in(tmp_path) as take:
-            monkeypatch.setattr("fairpot._leftovers._PATIENCE", 0.05)
-            begin = time.monotonic()
-            take()
-            held.append((target.name, time.monotonic() - begin >= 0.05))
-        replace(source, target)
-
-    names = {"output": tmp_path / "y.csv", "changes": tmp_path / "c.csv"}
-    maps = {"0": ScoreMap.identity(), "1": ScoreMap([0, 1], [0.5, 1])}
-    apply(maps, tmp_path / "x.csv", score="s", group="g", **names)
-    monkeypatch.setattr(os, "replace", watched)
-    apply(maps, tmp_path / "x.csv", score="s", group="g", overwrite=True, **names)
-    assert held == [("c.csv", True), ("y.csv", True)]
-
-
-@pytest.mark.skipif(sys.platform == "win32", reason="folders have no locks there")
-def test_a_folder_that_somebody_holds_is_not_waited_for_without_end(tmp_path, monkeypatch):
-    (tmp_path / "x.csv").write_text("s,g\n0.1,0\n0.2,1\n")
-    monkeypatch.setattr("fairpot._leftovers._PATIENCE", 0.05)
-    with turn_in(tmp_path) as take:
-        take()
-        source = RowSource(tmp_path / "x.csv", score="s", groups="g")
-        maps = {"0": ScoreMap.identity(), "1": ScoreMap.identity()}
-        assert apply(maps, source, output=tmp_path / "y.csv", changes=tmp_path / "c.csv").rows == 2

@@ -66,7 +66,7 @@ def files_inside(folder: Path, *, any_name: bool, follow_links: bool) -> list[Pa
         if follow_links:  # a folder that was seen before may lead to itself
             inside[:] = [name for name in inside if _new(os.path.realpath(os.path.join(here, name)), seen)]
         paths = [Path(here, name) for name in names if not name.startswith((".", "_"))]
-        found += [p for p in paths if any_name or format_of_name(p) or _may_convert(p)]
+        found += [p for p in paths if any_name or format_of_name(p) or p.suffix.lower() in CONVERTED]
     _refuse_links([] if follow_links else [*links, *(p for p in found if p.is_symlink())], str(folder))
     _refuse_special([p for p in found if not p.is_file()], str(folder))
     return sorted(p for p in found if any_name or format_of_name(p) or converts(p))
@@ -83,10 +83,6 @@ def _new(place: str, seen: set[str]) -> bool:
     before = len(seen)
     seen.add(place)
     return len(seen) > before
-
-
-def _may_convert(path: Path) -> bool:
-    return path.suffix.lower() in CONVERTED
 
 
 def _is_linked(path: Path, fixed: int) -> bool:

@@ -25,14 +25,7 @@ pa = Lazy("pyarrow", "cli")
 Codes = NDArray[np.int64]
 
 
-class _Unknown:
-    """The name of all groups without a map."""
-
-    def __repr__(self) -> str:
-        return "groups without a map"
-
-
-UNKNOWN = _Unknown()
+UNKNOWN = object()  # the name of all groups without a map
 
 
 class GroupPlaces:

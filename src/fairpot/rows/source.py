@@ -21,7 +21,7 @@ from fairpot._validation import wording
 from fairpot.exceptions import InputFileError
 from fairpot.rows.folders import Paths, expanded
 from fairpot.rows.formats import parquet, read_layout
-from fairpot.rows.formats.layout import FORMATS, Format, Layout, format_of_bytes, format_of_name, way_out
+from fairpot.rows.formats.layout import FORMATS, Format, Layout, format_of_bytes, format_of_name, known_endings
 from fairpot.rows.formats.workbook import convert, converts, is_workbook
 from fairpot.rows.roles import Kind, Roles, find_column
 
@@ -270,7 +270,11 @@ def _refuse_devices(stream: BinaryIO, name: str) -> None:
 def _sniffed(path: Path) -> Format:
     """Look into a file whose name does not say what it is, unless the name says it is something else."""
     if path.suffix and path.suffix.lower() != ".gz" and path.suffix.lower() not in (".txt", ".dat", ".json"):
-        raise InputFileError(f"{path} has a name that does not say its format.\nHint: {way_out(path)}.")
+        raise InputFileError(
+            f"{path} has a name that does not say its format.\n"
+            f"Hint: known are {known_endings()}. Save what another program wrote as .xlsx or .csv, unpack an archive, "
+            f"or name the format, {argument('format', ...)}."
+        )
     try:
         return format_of_bytes(path)
     except (OSError, EOFError) as error:

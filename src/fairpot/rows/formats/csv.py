@@ -204,7 +204,6 @@ class Writer(Sink):
             self.delimiter = layout.delimiter
         self.decimal, self.neutralise = "." if layout is None else layout.decimal, target.neutralise
         self._names = self.schema.names  # made anew whenever it is asked for, which tells with thousands of columns
-        self._counter = RecordCounter(self.delimiter)
         header = io.StringIO()
         csv.writer(header, delimiter=self.delimiter, lineterminator="\n").writerow(self._names)
         self.stream.write(header.getvalue().encode())
@@ -222,14 +221,7 @@ class Writer(Sink):
         rows = pc.binary_join_element_wise(*fields, between, null_handling="replace", null_replacement="")
         lines = pc.binary_join_element_wise(rows, _scalar("\n"), _scalar(""))
         check_lines(int(pc.max(pc.binary_length(lines)).as_py()))
-        text = _characters(lines)
-        self._counter.add(text)
-        self.stream.write(text)
-
-    def close(self) -> None:
-        """Finish the file, whose rows are counted in the bytes themselves."""
-        super().close()
-        self.rows = self._counter.finish()
+        self.stream.write(_characters(lines))
 
     def _new(self, values: Any) -> Any:
         """Write the new scores with the decimal mark of the others."""

@@ -35,14 +35,6 @@ EXTENSIONS: dict[str, Format] = {
     ".jsonl": "jsonl",
     ".ndjson": "jsonl",
 }
-_TOLD = {
-    ".xls": "save the sheet as .xlsx or .csv; the old format is not read",
-    ".ods": "save the sheet as .xlsx or .csv",
-    ".sav": "save the data as .csv or Parquet",
-    ".dta": "save the data as .csv or Parquet",
-    ".sas7bdat": "save the data as .csv or Parquet",
-    ".zip": "unpack it first, or pack single files with gzip",
-}
 # Files that are met under the name of a text file, by their first bytes, and what to do with them.
 _OTHERS = {
     b"PK\x03\x04": ("a zip archive, as Excel workbooks are", "name it .xlsx if it is a workbook, or unpack it"),
@@ -135,14 +127,9 @@ def unreadable(path: Path | str, what: str, error: BaseException) -> InputFileEr
     )
 
 
-def way_out(path: Path) -> str:
-    """Say what to do with a file whose format is not read."""
-    return _TOLD.get(path.suffix.lower(), f"known are {known_endings()}; or name the format, {argument('format', ...)}")
-
-
 def known_endings() -> str:
     """List the endings of names that say a format."""
-    return ", ".join([*EXTENSIONS, *(f".{f}{packed}" for f in ("csv", "tsv", "jsonl") for packed in PACKED)])
+    return ", ".join([*EXTENSIONS, ".xlsx", *(f".{f}{packed}" for f in ("csv", "tsv", "jsonl") for packed in PACKED)])
 
 
 @dataclass(frozen=True)
@@ -225,10 +212,10 @@ class Target(NamedTuple):
 
 
 class Sink:
-    """Take batches and, where a column is added, its values; once closed, ``rows`` is how many the file has."""
+    """Take batches and, where a column is added, its values."""
 
     def __init__(self, stream: Any, batches: Batches, target: Target) -> None:
-        self.stream, self.column, self.rows = stream, target.column, 0
+        self.stream, self.column = stream, target.column
         self.schema = with_column(batches.schema, target.column)
 
     def write(self, batch: Any, values: Floats | None) -> None:

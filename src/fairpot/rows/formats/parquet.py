@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, BinaryIO
 
 from fairpot._optional import Lazy
-from fairpot.exceptions import OutputFileError
+from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.rows.formats.layout import (
     Batches,
     Format,
@@ -18,9 +19,8 @@ from fairpot.rows.formats.layout import (
     guarded,
     same_columns,
 )
-from fairpot.rows.formats.pages import Nested, dictionary_bytes, width_of
 from fairpot.rows.roles import Roles
-from fairpot.rows.streams import MAX_CELL, MOST_AT_ONCE, arrow_file, check_cell, longest_cell, portions
+from fairpot.rows.streams import MAX_CELL, MOST_AT_ONCE, arrow_file, check_cell, check_packing, longest_cell, portions
 from fairpot.transport import Floats
 
 if TYPE_CHECKING:
@@ -31,6 +31,16 @@ pa, pc, pq = Lazy("pyarrow", "cli"), Lazy("pyarrow.compute", "cli"), Lazy("pyarr
 _BYTES = 48 << 20  # of a batch, about
 _LISTS = 32 << 20  # of lists and structures in a batch, which take several times as much while they are written
 _ROWS = 1 << 18
+
+# Of pages, whose own headers hold where the footer lies: they say what a column unfolds to before it is read.
+_DICTIONARY, _DATA_2 = 2, 3  # kinds of pages; the older kind of data is 0
+_BY_PREFIX, _DEAR = 7, 4  # the encoding of texts by what they have in common, and what it costs to read
+_LONGEST_NUMBER = 10  # bytes of one
+_LONGEST_VALUE = 1 << 31  # that a header can hold
+_DEEPEST = 4  # structures in each other
+_MOST_PAGES = 1_000_000  # of a column that are looked at
+_WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96": 12}
+_LEVELS = 12  # bytes that go with a value in a list: two levels, and its place
 
 
 def layout(path: Path, what: Format, source: Any) -> Layout:
@@ -92,8 +102,8 @@ class _RowGroups:
         leaves = {i: leaf for i, leaf in leaves.items() if columns is None or _is_in(leaf.path, columns)}
         self.nested = {i: leaf for i, leaf in leaves.items() if leaf.path != leaf.name}
         flat = [leaf for i, leaf in leaves.items() if i not in self.nested]
-        self.width = sum(width_of(leaf) or 0 for leaf in flat)
-        self.texts = {i: leaf.path for i, leaf in leaves.items() if i not in self.nested and width_of(leaf) is None}
+        self.width = sum(_width_of(leaf) or 0 for leaf in flat)
+        self.texts = {i: leaf.path for i, leaf in leaves.items() if i not in self.nested and _width_of(leaf) is None}
         self.coded = _opened(path, [*self.texts.values()], self.file.metadata)
         self.bytes = path.open("rb")
 
@@ -127,7 +137,7 @@ class _RowGroups:
 
     def _longest_coded(self, metadata: Any, group: int) -> int:
         """Return the bytes of the longest texts, one of each column, that a row group's dictionaries hold."""
-        sizes = {name: dictionary_bytes(self.bytes, metadata.column(i)) for i, name in self.texts.items()}
+        sizes = {name: _dictionary_bytes(self.bytes, metadata.column(i)) for i, name in self.texts.items()}
         if sum(sizes.values()) * metadata.num_rows <= MOST_AT_ONCE:  # even the longest they can hold, in every row
             return sum(sizes.values())
         coded = [name for name, size in sizes.items() if size]
@@ -137,15 +147,11 @@ class _RowGroups:
         return sum(found)
 
     def _rows_of_lists(self, metadata: Any) -> float:
-        """Return how many rows of lists and structures can be held, whichever they are; refuse a row that cannot."""
-        leaves = [Nested(self.bytes, metadata.column(i), leaf) for i, leaf in self.nested.items()]
-        whole = sum(leaf.whole() for leaf in leaves)
-        if whole <= _LISTS:
-            return _LISTS / max(whole, 1) * metadata.num_rows
-        means = [leaf.mean(metadata.num_rows) for leaf in leaves]
-        row = sum(leaf.row() if mean is None else mean for leaf, mean in zip(leaves, means))
+        """Return how many rows of lists and structures can be held; refuse those that cannot."""
+        leaves = self.nested.items()
+        row = sum(_row_bytes(self.bytes, metadata.column(i), leaf, metadata.num_rows) for i, leaf in leaves)
         check_cell(int(row), "lists and structures")
-        return _LISTS / row
+        return _LISTS / max(row, 1)
 
 
 def _is_in(path: str, columns: Sequence[str]) -> bool:
@@ -169,7 +175,6 @@ class Writer(Sink):
 
     def __init__(self, batches: Batches, target: Target) -> None:
         super().__init__(arrow_file(target.place, "wb"), batches, target)
-        self._place = target.place
         self._waiting: list[Any] = []
         self._rows = self._bytes = 0  # that wait
         first, layout = next(iter(batches.files.items()), (target.place, None))
@@ -194,11 +199,10 @@ class Writer(Sink):
         self._waiting, self._rows, self._bytes = [], 0, 0
 
     def close(self) -> None:
-        """Write what waits, and the footer, which says how many rows there are."""
+        """Write what waits, and the footer."""
         self._write()
         self.writer.close()
         super().close()
-        self.rows = count_rows(self._place)
 
 
 def _like(path: Path, target: Target) -> dict[str, Any]:
@@ -209,7 +213,7 @@ def _like(path: Path, target: Target) -> dict[str, Any]:
     group = metadata.row_group(0)
     columns = {c.path_in_schema: c for c in map(group.column, range(group.num_columns))}
     codec = columns[next(iter(columns))].compression
-    leaves = {leaf.path: width_of(leaf) or 8 for leaf in map(metadata.schema.column, range(metadata.num_columns))}
+    leaves = {leaf.path: _width_of(leaf) or 8 for leaf in map(metadata.schema.column, range(metadata.num_columns))}
     coded = [n for n, c in columns.items() if 2 * c.total_uncompressed_size < leaves[n] * c.num_values]
     if target.column is not None and target.score in coded:
         coded.append(target.column)  # where scores are few, adjusted ones are
@@ -217,3 +221,152 @@ def _like(path: Path, target: Target) -> dict[str, Any]:
         "compression": "none" if codec == "UNCOMPRESSED" else codec.lower().removesuffix("_raw"),
         "use_dictionary": coded or False,
     }
+
+
+@dataclass(frozen=True)
+class _Page:
+    """What the header of a page says of it, and where it lies."""
+
+    kind: int
+    unpacked: int
+    packed: int
+    values: int
+    encoding: int
+    start: int
+
+
+def _pages_of(stream: BinaryIO, column: Any) -> Iterator[_Page]:
+    """Read the headers of a column's pages, as far as Arrow does: until all values are there."""
+    before = column.dictionary_page_offset or 0
+    place, values = before if 0 < before < column.data_page_offset else column.data_page_offset, 0
+    for _ in range(_MOST_PAGES):
+        if values >= column.num_values:
+            return
+        stream.seek(max(place, 0))
+        page = _page(_struct(stream), stream)
+        values += page.values if page.kind != _DICTIONARY else 0
+        place = page.start + page.packed
+        yield page
+    raise _damaged()
+
+
+def _width_of(leaf: Any) -> int | None:
+    """Return the bytes of a value of a column; None for texts."""
+    fixed = leaf.physical_type == "FIXED_LEN_BYTE_ARRAY"
+    return int(leaf.length) if fixed else _WIDTHS.get(leaf.physical_type)
+
+
+def _dictionary_bytes(stream: BinaryIO, column: Any) -> int:
+    """Return the bytes of a column's dictionary; 0 without one."""
+    first = next(_pages_of(stream, column), None)
+    return first.unpacked if first is not None and first.kind == _DICTIONARY else 0
+
+
+def _row_bytes(stream: BinaryIO, column: Any, leaf: Any, rows: int) -> float:
+    """Return the bytes that a row of a leaf of lists or structures takes in memory: at most, or of lists on average.
+
+    Lists that unfold to more than honest ones do are refused: one of their rows may hold all. Texts that are written
+    out one by one are not counted: they take what the pages take.
+    """
+    pages = list(_pages_of(stream, column))
+    packed, values = sum(page.packed for page in pages), sum(page.values for page in pages if page.kind != _DICTIONARY)
+    check_packing(packed, sum(page.unpacked for page in pages))
+    value = _LEVELS + (_width_of(leaf) or _longest_text(stream, column, pages))
+    if leaf.max_repetition_level == 0:
+        return value
+    check_packing(packed, values * value)
+    return values * value / max(rows, 1)
+
+
+def _longest_text(stream: BinaryIO, column: Any, pages: Sequence[_Page]) -> int:
+    """Return the bytes of the longest text that is stored once and said again."""
+    # As long as a page is what a text can be that has all in common with the one before; they are dear to read.
+    prefixed = [_DEAR * page.unpacked for page in pages if page.kind != _DICTIONARY and page.encoding == _BY_PREFIX]
+    coded = [page for page in pages if page.kind == _DICTIONARY]
+    found = [_longest_of(body) if (body := _unpacked(stream, column, page)) else page.unpacked for page in coded]
+    return max([0, *prefixed, *found])
+
+
+def _unpacked(stream: BinaryIO, column: Any, page: _Page) -> bytes:
+    """Unpack the body of a page; nothing where it is not known how."""
+    stream.seek(page.start)
+    body, packing = stream.read(page.packed), column.compression
+    if packing == "UNCOMPRESSED":
+        return body
+    try:
+        codec = pa.Codec("lz4_raw" if packing.startswith("LZ4") else packing.lower())
+        return bytes(codec.decompress(body, page.unpacked, asbytes=True))
+    except (pa.ArrowException, ValueError, OSError):  # damaged, or the old LZ4, which is framed in another way
+        return b""
+
+
+def _longest_of(body: bytes) -> int:
+    """Return the longest of texts that follow each other, each after its length."""
+    place = longest = 0
+    while place < len(body):
+        length = int.from_bytes(body[place : place + 4], "little")
+        longest, place = max(longest, length), place + 4 + length
+    return longest
+
+
+def _page(fields: dict[int, Any], stream: BinaryIO) -> _Page:
+    newer = fields.get(1) == _DATA_2
+    inside = fields.get(8 if newer else 7 if fields.get(1) == _DICTIONARY else 5, {})
+    if not isinstance(inside, dict):
+        raise _damaged()
+    numbers = [*(fields.get(i) for i in (1, 2, 3)), inside.get(1, 0), inside.get(4 if newer else 2, 0)]
+    if any(type(each) is not int or each < 0 for each in numbers):
+        raise _damaged()
+    kind, unpacked, packed, values, encoding = numbers
+    return _Page(kind, unpacked, packed, values, encoding, stream.tell())
+
+
+def _struct(stream: BinaryIO, depth: int = 0) -> dict[int, Any]:
+    """Read a structure of Thrift's compact protocol."""
+    fields: dict[int, Any] = {}
+    number = 0
+    while head := _byte(stream):
+        number = number + (head >> 4) if head >> 4 else _number(stream)
+        fields[number] = _value(stream, head & 15, depth)
+    return fields
+
+
+def _value(stream: BinaryIO, kind: int, depth: int) -> Any:
+    if kind in (1, 2):
+        return kind == 1
+    if kind in (4, 5, 6):
+        return _number(stream)
+    if kind == 8:  # the least and the greatest value, which may be long
+        stream.seek(min(_varint(stream), _LONGEST_VALUE), 1)
+        return None
+    if kind == 12 and depth < _DEEPEST:
+        return _struct(stream, depth + 1)
+    if kind in (3, 7):
+        return stream.read(1 if kind == 3 else 8)
+    raise _damaged()  # headers have no lists and maps
+
+
+def _byte(stream: BinaryIO) -> int:
+    found = stream.read(1)
+    if not found:
+        raise _damaged()
+    return found[0]
+
+
+def _varint(stream: BinaryIO) -> int:
+    found = 0
+    for i in range(_LONGEST_NUMBER):
+        byte = _byte(stream)
+        found |= (byte & 0x7F) << 7 * i
+        if byte < 0x80:
+            return found
+    raise _damaged()
+
+
+def _number(stream: BinaryIO) -> int:
+    found = _varint(stream)
+    return found >> 1 ^ -(found & 1)
+
+
+def _damaged() -> InputFileError:
+    return InputFileError("a page has a header that cannot be read.\nHint: the file may be damaged or cut short.")

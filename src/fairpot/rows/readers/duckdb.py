@@ -7,10 +7,9 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from fairpot.exceptions import InputFileError
-from fairpot.rows.memory import DEFAULT_MEMORY
 from fairpot.rows.problems import with_places
 from fairpot.rows.readers import query
-from fairpot.rows.readers.protocol import AppliedRows, Applying, CountedRows, Counting
+from fairpot.rows.readers.protocol import DEFAULT_MEMORY, AppliedRows, Applying, CountedRows, Counting
 from fairpot.rows.readers.scan import DuckDBScan
 from fairpot.rows.rewriting import rewrite
 from fairpot.rows.source import READING, RowSource

@@ -14,10 +14,9 @@ from fairpot._validation.checked_rows import check_weight_of_groups
 from fairpot._warn import warn_user
 from fairpot.counting import weights_mean
 from fairpot.rows.decoding import EXACT, MISSING_WORDS, alike, check_plain, check_score_type, doubles
-from fairpot.rows.memory import Memory
 from fairpot.rows.readers.binned import MOST_BINS, BinCounter, BinnedRows, bin_counter, choose_edges
 from fairpot.rows.readers.grouped import MOST_KEYS, GroupedRows, KeyCoder, explain, name_keys
-from fairpot.rows.readers.protocol import CountedRows, Counting, Progress
+from fairpot.rows.readers.protocol import CountedRows, Counting, Memory, Progress
 from fairpot.rows.roles import NUMBERS, Roles
 from fairpot.transport import Floats
 

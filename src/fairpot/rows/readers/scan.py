@@ -22,9 +22,8 @@ from fairpot._validation import wording
 from fairpot.exceptions import InputFileError
 from fairpot.rows.formats import role_batches, role_schema
 from fairpot.rows.formats.layout import Layout
-from fairpot.rows.memory import Memory
 from fairpot.rows.readers.binned import BinCounter
-from fairpot.rows.readers.protocol import Progress
+from fairpot.rows.readers.protocol import Memory, Progress
 from fairpot.rows.readers.query import TOO_LONG
 from fairpot.rows.roles import LONGEST_NAME, find_column
 from fairpot.rows.source import RowSource

@@ -22,18 +22,16 @@ from fairpot.rows.readers import query
 from fairpot.rows.readers.binned import SUMS, BinCounter
 from fairpot.rows.readers.protocol import AppliedRows, Applying, CountedRows, Counting, Progress
 from fairpot.rows.readers.session import spark_errors, spark_session, without_advice, without_javas_log
-from fairpot.rows.readers.spark_maps import array_lookup, batch_mapper, literal, native, spark_text
+from fairpot.rows.readers.spark_maps import batch_mapper, literal, spark_text
 from fairpot.rows.roles import NUMBERS, Kind, Roles, find_column
 from fairpot.transport import ScoreMap, parted
-from fairpot.transport.pieces import Pieces, formula_of, pieces
+from fairpot.transport.pieces import formula_of, pieces
 
 functions = Lazy("pyspark.sql.functions", "spark")
 SparkFormat = Literal["parquet", "orc", "csv", "tsv"]
 FORMATS: tuple[SparkFormat, ...] = ("parquet", "orc", "csv", "tsv")
 _ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".orc": "orc", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv"}
 _NUMBER = r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|(?i:inf|infinity))"
-# Up to this many pieces in all the native expression is the quicker way.
-MOST_NATIVE = 1000
 REFUSED = "fairpot: a score is missing, infinite or too large, or a group is new"
 
 
@@ -298,25 +296,13 @@ def _adjusted(rows: SparkRows, maps: Mapping[Hashable, ScoreMap], column: str, p
     refused = f"CAST(raise_error({spark_text(REFUSED)}) AS DOUBLE)"
     value = {"error": refused, "keep": "score", "null": "CAST(NULL AS DOUBLE)"}
     through = f"WHEN -1 THEN {value[how.unknown_group]} WHEN -2 THEN {value[how.missing_group]} ELSE {refused}"
-    if sum(each.size for each in (*formulas, then) if isinstance(each, Pieces)) <= MOST_NATIVE:
-        arms = " ".join(f"WHEN {i} THEN {native('score', each)}" for i, each in enumerate(formulas))
-        if then is not None:
-            arms = f"WHEN greatest(place, 0) THEN {array_lookup(f'CASE place {arms} END', then)}"
-        new = f"CASE WHEN {usable} THEN CASE place {arms} {through} END ELSE {refused} END"
-    else:
-        frame = _with_python(frame, formulas, then)
-        new = f"CASE WHEN {usable} AND place >= 0 THEN new WHEN {usable} THEN CASE place {through} END "
-        new += f"ELSE {refused} END"
+    with without_advice():
+        udf = functions.arrow_udf(batch_mapper(formulas, then), "double", functions.ArrowUDFType.SCALAR)
+    frame = frame.withColumn("new", udf(frame["score"], frame["place"]))
+    new = f"CASE WHEN {usable} AND place >= 0 THEN new WHEN {usable} THEN CASE place {through} END ELSE {refused} END"
     at = names.index(column) if column in names else len(names)
     kept[at : at + 1], names[at : at + 1] = [f"{new} AS new"], [column]
     return frame.selectExpr(*kept).toDF(*names)
-
-
-def _with_python(frame: Any, formulas: Sequence[Any], then: Pieces | None) -> Any:
-    """Add the adjusted score as Python makes it from Arrow batches of scores and places."""
-    with without_advice():
-        udf = functions.arrow_udf(batch_mapper(formulas, then), "double", functions.ArrowUDFType.SCALAR)
-    return frame.withColumn("new", udf(frame["score"], frame["place"]))
 
 
 def _write(rows: SparkRows, frame: Any, output: str, how: Applying) -> None:

@@ -1,4 +1,4 @@
-"""Maps as Spark evaluates them: an expression for small ones, a function of Arrow batches for large ones."""
+"""Maps as Spark evaluates them: by a function of Arrow batches, or, where they are exported, in SQL."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.transport.pieces import Formula, Odds, Pieces, Sigmoid
+from fairpot.transport.pieces import Formula, Pieces
 
 _ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "$": "\\u0024"}
 
@@ -50,17 +50,6 @@ def array_lookup(score: str, pieces: Pieces) -> str:
 
 def _array(values: NDArray[np.float64]) -> str:
     return f"cast(split('{','.join(map(repr, values.tolist()))}', ',') AS array<double>)"
-
-
-def native(score: str, formula: Formula) -> str:
-    """Write the value of a map at ``score``."""
-    if isinstance(formula, Sigmoid):
-        return f"1D / (1D + exp(-({formula.alpha!r}D * {score} + {formula.beta!r}D)))"
-    if isinstance(formula, Odds):
-        sign, p = formula.sign, f"({formula.sign!r}D * {score})"
-        value = f"{sign!r}D / (1D + ((1D - {p}) / {score}) / {formula.factor!r}D)"
-        return f"IF({p} > 0D AND {p} < 1D, {value}, {score})"
-    return array_lookup(score, formula)
 
 
 def batch_mapper(formulas: Sequence[Formula], then: Pieces | None = None) -> Callable[[Any, Any], Any]:
