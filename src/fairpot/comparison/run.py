@@ -12,6 +12,7 @@ from sklearn.base import clone
 
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import Meaning, Ties
+from fairpot._progress import draw_bar
 from fairpot._validation import check_seen, check_share, is_number, wording
 from fairpot.comparison.answer import Skipped
 from fairpot.comparison.methods import find_methods, obstacle, prepare
@@ -31,7 +32,6 @@ from fairpot.tradeoff.rules import top_share
 from fairpot.words.comparison import UNREPAIRED
 
 Report = Callable[[int, int], object]
-_WIDTH = 30
 
 
 def make_report(progress: bool | Report | None) -> Report:
@@ -41,15 +41,7 @@ def make_report(progress: bool | Report | None) -> Report:
     if progress not in (None, True, False):
         raise TypeError(f"progress must be True, False, None or a function of (done, total), got {progress!r}.")
     shown = sys.stderr.isatty() if progress is None else progress
-    return draw_bar if shown else lambda done, total: None
-
-
-def draw_bar(done: int, total: int) -> None:
-    """Draw the bar over itself; the last one ends the line."""
-    full = _WIDTH * done // total
-    end = "\n" if done == total else ""
-    sys.stderr.write(f"\rcomparing [{'#' * full}{'.' * (_WIDTH - full)}] {done}/{total}{end}")
-    sys.stderr.flush()
+    return (lambda done, total: draw_bar("comparing", done, total, last=done == total)) if shown else (lambda *_: None)
 
 
 @by_name
