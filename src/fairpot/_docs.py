@@ -99,7 +99,7 @@ overwrite : bool
 max_bytes : int
     A larger file is refused.
 """
-# What every export takes; what every repair method takes, and has when it is fitted.
+# What every export takes; what every repair method, and every model for the top, takes, and has when it is fitted.
 _BLOCKS = {
     "exported": """\
 maps : dict of group to ScoreMap
@@ -138,6 +138,37 @@ strength_, strengths_ : float, and dict of moved group to float
 maps_, fair_maps_ : dict of group to ScoreMap, and FairMaps, which has the exports (``to_sql``, ...)
 achieved_, certificate_ : AUC and gap of the fitted rows, before and after; and Certificate or None
 groups_, reference_, left_out_, starts_, table_ : groups, where a repaired top begins, and the fitted rows""",
+    "top_model": """\
+alpha : float in (0, 1], default 0.1
+    Share of the rows at the top that matters; early stopping looks there. The objective does not depend on it.
+temperature : float, default 1.0
+    The objective's lambda: large values weigh all negatives alike, small ones the highest only.
+margin : float, default 1.0
+    By how much a positive should be ranked higher than a negative.
+early_stopping : bool or "auto", default "auto"
+    Whether a stratified part is set aside and the best round on it kept. "auto": where that part has at least ten
+    rows of each class. The part takes no share in training.
+validation_fraction : float, default 0.15
+    Share of the rows that is set aside.
+monitor : {"roc_area", "partial_auc", "top_recall"}, default "roc_area"
+    What makes a round better on the validation part. "roc_area": the area under the ROC curve up to the false-positive
+    rate alpha, all positives against the highest negatives. "partial_auc": the paper's, among the top alpha of the rows
+    alone; a round that drops positives out of the top can win it. "top_recall": the share of positives in the top.
+random_state : int, RandomState or None, default None
+    An int gives the same model again on the same machine.
+verbose : bool, default False
+    Whether to draw a progress bar on the standard error stream.""",
+    "trained_model": """\
+classes_ : array of shape (2,)
+    The values of the outcome; the second is the positive one.
+sigmoid_ : Sigmoid
+    Slope and intercept that turn raw scores to log-odds; fitted on the validation part, or on the training rows where
+    there is none.
+history_ : dict of str to array
+    ``loss`` of each round, and with early stopping ``roc_area``, ``partial_auc`` and ``top_recall`` of the validation
+    part after it.
+n_features_in_, feature_names_in_
+    Number and names of the features.""",
 }
 
 Named = TypeVar("Named", bound=Callable[..., Any])

@@ -29,8 +29,6 @@ from fairpot import (
     score_table,
 )
 from fairpot.comparison import Chosen, Comparison
-from fairpot.comparison.methods import obstacle
-from fairpot.comparison.possible import mean_limit
 from fairpot.comparison.trial import Setting
 from fairpot.exceptions import InfeasibleRuleError, SmallGroupWarning, UnseenGroupError
 from fairpot.inference import Estimate, confidence_interval
@@ -346,7 +344,7 @@ def test_mean_limit_is_the_best_choice_on_each():
         y, scores, group = draw(12 + seed, seed)
         y[:4], group[:4] = [0, 1, 0, 1], ["a", "a", "b", "b"]
         limits.append(auc_limit(y, np.round(scores, 1), sensitive_features=group, reference="a"))
-    line = mean_limit(limits)
+    line = Limit.mean(limits)
     assert isinstance(line, Limit)
     assert_allclose(line.signed_gap[[0, -1]], [-1, 1])
     corners = [list(zip(one.signed_gap, one.auc)) for one in limits]
@@ -357,7 +355,7 @@ def test_mean_limit_is_the_best_choice_on_each():
         assert np.min(np.abs(points - [gap, area]).max(axis=1)) < 1e-12
     assert (np.diff(np.diff(line.auc) / np.diff(line.signed_gap)) <= 1e-9).all()
     assert (line.theta[1:] <= line.theta[:-1]).all()
-    assert mean_limit(limits[:1]) is limits[0]
+    assert Limit.mean(limits[:1]) is limits[0]
     assert line.optimism is None
     assert line.reason == f"in a fold, {limits[0].reason}"
 
@@ -365,7 +363,7 @@ def test_mean_limit_is_the_best_choice_on_each():
 def test_mean_limit_takes_off_the_mean_of_what_chance_adds():
     y, score, group = draw(900, 2)
     limits = [auc_limit(y[k::3], score[k::3], sensitive_features=group[k::3], reference="a") for k in range(3)]
-    line = mean_limit(limits)
+    line = Limit.mean(limits)
     tops = [one.best() for one in limits]
     place = int(np.argmax(line.auc))  # where every fold is at its top
     assert line.auc[place] == pytest.approx(np.mean([top.auc for top in tops]))
@@ -580,10 +578,10 @@ def test_a_grid_too_large_for_xorder():
     scores = np.arange(21_000.0)
     table = ScoreTable.from_rows(scores, (scores % 2).astype(np.int8), (scores > 10_500) * 1, ("a", "b"))
     setting = Setting(table, "a", "half")
-    assert "1.1e+08 cells" in obstacle(XOrder(), setting)
-    assert obstacle(FairPOT(), setting) is None
+    assert "1.1e+08 cells" in XOrder()._obstacle(setting.table)
+    assert FairPOT()._obstacle(setting.table) is None
     few = ScoreTable.from_rows(scores[:99], (scores[:99] % 2).astype(np.int8), (scores[:99] > 50) * 1, ("a", "b"))
-    assert obstacle(XOrder(), Setting(few, "a", "half")) is None
+    assert XOrder()._obstacle(few) is None
 
 
 def test_methods_by_name_instance_and_dict():

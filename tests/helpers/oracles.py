@@ -105,3 +105,8 @@ def _interpolate(x, knots, values, cut, floor, threshold):
             return x
         result = values[low] + (x - low) / (high - low) * (values[high] - values[low])
     return max(result, floor) if floor is not None and x > floor and math.isfinite(cut) else result
+
+
+def arguments(metric, available):
+    """Pick the keyword arguments that a metric of the registry needs."""
+    return {name: available[name] for name in metric.needs}

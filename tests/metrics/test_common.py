@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fairpot.metrics import METRICS
-from fairpot.metrics.registry import arguments
+from oracles import arguments
 
 AVAILABLE = {"alpha": 0.4, "positive": "a", "negative": "b", "group": "a"}
 

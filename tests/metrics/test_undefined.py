@@ -23,10 +23,10 @@ from fairpot.metrics import (
     xauc_gap_scorer,
     xauc_matrix,
 )
-from fairpot.metrics.registry import arguments
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import trace
+from oracles import arguments
 
 AVAILABLE = {"alpha": 0.5, "positive": "a", "negative": "b", "group": "a"}
 

@@ -9,7 +9,7 @@ from fairpot.counts import GroupCounts
 from fairpot.exceptions import UndefinedMetricWarning
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
-from fairpot.tradeoff.building import keeps_order, pair_curve, trace, trace_top
+from fairpot.tradeoff.building import keeps_order, pair_curve, trace
 from fairpot.transport import ScoreMap
 
 
@@ -89,7 +89,7 @@ def test_the_top_is_found_again_at_every_value(region):
     table = drawn(rng, (60, 50), grain=2)
     states = moved_states(rng, table, 7)
     steps = [{"b": ScoreMap(table["b"].score, row)} for row in states]
-    curve = trace_top(table, np.arange(7.0), steps, alpha=0.4, region=region, reference="a", ties="half")
+    curve = trace(table, np.arange(7.0), steps, reference="a", ties="half", top=(0.4, region))
     assert curve.alpha == 0.4
     for k, maps in enumerate(steps):
         first, second = WinMatrix.of(table.rescored(maps).top(0.4, region), "half").widest()

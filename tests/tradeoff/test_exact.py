@@ -26,10 +26,10 @@ def weighted_wins(winners, winner_weight, losers, loser_weight, half):
     return total
 
 
-def check(plan, b, a, half, monotone, exactly=True, start=None):
-    got = exact_wins(plan, b, a, half=half, monotone=monotone, start=start)
+def check(plan, b, a, half, monotone, exactly=True):
+    got = exact_wins(plan, b, a, half=half, monotone=monotone)
     for cut in range(len(plan.scores) + 1):
-        moved = plan.map(cut, monotone=monotone, start=start)(b.score)
+        moved = plan.map(cut, monotone=monotone)(b.score)
         expected = (
             weighted_wins(moved, b.positive, a.score, a.negative, half),
             weighted_wins(a.score, a.positive, moved, b.negative, half),
@@ -61,24 +61,6 @@ def test_fitted_and_held_out_counts_are_exact(grid, half, monotone):
         check(plan, b, a, half, monotone)
         others = np.concatenate((values, values + 0.03, values - 0.04))
         check(plan, random_counts(rng, others, 10), random_counts(rng, others, 8), half, monotone)
-
-
-@pytest.mark.parametrize("grid", GRIDS)
-@pytest.mark.parametrize("half", [False, True])
-def test_a_floor_holds_at_the_edge_of_a_region(grid, half):
-    """The region of the fitted data, and those of other data that begin below, between or above its knots."""
-    rng = np.random.default_rng(2)
-    for _ in range(60):
-        values = GRIDS[grid](rng)
-        a, b = random_counts(rng, values, 8), random_counts(rng, values, 8)
-        start = float(rng.choice(b.score))
-        part = b.above(start)
-        plan = TransportPlan.between(part.score, part.weight, a.score, a.weight)
-        check(plan, part, a, half, True, start=start)
-        others = np.concatenate((values, values + 0.03, values - 0.04))
-        for begin in rng.choice(others, 4):
-            b_new, a_new = (random_counts(rng, others, 9).above(begin) for _ in range(2))
-            check(plan, b_new, a_new, half, True, start=float(begin))
 
 
 @pytest.mark.parametrize("monotone", [False, True])

@@ -9,14 +9,15 @@ import pytest
 from numpy.testing import assert_allclose
 from sklearn.datasets import load_breast_cancer
 
-import fairpot.tradeoff.limit as module
+import fairpot.tradeoff.merging as module
 from fairpot import FairPOT, score_table
 from fairpot.counts import GroupCounts
 from fairpot.metrics import auc, xauc, xauc_gap
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
-from fairpot.tradeoff.limit import Limit, auc_limit, distance_to_limit, pool
+from fairpot.tradeoff.limit import Limit, auc_limit, distance_to_limit
+from fairpot.tradeoff.merging import pool
 
 TIES = ("strict", "half")
 
@@ -215,27 +216,6 @@ def test_best_keeps_the_gap(sample):
         assert point.auc == pytest.approx(limit.auc_at(grid[inside]).max(), abs=1e-6)
         assert point.gap == abs(point.signed_gap)
     assert limit.best(0.0).theta > 1  # b has to be lifted
-
-
-def test_many_blocks_are_thinned_within_the_stated_error(monkeypatch):
-    rng = np.random.default_rng(1)
-    groups = []
-    for shift in (0, 1):
-        positive = np.sort(rng.random(300)) * 100 + shift
-        positive[0], positive[-1] = 0, 100
-        negative = 101.0 - positive
-        negative[-1] = 0
-        groups.append(GroupCounts(np.arange(300.0), positive, negative))
-    table = ScoreTable(("a", "b"), tuple(groups))
-    exact = Limit.of(table, reference="a")
-    monkeypatch.setattr(module, "_MOST_PAIRS", 1000)
-    monkeypatch.setattr(module, "_KEPT_THETAS", 200)
-    thin = Limit.of(table, reference="a")
-    short = exact.auc - thin.auc_at(exact.signed_gap)
-    assert exact.error == 0
-    assert len(thin) < 205 < len(exact)
-    assert short.min() > -1e-12
-    assert 0 < short.max() <= thin.error < 1e-4
 
 
 def test_frame_and_repr(sample):

@@ -9,9 +9,9 @@ from sklearn.metrics import roc_auc_score
 
 from fairpot.exceptions import MissingDependencyError
 from fairpot.metrics import auc, partial_auc
-from fairpot.training import PartialAUCClassifier, tail_gradient, tail_loss
+from fairpot.training import PartialAUCClassifier, tail_gradient
 from fairpot.training.monitor import Monitor, top_figures
-from fairpot.training.network import TorchNetwork, draw_layers, run_layers
+from fairpot.training.network import _TorchNetwork, draw_layers, run_layers
 from fairpot.training.preparing import TrainingRows
 
 torch = pytest.importorskip("torch")
@@ -39,7 +39,7 @@ def test_full_batches_and_mini_batches_lower_the_same_objective(rows):
         options = {"batch_size": batch_size, "max_epochs": epochs, "learning_rate": 3e-3, "early_stopping": False}
         model = fitted(rows, weight_decay=0.0, hidden=(8,), **options)
         scores = 1 / (1 + np.exp(-run_layers(model.layers_, model.standardiser_.apply(X))))
-        return tail_loss(scores[y == 1], scores[y == 0])
+        return tail_gradient(scores[y == 1], scores[y == 0]).value
 
     start, full, batches = reached("full", 1), reached("full", 400), reached(128, 20)
     assert full < 0.65 * start
@@ -78,9 +78,9 @@ def test_network_gradient_by_finite_differences():
 
     def loss():
         scores = 1 / (1 + np.exp(-run_layers(layers, X)))
-        return tail_loss(scores[positive], scores[~positive], temperature=0.3)
+        return tail_gradient(scores[positive], scores[~positive], temperature=0.3).value
 
-    network = TorchNetwork(layers, 1e-3, 0.0)
+    network = _TorchNetwork(layers, 1e-3, 0.0)
     scores = network.scores(X)
     values = scores.detach().numpy()
     found = tail_gradient(values[positive], values[~positive], temperature=0.3)
@@ -100,7 +100,7 @@ def test_network_gradient_by_finite_differences():
 def test_numpy_runs_what_torch_trained():
     rng = np.random.default_rng(0)
     X, layers = rng.normal(size=(20, 5)), draw_layers([5, 8, 3, 1], rng)
-    by_torch = TorchNetwork(layers, 1e-3, 0.0).scores(X).detach().numpy()
+    by_torch = _TorchNetwork(layers, 1e-3, 0.0).scores(X).detach().numpy()
     np.testing.assert_allclose(by_torch, 1 / (1 + np.exp(-run_layers(layers, X))), rtol=1e-12)
 
 
@@ -217,9 +217,9 @@ class NoTorch:
         if name == "torch":
             raise ModuleNotFoundError(name)
 sys.meta_path.insert(0, NoTorch())
-from fairpot.training import PartialAUCBooster, PartialAUCClassifier, tail_loss
+from fairpot.training import PartialAUCBooster, PartialAUCClassifier, tail_gradient
 X, y = [[0], [1], [2], [3]], [0, 0, 1, 1]
-print(tail_loss([1.0], [0.0]), PartialAUCBooster(max_rounds=2).fit(X, y).predict_proba(X).shape)
+print(tail_gradient([1.0], [0.0]).value, PartialAUCBooster(max_rounds=2).fit(X, y).predict_proba(X).shape)
 print(PartialAUCClassifier.load({str(tmp_path / "model.npz")!r}).predict_proba([[0, 0, 0, 0]]).shape)
 try:
     PartialAUCClassifier().fit(X, y)

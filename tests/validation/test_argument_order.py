@@ -12,10 +12,10 @@ import fairpot
 from fairpot import FairPOT, audit, compare, effect
 from fairpot.inference import change_of_scores, confidence_interval, verdict
 from fairpot.metrics import METRICS, auc, by_group, top_by_group, xauc_matrix
-from fairpot.metrics.registry import arguments
 from fairpot.repair.registry import methods
 from fairpot.report import FairnessReport
 from fairpot.tradeoff import auc_limit
+from oracles import arguments
 from rows_cases import draw
 
 SCORE, Y, SEX = draw(200, digits=9)  # no two scores alike

@@ -1,14 +1,17 @@
-"""Answer: which method to take at a target gap, and how sure the lead of the best over the others is."""
+"""What a comparison says at a target gap: which method to take, how sure its lead is, and what was possible."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from typing import Annotated, ClassVar
 
+import numpy as np
+
 from fairpot.comparison.trial import Chosen
 from fairpot.inference import Estimate
 from fairpot.inference.change import auc_difference
 from fairpot.results.kinds import Derived, Share
+from fairpot.tradeoff import Limit, UpperLimit
 from fairpot.words import comparison as words
 
 
@@ -37,6 +40,33 @@ class Skipped:
 
     method: str
     reason: str
+
+
+@dataclass(frozen=True)
+class Possible:
+    """The best possible AUC within a target gap.
+
+    Attributes
+    ----------
+    auc : float
+        The highest AUC that a repair which keeps the order inside each group could have on these rows, knowing their
+        outcomes; of more than two groups what nothing is above.
+    reachable : float or None
+        What a repair fixed beforehand can be expected to have: without what chance adds to it.
+    reason : str or None
+        Why that is not known.
+    """
+
+    max_gap: Share
+    auc: float
+    reachable: float | None
+    reason: str | None
+
+    @classmethod
+    def of(cls, limit: Limit | UpperLimit, max_gap: float) -> Possible:
+        """Look a target up on a limit."""
+        point = limit.best(max_gap)
+        return cls(max_gap, point.auc, point.reachable if np.isfinite(point.reachable) else None, limit.reason)
 
 
 @dataclass(frozen=True, eq=False)

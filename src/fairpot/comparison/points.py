@@ -12,8 +12,7 @@ from fairpot._defaults import LEVEL
 from fairpot.comparison.trial import Trial
 from fairpot.inference.dial import band_of
 from fairpot.tradeoff.curve import pareto_mask
-from fairpot.tradeoff.limit import Limit
-from fairpot.tradeoff.upper import UpperLimit
+from fairpot.tradeoff.limit import Limit, UpperLimit
 from fairpot.transport import Floats
 
 _COLUMNS = ("method", "dial", "value", "auc", "gap", "signed_gap", "distance_to_limit", "pareto")

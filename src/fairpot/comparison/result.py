@@ -15,9 +15,8 @@ from fairpot._html import html_table, lines_svg, notes, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import display, frame_of
 from fairpot._validation import check_choice, check_level, check_share, wording
-from fairpot.comparison.answer import Answer, Rival, Skipped
+from fairpot.comparison.answer import Answer, Possible, Rival, Skipped
 from fairpot.comparison.points import Picture
-from fairpot.comparison.possible import Possible
 from fairpot.comparison.trial import Chosen, Trial
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference import Estimate
@@ -26,9 +25,8 @@ from fairpot.repair.estimator import Repair
 from fairpot.results.kinds import Derived, Group, Plain, rows_of, to_dict
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.choice import ROUND_OFF
-from fairpot.tradeoff.limit import Limit
+from fairpot.tradeoff.limit import Limit, UpperLimit
 from fairpot.tradeoff.rules import among
-from fairpot.tradeoff.upper import UpperLimit
 from fairpot.words import comparison as words
 from fairpot.words.comparison import UNREPAIRED
 

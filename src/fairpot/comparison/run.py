@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Hashable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any
 
@@ -12,18 +12,19 @@ from sklearn.base import clone
 
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import Meaning, Ties
+from fairpot._progress import draw_bar
 from fairpot._validation import check_seen, check_share, is_number, wording
 from fairpot.comparison.answer import Skipped
-from fairpot.comparison.methods import find_methods, obstacle, prepare
-from fairpot.comparison.possible import mean_limit
 from fairpot.comparison.result import Comparison
 from fairpot.comparison.trial import Fixed, Part, Ruled, Setting, Trial
 from fairpot.counting import as_table
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.metrics.rank import check_ties
-from fairpot.repair.estimator import Repair
+from fairpot.repair.estimator import RULES, Repair
 from fairpot.repair.groups import find_reference, kept_groups
 from fairpot.repair.notices import warn_of_table
+from fairpot.repair.registry import find_method, takes_reference
+from fairpot.repair.registry import methods as every_method
 from fairpot.splitting import all_but, split_table
 from fairpot.table import ScoreTable
 from fairpot.tradeoff import Limit, UpperLimit
@@ -31,7 +32,6 @@ from fairpot.tradeoff.rules import top_share
 from fairpot.words.comparison import UNREPAIRED
 
 Report = Callable[[int, int], object]
-_WIDTH = 30
 
 
 def make_report(progress: bool | Report | None) -> Report:
@@ -41,15 +41,7 @@ def make_report(progress: bool | Report | None) -> Report:
     if progress not in (None, True, False):
         raise TypeError(f"progress must be True, False, None or a function of (done, total), got {progress!r}.")
     shown = sys.stderr.isatty() if progress is None else progress
-    return draw_bar if shown else lambda done, total: None
-
-
-def draw_bar(done: int, total: int) -> None:
-    """Draw the bar over itself; the last one ends the line."""
-    full = _WIDTH * done // total
-    end = "\n" if done == total else ""
-    sys.stderr.write(f"\rcomparing [{'#' * full}{'.' * (_WIDTH - full)}] {done}/{total}{end}")
-    sys.stderr.flush()
+    return (lambda done, total: draw_bar("comparing", done, total, last=done == total)) if shown else (lambda *_: None)
 
 
 @by_name
@@ -116,7 +108,7 @@ def compare(
     """
     checked, report = check_ties(ties), make_report(progress)
     bounds = _check_bounds(max_gaps)
-    estimators = find_methods(methods)
+    estimators = _find_methods(methods)
     if y_true is None:
         raise TypeError(
             "y_true is missing: methods are compared by how they rank outcomes.\n"
@@ -138,10 +130,59 @@ def compare(
         parts, where = [Part(table, other)], wording.rows_by(other.rows, other.weights, "held-out rows")
     share = None if top is None else top_share(top, table)
     setting = Setting(table, find_reference(table, reference, checked), checked, share)
-    prepared = {name: prepare(each, setting) for name, each in estimators.items()}
+    prepared = {name: _prepare(each, setting) for name, each in estimators.items()}
     trials, skipped = _run(prepared, parts, setting, bounds, report, everyone=methods is None)
     limit = _limit([part.held_out for part in parts], setting) if top is None else None
     return Comparison(trials, setting.reference, limit, skipped, bounds, where, prepared, table, top)
+
+
+def _find_methods(asked: Any) -> dict[str, Any]:
+    """Return the estimators to compare by name; None takes all."""
+    if asked is None:
+        return {method.__name__: method() for method in every_method().values()}
+    if isinstance(asked, Mapping):
+        chosen = {str(name): _estimator(value) for name, value in asked.items()}
+    else:
+        single = isinstance(asked, str) or not isinstance(asked, Iterable)
+        pairs = [(_name(value), _estimator(value)) for value in ([asked] if single else list(asked))]
+        twice = [name for name, _ in pairs if [n for n, _ in pairs].count(name) > 1]
+        if twice:
+            raise ValueError(
+                f"methods has {twice[0]!r} more than once: their rows could not be told apart.\n"
+                f"Hint: name them, methods={{'{twice[0]} 1': ..., '{twice[0]} 2': ...}}."
+            )
+        chosen = dict(pairs)
+    if not chosen:
+        raise ValueError("methods is empty.\nHint: give at least one, such as methods=['FairPOT'], or None for all.")
+    if UNREPAIRED in chosen:
+        raise ValueError(f"{UNREPAIRED!r} is the name of the original scores.\nHint: call the method something else.")
+    return chosen
+
+
+def _name(value: Any) -> str:
+    return find_method(value).__name__ if isinstance(value, str) else type(value).__name__
+
+
+def _estimator(value: Any) -> Any:
+    if isinstance(value, str):
+        return find_method(value)()
+    if isinstance(value, type) or not (hasattr(value, "fit") and hasattr(value, "transform")):
+        raise TypeError(
+            f"methods must hold names or repair methods such as FairPOT(), got {value!r}.\n"
+            f"Hint: the names are {', '.join(repr(method.__name__) for method in every_method().values())}."
+        )
+    return value
+
+
+def _prepare(estimator: Any, setting: Setting) -> Any:
+    """Copy an estimator, with the common setting where it has none of its own and without what a rule replaces."""
+    known = estimator.get_params(deep=False)
+    wanted: dict[str, Any] = {"ties": setting.ties} if "ties" in known else {}
+    if known.get("reference", "") is None and takes_reference(type(estimator)):
+        wanted["reference"] = setting.reference
+    if isinstance(estimator, Repair) and estimator.top is None:  # the target gaps are its rule
+        wanted |= {estimator.dial.name: None, **dict.fromkeys(RULES), "confidence": None, "top": setting.top}
+    return clone(estimator).set_params(**wanted)
 
 
 def _run(
@@ -158,7 +199,8 @@ def _run(
     skipped: list[Skipped] = []
     total = len(estimators) * len(parts)
     for place, (name, estimator) in enumerate(estimators.items()):
-        reason, folds = obstacle(estimator, setting) if everyone else None, []
+        can_tell = everyone and isinstance(estimator, Repair)
+        reason, folds = estimator._obstacle(setting.table) if can_tell else None, []
         try:
             for k, part in enumerate(parts if reason is None else []):
                 folds.append(_fold(estimator, part, setting, bounds))
@@ -192,7 +234,7 @@ def _fold(estimator: Any, part: Part, setting: Setting, bounds: tuple[float, ...
 def _limit(tables: list[ScoreTable], setting: Setting) -> Limit | UpperLimit:
     if len(tables[0].groups) > 2:
         return UpperLimit.mean([UpperLimit.of(t, ties=setting.ties) for t in tables])
-    return mean_limit([Limit.of(t, reference=setting.reference, ties=setting.ties) for t in tables])
+    return Limit.mean([Limit.of(t, reference=setting.reference, ties=setting.ties) for t in tables])
 
 
 def _check_bounds(max_gaps: Any) -> tuple[float, ...]:

@@ -19,7 +19,7 @@ from fairpot.repair.estimator import Repair
 from fairpot.repair.family import Dial, Family
 from fairpot.repair.groups import find_reference, in_rows, require_outcomes
 from fairpot.table import ScoreTable
-from fairpot.tradeoff.limit import block_starts, pool
+from fairpot.tradeoff.merging import block_starts, pool
 from fairpot.tradeoff.solve import Mover
 from fairpot.transport import Floats, ScoreMap
 

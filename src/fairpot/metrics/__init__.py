@@ -8,12 +8,14 @@ the paper's values.
 
 from typing import TYPE_CHECKING, Any
 
-from fairpot.metrics.background import by_group, group_auc, tied_share
 from fairpot.metrics.rank import (
     auc,
+    by_group,
+    group_auc,
     partial_auc,
     partial_xauc,
     partial_xauc_gap,
+    tied_share,
     xauc,
     xauc_gap,
     xauc_matrix,

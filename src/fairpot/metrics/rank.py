@@ -1,16 +1,18 @@
-"""AUC, xAUC and the xAUC gap, over all rows and inside the top-alpha region."""
+"""AUC, xAUC and the xAUC gap, over all rows and inside the top-alpha region; AUC by group, and tied pairs."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable
 from typing import Any, cast
 
+import numpy as np
+
 from fairpot._arguments import by_name
 from fairpot._defaults import REGIONS, TIES, Region, Ties
 from fairpot._optional import make_frame
-from fairpot._validation import check_choice, check_group_name, check_share
+from fairpot._validation import check_choice, check_group_name, check_share, wording
 from fairpot.counting import as_table
-from fairpot.metrics.wins import UNDEFINED, Undefined, WinMatrix
+from fairpot.metrics.wins import UNDEFINED, Undefined, WinMatrix, value_without_pairs, warn_undefined
 from fairpot.table import ScoreTable
 
 
@@ -35,6 +37,25 @@ def place_of(table: ScoreTable, group: Hashable, name: str) -> int:
     return table.groups.index(check_group_name(group, table.groups, name))
 
 
+def _count(
+    y_true: Any,
+    y_score: Any,
+    sensitive_features: Any,
+    sample_weight: Any,
+    pos_label: Any,
+    ties: str,
+    undefined: str,
+    *,
+    top: tuple[Any, str] | None = None,
+    grouped: bool = True,
+) -> tuple[ScoreTable, WinMatrix, Undefined]:
+    """Check and count what a metric is given; of a top (alpha and region) the pairs inside it."""
+    checked, missing = check_ties(ties), check_undefined(undefined)
+    columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "pos_label": pos_label}
+    table = as_table(y_true, y_score, **columns, grouped=grouped)
+    return table, WinMatrix.of(table if top is None else top_table(table, *top), checked), missing
+
+
 @by_name
 def auc(
     y_true: Any,
@@ -56,9 +77,8 @@ def auc(
     >>> auc(y, score)
     0.75
     """
-    checked, missing = check_ties(ties), check_undefined(undefined)
-    table = as_table(y_true, y_score, sample_weight=sample_weight, grouped=False, pos_label=pos_label)
-    return WinMatrix.of(table, checked).auc(undefined=missing)
+    _, wins, missing = _count(y_true, y_score, None, sample_weight, pos_label, ties, undefined, grouped=False)
+    return wins.auc(undefined=missing)
 
 
 @by_name
@@ -87,12 +107,8 @@ def xauc(
     >>> xauc(y, score, sensitive_features=sex, positive="F", negative="M")
     0.0
     """
-    checked, missing = check_ties(ties), check_undefined(undefined)
-    table = as_table(
-        y_true, y_score, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
-    )
-    g, h = place_of(table, positive, "positive"), place_of(table, negative, "negative")
-    return WinMatrix.of(table, checked).cell(g, h, missing)
+    table, wins, missing = _count(y_true, y_score, sensitive_features, sample_weight, pos_label, ties, undefined)
+    return wins.cell(place_of(table, positive, "positive"), place_of(table, negative, "negative"), missing)
 
 
 @by_name
@@ -108,23 +124,7 @@ def xauc_gap(
 ) -> float:
     """Compute the xAUC gap, \\|xAUC(a->b) - xAUC(b->a)\\|; with more groups, the largest over pairs.
 
-    Parameters
-    ----------
-    y_true : column of shape (n,)
-        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
-    y_score : column of shape (n,)
-        Scores on any scale: probabilities, log-odds, ranks.
-    sensitive_features : column of shape (n,), or frame with several columns
-        Group of each row; several columns form intersections.
-    sample_weight : column of shape (n,), default None
-        Weights; a whole weight counts exactly like that many rows.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
-    pos_label : default None
-        The positive value where ``y_true`` is not 0/1.
-    undefined : {"nan", "paper"}, default "nan"
-        What comes back if there are no pairs to count: NaN, or the value that the paper takes. Either comes with an
-        ``UndefinedMetricWarning`` that names what is missing.
+    {y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined}
 
     Returns
     -------
@@ -140,11 +140,8 @@ def xauc_gap(
     >>> xauc_gap(y, score, sensitive_features=sex)
     1.0
     """
-    checked, missing = check_ties(ties), check_undefined(undefined)
-    table = as_table(
-        y_true, y_score, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
-    )
-    first, second = WinMatrix.of(table, checked).widest(missing)
+    _, wins, missing = _count(y_true, y_score, sensitive_features, sample_weight, pos_label, ties, undefined)
+    first, second = wins.widest(missing)
     return abs(first - second)
 
 
@@ -180,11 +177,8 @@ def xauc_matrix(
            F 1.0 0.0
            M 1.0 1.0
     """
-    checked, missing = check_ties(ties), check_undefined(undefined)
-    table = as_table(
-        y_true, y_score, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
-    )
-    values = WinMatrix.of(table, checked).xauc(missing)
+    table, wins, missing = _count(y_true, y_score, sensitive_features, sample_weight, pos_label, ties, undefined)
+    values = wins.xauc(missing)
     first = "positive"
     while first in map(str, table.groups):  # a group may be called so itself
         first += "_group"
@@ -227,19 +221,14 @@ def partial_auc(
     >>> partial_auc(y, score, alpha=0.5)
     0.5
     """
-    checked, missing = check_ties(ties), check_undefined(undefined)
-    grouped = sensitive_features is not None
-    if region == "group" and not grouped:
+    if region == "group" and sensitive_features is None:
         raise TypeError("region='group' cuts each group on its own.\nHint: pass sensitive_features as well.")
-    table = as_table(
-        y_true,
-        y_score,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        grouped=grouped,
-        pos_label=pos_label,
+    given, grouped = (
+        (y_true, y_score, sensitive_features, sample_weight, pos_label, ties, undefined),
+        sensitive_features is not None,
     )
-    return WinMatrix.of(top_table(table, alpha, region), checked).auc(partial=True, undefined=missing)
+    _, wins, missing = _count(*given, top=(alpha, region), grouped=grouped)
+    return wins.auc(partial=True, undefined=missing)
 
 
 @by_name
@@ -268,12 +257,9 @@ def partial_xauc(
     >>> partial_xauc(y, score, alpha=0.75, sensitive_features=sex, positive="F", negative="M")
     0.0
     """
-    checked, missing = check_ties(ties), check_undefined(undefined)
-    table = as_table(
-        y_true, y_score, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
-    )
-    g, h = place_of(table, positive, "positive"), place_of(table, negative, "negative")
-    return WinMatrix.of(top_table(table, alpha, region), checked).cell(g, h, missing)
+    given = y_true, y_score, sensitive_features, sample_weight, pos_label, ties, undefined
+    table, wins, missing = _count(*given, top=(alpha, region))
+    return wins.cell(place_of(table, positive, "positive"), place_of(table, negative, "negative"), missing)
 
 
 @by_name
@@ -305,9 +291,113 @@ def partial_xauc_gap(
     >>> partial_xauc_gap(y, score, alpha=1.0, sensitive_features=sex)
     1.0
     """
-    checked, missing = check_ties(ties), check_undefined(undefined)
-    table = as_table(
-        y_true, y_score, sensitive_features=sensitive_features, sample_weight=sample_weight, pos_label=pos_label
-    )
-    first, second = WinMatrix.of(top_table(table, alpha, region), checked).widest(missing)
+    given = y_true, y_score, sensitive_features, sample_weight, pos_label, ties, undefined
+    _, wins, missing = _count(*given, top=(alpha, region))
+    first, second = wins.widest(missing)
     return abs(first - second)
+
+
+@by_name
+def group_auc(
+    y_true: Any,
+    y_score: Any,
+    *,
+    sensitive_features: Any,
+    group: Hashable,
+    sample_weight: Any = None,
+    ties: Ties = "half",
+    pos_label: Any = None,
+    undefined: Undefined = "nan",
+) -> float:
+    """Compute the AUC inside one group.
+
+    {y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label, undefined}
+
+    Examples
+    --------
+    >>> from fairpot.metrics import group_auc
+    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
+    >>> group_auc(y, score, sensitive_features=sex, group="F")
+    1.0
+    """
+    table, wins, missing = _count(y_true, y_score, sensitive_features, sample_weight, pos_label, ties, undefined)
+    return _inside(wins, place_of(table, group, "group"), missing)
+
+
+@by_name
+def tied_share(
+    y_true: Any, y_score: Any, *, sample_weight: Any = None, pos_label: Any = None, undefined: Undefined = "nan"
+) -> float:
+    """Compute the share of (positive, negative) pairs with equal scores.
+
+    Strict AUC and scikit-learn's AUC differ by half of it.
+
+    {y_true, y_score, sample_weight, pos_label, undefined}
+
+    Examples
+    --------
+    >>> from fairpot.metrics import tied_share
+    >>> y, score = [0, 0, 1, 1], [0.1, 0.4, 0.4, 0.8]
+    >>> tied_share(y, score)
+    0.25
+    """
+    value = value_without_pairs(check_undefined(undefined))
+    table = as_table(y_true, y_score, sample_weight=sample_weight, grouped=False, pos_label=pos_label)
+    [counts] = table.for_pairs().counts
+    pairs = float(counts.positive.sum()) * float(counts.negative.sum())
+    if pairs == 0:
+        empty = wording.BOTH_OUTCOMES[int(counts.positive.sum() > 0)]
+        warn_undefined("the share of tied pairs", [(None, empty)], value)
+        return value
+    return min(float(np.dot(counts.positive, counts.negative)) / pairs, 1.0)
+
+
+@by_name
+def by_group(
+    y_true: Any,
+    y_score: Any,
+    *,
+    sensitive_features: Any,
+    sample_weight: Any = None,
+    ties: Ties = "half",
+    pos_label: Any = None,
+    undefined: Undefined = "nan",
+) -> Any:
+    """Return a frame with a row for each group: counts and AUC.
+
+    {y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined}
+
+    Returns
+    -------
+    frame
+        pandas, Polars or PyArrow, whichever the columns are.
+
+    Examples
+    --------
+    >>> from fairpot.metrics import by_group
+    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
+    >>> print(by_group(y, score, sensitive_features=sex).to_string(index=False))
+    group  positives  negatives  auc
+        F          1          1  1.0
+        M          1          1  1.0
+    """
+    table, wins, missing = _count(y_true, y_score, sensitive_features, sample_weight, pos_label, ties, undefined)
+    columns = {
+        "group": list(table.groups),
+        "positives": table.positives,
+        "negatives": table.negatives,
+        "auc": [_inside(wins, k, missing) for k in range(len(table.groups))],
+    }
+    return make_frame(columns, y_score, y_true, sensitive_features)
+
+
+def _inside(matrix: WinMatrix, k: int, undefined: Undefined) -> float:
+    """Give the AUC inside one group, or what stands for it where there are no pairs."""
+    own = np.arange(len(matrix.groups)) == k
+    found = matrix.share(own, own)
+    if found == found:
+        return found
+    sides = zip(wording.BOTH_OUTCOMES, (matrix.positives[k], matrix.negatives[k]))
+    value, group = value_without_pairs(undefined), matrix.groups[k]
+    warn_undefined(f"AUC of group {group!r}", [(group, what) for what, count in sides if count == 0], value)
+    return value

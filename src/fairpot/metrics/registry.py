@@ -2,10 +2,17 @@
 
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any
 
-from fairpot.metrics.background import group_auc, tied_share
-from fairpot.metrics.rank import auc, partial_auc, partial_xauc, partial_xauc_gap, xauc, xauc_gap
+from fairpot.metrics.rank import (
+    auc,
+    group_auc,
+    partial_auc,
+    partial_xauc,
+    partial_xauc_gap,
+    tied_share,
+    xauc,
+    xauc_gap,
+)
 from fairpot.metrics.top_share import top_precision, top_recall
 
 
@@ -44,8 +51,3 @@ METRICS: dict[str, Metric] = {
     "group_auc": Metric(group_auc, ("sensitive_features", "group")),
     "tied_share": Metric(tied_share, has_ties=False, higher_is_better=None),
 }
-
-
-def arguments(metric: Metric, available: dict[str, Any]) -> dict[str, Any]:
-    """Pick the keyword arguments that a metric needs."""
-    return {name: available[name] for name in metric.needs}

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, NamedTuple
+from typing import Any
 
 from fairpot._arguments import by_name
 from fairpot._optional import make_frame
@@ -11,14 +11,6 @@ from fairpot._validation import wording
 from fairpot.counting import as_table
 from fairpot.metrics.rank import check_undefined, place_of, top_table
 from fairpot.metrics.wins import value_without_pairs, warn_undefined
-
-
-class _Found(NamedTuple):
-    """Weights of the positives asked for, and of the rows and positives in the region."""
-
-    positives: Any
-    top_rows: Any
-    top_positives: Any
 
 
 @by_name
@@ -58,8 +50,8 @@ def top_recall(
     >>> round(top_recall(y, score, alpha=0.5), 3)
     0.667
     """
-    found = _count(y_true, y_score, alpha, sensitive_features, group, region, sample_weight, pos_label)
-    return _ratio("top recall", found.top_positives, found.positives, group, wording.BOTH_OUTCOMES[0], undefined)
+    positives, _, found = _count(y_true, y_score, alpha, sensitive_features, group, region, sample_weight, pos_label)
+    return _ratio("top recall", found, positives, group, wording.BOTH_OUTCOMES[0], undefined)
 
 
 @by_name
@@ -93,8 +85,8 @@ def top_precision(
     >>> round(top_precision(y, score, alpha=0.5), 3)
     0.667
     """
-    found = _count(y_true, y_score, alpha, sensitive_features, group, region, sample_weight, pos_label)
-    return _ratio("top precision", found.top_positives, found.top_rows, group, "rows in the region", undefined)
+    _, rows, found = _count(y_true, y_score, alpha, sensitive_features, group, region, sample_weight, pos_label)
+    return _ratio("top precision", found, rows, group, "rows in the region", undefined)
 
 
 @by_name
@@ -150,7 +142,6 @@ def top_by_group(
     )
 
 
-@by_name
 def _count(
     y_true: Any,
     y_score: Any,
@@ -160,24 +151,18 @@ def _count(
     region: str,
     sample_weight: Any,
     pos_label: Any,
-) -> _Found:
-    """Count positives in all, rows and positives in the region; of all groups or of one."""
+) -> tuple[Any, Any, Any]:
+    """Weigh the positives in all, and the rows and positives in the region; of all groups or of one."""
     grouped = sensitive_features is not None
     if not grouped and (region == "group" or group is not None):
         asked = "region='group' cuts each group on its own" if region == "group" else f"group={group!r} names a group"
         raise TypeError(f"{asked}.\nHint: pass sensitive_features as well.")
-    table = as_table(
-        y_true,
-        y_score,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        grouped=grouped,
-        pos_label=pos_label,
-    )
+    columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "pos_label": pos_label}
+    table = as_table(y_true, y_score, **columns, grouped=grouped)
     top = top_table(table, alpha, region)
     places = slice(None) if group is None else place_of(table, group, "group")
     whole, inside = ([t.positives[places].sum(), t.negatives[places].sum()] for t in (table, top))
-    return _Found(whole[0], sum(inside), inside[0])
+    return whole[0], sum(inside), inside[0]
 
 
 def _ratio(name: str, part: Any, whole: Any, group: Hashable | None, what: str, undefined: str) -> float:

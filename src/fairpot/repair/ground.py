@@ -15,7 +15,7 @@ from fairpot.inference.shares import merge_entries
 from fairpot.repair.family import Family
 from fairpot.repair.groups import find_reference
 from fairpot.table import ScoreTable
-from fairpot.tradeoff.building import pair_curve, trace, trace_top
+from fairpot.tradeoff.building import pair_curve, trace
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.transport import Floats
 
@@ -70,13 +70,8 @@ class Ground:
         seen_from = self.ahead if family.reference is None else family.reference
         whole = self._traced(self.table, family, values, seen_from)
         if self.top is not None:
-            how: dict[str, Any] = {
-                "alpha": self.top.alpha,
-                "region": self.top.region,
-                "reference": seen_from,
-                "ties": self.ties,
-            }
-            gaps = trace_top(self.table, values, family.steps(values), **how)
+            top = self.top.alpha, self.top.region
+            gaps = trace(self.table, values, family.steps(values), reference=seen_from, ties=self.ties, top=top)
         elif self.cut is not None:
             gaps = self._traced(self.rows, family, values, seen_from)
         else:

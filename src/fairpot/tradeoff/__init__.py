@@ -3,8 +3,7 @@
 from fairpot._arguments import leading_to
 from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint, pareto_mask
 from fairpot.tradeoff.exact import exact_wins
-from fairpot.tradeoff.limit import Limit, LimitPoint, auc_limit, distance_to_limit
-from fairpot.tradeoff.upper import UpperLimit
+from fairpot.tradeoff.limit import Limit, LimitPoint, UpperLimit, auc_limit, distance_to_limit
 
 __all__ = [
     "Limit",

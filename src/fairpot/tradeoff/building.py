@@ -5,7 +5,6 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Hashable, Iterable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,14 +13,12 @@ from numpy.typing import NDArray
 from fairpot import exceptions
 from fairpot._defaults import Region, Ties
 from fairpot.metrics.wins import (
-    Undefined,
     WinMatrix,
     cross_half_wins,
     empty_cells,
     in_one_pass,
     inner_half_wins,
     undefined_auc,
-    value_without_pairs,
     warn_undefined,
 )
 from fairpot.table import Maps, ScoreTable
@@ -38,30 +35,24 @@ def exact_curve(
     *,
     ties: Ties = "half",
     monotone: bool = False,
-    start: float | None = None,
-    partial: bool = False,
-    undefined: Undefined = "nan",
 ) -> TradeoffCurve:
-    """Trace every distinct lambda of a plan on a table of two groups, or on the top-alpha part of one.
-
-    ``start`` is where that part begins in the moved group. What has no pairs to count is ``undefined``.
-    """
+    """Trace every distinct lambda of a plan on a table of two groups."""
     table = table.for_pairs()
     b, a = table[moved], table[reference]
-    wins = exact_wins(plan, b, a, half=ties == "half", monotone=monotone, start=start)
-    pairs = _Pairs.of(table, moved, reference, undefined)
+    wins = exact_wins(plan, b, a, half=ties == "half", monotone=monotone)
+    pairs = _Pairs.of(table, moved, reference)
     # Cut m (nobody moves) comes first: lambda ascends.
     over = wins.b_over_b
     for other in (wins.b_over_a, wins.a_over_b, inner_half_wins(a, ties)):
         over += other
     values = np.empty((4, len(over)))
     np.divide(plan.top_weight[::-1], plan.top_weight[0], out=values[0])
-    without = 0.0 if pairs.total else undefined_auc(pairs.positives > 0, partial, undefined)
+    without = 0.0 if pairs.total else undefined_auc(pairs.positives > 0, partial=False)
     _share(over[::-1], pairs.total, values[1], without)
-    _share(wins.a_over_b[::-1], pairs.ab, values[2], value_without_pairs(undefined))
-    _share(wins.b_over_a[::-1], pairs.ba, values[3], value_without_pairs(undefined))
+    _share(wins.a_over_b[::-1], pairs.ab, values[2])
+    _share(wins.b_over_a[::-1], pairs.ba, values[3])
     lam, auc, xauc_ab, xauc_ba = values
-    orders = ~flat_cuts(plan, b.score, monotone=monotone, start=start)[::-1]
+    orders = ~flat_cuts(plan, b.score, monotone=monotone)[::-1]
     return TradeoffCurve(lam, auc, xauc_ab, xauc_ba, (moved,), reference, exact=True, orders=orders)
 
 
@@ -77,7 +68,7 @@ def pair_curve(
     """Count two groups at every value of a dial: ``states`` are the moved group's scores, a row a value, in blocks."""
     table = table.for_pairs()
     b, a = table[moved], table[reference]
-    half, pairs = ties == "half", _Pairs.of(table, moved, reference, "nan")
+    half, pairs = ties == "half", _Pairs.of(table, moved, reference)
     p, n = (np.concatenate(([0], np.cumsum(c))) for c in (a.positive, a.negative))
     inside_a, inside_b = inner_half_wins(a, ties), inner_half_wins(b, ties)
     before = inside_a + inside_b + sum(cross_half_wins(a, b, ties))
@@ -92,11 +83,10 @@ def pair_curve(
         orders.append((np.ptp(block, axis=1) > 0) if len(b.score) > 1 else np.ones(len(block), dtype=bool))
     ba, ab = np.concatenate(over), np.concatenate(under)
     found = np.empty((3, len(values)))
-    missing = value_without_pairs("nan")
-    _share(ba + ab + np.array(inner) + inside_a, pairs.total, found[0], missing)
-    _share(ab, pairs.ab, found[1], missing)
-    _share(ba, pairs.ba, found[2], missing)
-    unrepaired = float(before) / 2 / pairs.total if pairs.total else missing
+    _share(ba + ab + np.array(inner) + inside_a, pairs.total, found[0])
+    _share(ab, pairs.ab, found[1])
+    _share(ba, pairs.ba, found[2])
+    unrepaired = float(before) / 2 / pairs.total if pairs.total else float("nan")
     how: dict[str, Any] = {"orders": np.concatenate(orders), "unrepaired_auc": min(unrepaired, 1.0)}
     auc, xauc_ab, xauc_ba = found
     return TradeoffCurve(values, auc, xauc_ab, xauc_ba, (moved,), reference, **how)
@@ -109,21 +99,28 @@ def trace(
     *,
     reference: Hashable,
     ties: Ties,
-    dial: str = "lam",
-    identity: float | None = None,
-    partial: bool = False,
-    undefined: Undefined = "nan",
+    top: tuple[float, Region] | None = None,
 ) -> TradeoffCurve:
-    """Evaluate the maps of every step, one for each value of the dial, on a labelled table."""
-    before = WinMatrix.of(table, ties)
-    seen = _Seen(before, reference, undefined, partial)
+    """Evaluate the maps of every step, one for each value of the dial, on a labelled table.
+
+    With ``top``, a share and its region, in the top of the rows as they then are.
+    """
+    first = table if top is None else table.top(*top)
+    before = WinMatrix.of(first, ties)
+    seen = _Seen(before, reference, partial=top is not None)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", exceptions.UndefinedMetricWarning)
         for maps in steps:
-            after = table.for_pairs().rescored(maps)
-            orders = all(len(one.score) == 1 or len(other.score) != 1 for one, other in zip(table.counts, after.counts))
-            seen.add(_recount(before, after, maps, ties), orders)
-    return replace(seen.curve(values, dial), identity=identity)
+            if top is None:
+                after = table.for_pairs().rescored(maps)
+                kept = (len(one.score) == 1 or len(other.score) != 1 for one, other in zip(table.counts, after.counts))
+                seen.add(_recount(before, after, maps, ties), all(kept))
+                continue
+            wins = WinMatrix.of(table.rescored(maps).top(*top), ties)
+            seen.add(wins, keeps_order(first, maps))
+            if min(*wins.positives, *wins.negatives) == 0:  # who has nobody there is not even with the others
+                seen.xauc[-1] = float("nan"), float("nan")
+    return seen.curve(values, None if top is None else top[0])
 
 
 class _Seen:
@@ -132,13 +129,11 @@ class _Seen:
     The pair is seen from the reference; where it is not one of the two, from the group that is ranked higher.
     """
 
-    def __init__(
-        self, before: WinMatrix, reference: Hashable, undefined: Undefined = "nan", partial: bool = False
-    ) -> None:
-        self.groups, self.undefined, self.partial = before.groups, undefined, partial
+    def __init__(self, before: WinMatrix, reference: Hashable, *, partial: bool) -> None:
+        self.groups, self.partial = before.groups, partial
         self.reference = before.groups.index(reference)
-        before.widest(undefined)  # what is undefined is so at every step: its warning is given once, here
-        self.unrepaired_auc = before.auc(partial=partial, undefined=undefined)
+        before.widest()  # what is undefined is so at every step: its warning is given once, here
+        self.unrepaired_auc = before.auc(partial=partial)
         self.auc: list[float] = []
         self.xauc: list[tuple[float, float]] = []
         self.pairs: list[tuple[Hashable, Hashable]] = []
@@ -148,20 +143,20 @@ class _Seen:
         """Take in a step."""
         self.orders.append(orders)
         g, h = self._pair(wins)
-        self.auc.append(wins.auc(partial=self.partial, undefined=self.undefined))
-        self.xauc.append((wins.cell(g, h, self.undefined), wins.cell(h, g, self.undefined)))
+        self.auc.append(wins.auc(partial=self.partial))
+        self.xauc.append((wins.cell(g, h), wins.cell(h, g)))
         self.pairs.append((self.groups[g], self.groups[h]))
 
     def _pair(self, wins: WinMatrix) -> tuple[int, int]:
         a = self.reference
         other = 0 if a else 1
-        g, h = (a, other) if len(self.groups) == 2 else wins.widest_pair(self.undefined) or (a, other)
+        g, h = (a, other) if len(self.groups) == 2 else wins.widest_pair() or (a, other)
         if a in (g, h):
             return a, g + h - a
-        ahead = wins.cell(g, h, self.undefined) >= wins.cell(h, g, self.undefined)
+        ahead = wins.cell(g, h) >= wins.cell(h, g)
         return (g, h) if ahead else (h, g)
 
-    def curve(self, values: NDArray[np.float64], dial: str, alpha: float | None = None) -> TradeoffCurve:
+    def curve(self, values: NDArray[np.float64], alpha: float | None) -> TradeoffCurve:
         """Make the curve."""
         reference = self.groups[self.reference]
         moved = tuple(g for g in self.groups if g != reference)
@@ -173,7 +168,6 @@ class _Seen:
             ba,
             moved,
             reference,
-            dial=dial,
             unrepaired_auc=self.unrepaired_auc,
             pairs=tuple(self.pairs) if len(moved) > 1 else None,
             alpha=alpha,
@@ -212,16 +206,16 @@ class _Pairs:
         self.ab, self.ba, self.total, self.positives = ab, ba, total, positives
 
     @classmethod
-    def of(cls, table: ScoreTable, moved: Hashable, reference: Hashable, undefined: Undefined) -> _Pairs:
+    def of(cls, table: ScoreTable, moved: Hashable, reference: Hashable) -> _Pairs:
         b, a = table[moved], table[reference]
         p_a, n_a, p_b, n_b = (float(v.sum()) for v in (a.positive, a.negative, b.positive, b.negative))
         empty = empty_cells((reference, moved), (p_a, p_b), (n_a, n_b))
         if empty:
-            warn_undefined("xAUC", empty, value_without_pairs(undefined))
+            warn_undefined("xAUC", empty, float("nan"))
         return cls(p_a * n_b, p_b * n_a, (p_a + p_b) * (n_a + n_b), p_a + p_b)
 
 
-def _share(half_pairs_won: NDArray[Any], pairs: float, out: NDArray[np.float64], without: float = 0.0) -> None:
+def _share(half_pairs_won: NDArray[Any], pairs: float, out: NDArray[np.float64], without: float = float("nan")) -> None:
     """Write the share of pairs won, or what stands for it where there are none."""
     if pairs == 0:
         out[:] = without
@@ -229,27 +223,3 @@ def _share(half_pairs_won: NDArray[Any], pairs: float, out: NDArray[np.float64],
         np.divide(half_pairs_won, 2 * pairs, out=out)
         if half_pairs_won.dtype.kind == "f":  # sums of broken weights may miss their bounds by a last bit
             np.clip(out, 0.0, 1.0, out=out)
-
-
-def trace_top(
-    table: ScoreTable,
-    values: NDArray[np.float64],
-    steps: Iterable[Maps],
-    *,
-    alpha: float,
-    region: Region,
-    reference: Hashable,
-    ties: Ties,
-    dial: str = "lam",
-) -> TradeoffCurve:
-    """Evaluate the maps of every step in the top alpha of the rows as they then are."""
-    before = WinMatrix.of(table.top(alpha, region), ties)
-    seen = _Seen(before, reference, partial=True)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", exceptions.UndefinedMetricWarning)
-        for maps in steps:
-            wins = WinMatrix.of(table.rescored(maps).top(alpha, region), ties)
-            seen.add(wins, keeps_order(table.top(alpha, region), maps))
-            if min(*wins.positives, *wins.negatives) == 0:  # who has nobody there is not even with the others
-                seen.xauc[-1] = float("nan"), float("nan")
-    return seen.curve(values, dial, alpha)

@@ -22,9 +22,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._defaults import Ties
 from fairpot.counts import GroupCounts
-from fairpot.metrics.wins import cross_half_wins, inner_half_wins
 from fairpot.transport import TransportPlan, ranks, run_ends
 from fairpot.transport.lookup import blocks, running
 from fairpot.transport.scoremap import between, interpolate
@@ -47,7 +45,6 @@ def exact_wins(
     *,
     half: bool = False,
     monotone: bool = False,
-    start: float | None = None,
 ) -> PlanWins:
     """Count the wins between a moved group and its reference at every cut of a plan.
 
@@ -61,8 +58,6 @@ def exact_wins(
         Whether a tie counts as half a win.
     monotone : bool, default False
         Whether moved scores are kept from falling below the highest score that stays.
-    start : float or None, default None
-        Where the region that the data were cut to begins; with ``monotone`` nothing moved falls below it.
 
     Returns
     -------
@@ -92,15 +87,11 @@ def exact_wins(
         for count, values in zip(wins, _straddling(points, fixed, own, lifted, half)):
             count += points.sum_straddling(values)
     if monotone and len(points.x):
-        _lift_to_floor(wins, plan, points, fixed, own, half, start)
-        if start is not None:
-            _recount_edge(wins, plan, moved, reference, "half" if half else "strict", start)
+        _lift_to_floor(wins, plan, points, fixed, own, half)
     return wins
 
 
-def flat_cuts(
-    plan: TransportPlan, scores: Array, *, monotone: bool = False, start: float | None = None
-) -> NDArray[np.bool_]:
+def flat_cuts(plan: TransportPlan, scores: Array, *, monotone: bool = False) -> NDArray[np.bool_]:
     """Mark the cuts at which all of several ascending scores become one, so that nothing of their order is left.
 
     Where two scores stay they differ. Before, all but the lowest are moved, and moved scores keep their order: they
@@ -113,13 +104,12 @@ def flat_cuts(
     floor = np.full(last + 1, -np.inf)
     if monotone:
         floor[1:] = plan.scores[:last]
-        floor = floor if start is None else np.maximum(floor, start)
     lowest, low, high = (np.maximum(value, floor) for value in plan.map(0)(scores[[0, 1, -1]]))
     stays = int(np.searchsorted(plan.scores, scores[0]))  # the last cut at which the lowest does not stay
     lowest[stays + 1 :] = scores[0]
     flat[: last + 1] = (lowest == low) & (low == high)
     for cut in {stays, last}:
-        move = plan.map(cut, monotone=monotone, start=start)
+        move = plan.map(cut, monotone=monotone)
         flat[cut] = np.ptp(move(scores[[0, 1, -1]])) == 0 and np.ptp(move(scores)) == 0
     return flat
 
@@ -308,22 +298,14 @@ def _straddling(
 
 
 def _lift_to_floor(
-    wins: PlanWins,
-    plan: TransportPlan,
-    points: _Points,
-    fixed: _Background,
-    own: _Background,
-    half: bool,
-    start: float | None,
+    wins: PlanWins, plan: TransportPlan, points: _Points, fixed: _Background, own: _Background, half: bool
 ) -> None:
-    """Recount, in place, the cuts at which the map steps down and the floor takes effect: knot c-1, or the start.
+    """Recount, in place, the cuts at which the map steps down and the floor takes effect: knot c-1.
 
     There every moved or straddling point that would fall below the floor sits on it: one block of ties.
     """
     p, q, total = points.positive, points.negative, len(points.x)
     floor = np.concatenate(([-np.inf], plan.scores[:-1]))
-    if start is not None:
-        floor = np.maximum(floor, start)
     cuts = np.flatnonzero(plan.projected < floor)
     if len(cuts) == 0:
         return
@@ -347,20 +329,6 @@ def _lift_to_floor(
         on_p, on_q = own.p[low] - own.p[under], own.q[low] - own.q[under]
         inside += block_p * (block_q + on_q) + on_p * block_q
     wins.b_over_b[cuts] = inside
-
-
-def _recount_edge(
-    wins: PlanWins, plan: TransportPlan, moved: GroupCounts, reference: GroupCounts, ties: Ties, start: float
-) -> None:
-    """Recount, in place, the one cut whose straddling points the start of the region may divide.
-
-    Its knot below lies under the start, so that part of the line to the next knot is on the floor and part above.
-    """
-    cut = int(np.searchsorted(plan.scores, start, side="right"))
-    if 0 < cut < len(plan.scores):
-        after = moved.rescored(plan.map(cut, monotone=True, start=start)(moved.score))
-        wins.b_over_a[cut], wins.a_over_b[cut] = cross_half_wins(after, reference, ties)
-        wins.b_over_b[cut] = inner_half_wins(after, ties)
 
 
 def _ranks_unsorted(reference: Array, values: Array) -> tuple[Array, Array]:

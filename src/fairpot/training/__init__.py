@@ -5,7 +5,7 @@ something is fitted and not before.
 """
 
 from fairpot.training.booster import PartialAUCBooster
-from fairpot.training.classifier import PartialAUCClassifier
-from fairpot.training.objective import TailGradient, tail_gradient, tail_loss
+from fairpot.training.network import PartialAUCClassifier
+from fairpot.training.objective import TailGradient, tail_gradient
 
-__all__ = ["PartialAUCBooster", "PartialAUCClassifier", "TailGradient", "tail_gradient", "tail_loss"]
+__all__ = ["PartialAUCBooster", "PartialAUCClassifier", "TailGradient", "tail_gradient"]

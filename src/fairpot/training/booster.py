@@ -9,15 +9,17 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from sklearn.utils import check_random_state
 
+from fairpot._docs import documented
 from fairpot._optional import import_optional
 from fairpot._validation import check_share
-from fairpot.training.monitor import Monitor, make_progress
+from fairpot.training.monitor import Monitor
 from fairpot.training.objective import binned_derivatives
 from fairpot.training.preparing import TrainingRows, check_whole, split_rows
 from fairpot.training.top_model import TopModel, Trained, plain_labels
 from fairpot.transport import Floats
 
 
+@documented
 @dataclass(eq=False, repr=False)
 class PartialAUCBooster(TopModel):
     """Boost trees so that positives beat the negatives that rank highest.
@@ -28,12 +30,7 @@ class PartialAUCBooster(TopModel):
 
     Parameters
     ----------
-    alpha : float in (0, 1], default 0.1
-        Share of the rows at the top that matters; early stopping looks there. The objective does not depend on it.
-    temperature : float, default 1.0
-        The objective's lambda; on the scale of the trees' raw scores.
-    margin : float, default 1.0
-        By how much a positive should be ranked higher than a negative.
+    {top_model}
     max_rounds : int, default 300
         Trees at most.
     learning_rate : float, default 0.1
@@ -46,36 +43,16 @@ class PartialAUCBooster(TopModel):
         Share of the rows in each tree.
     bins : int, default 1024
         Distinct scores of a class up to which pairs are exact; more are put into that many bins of equal width.
-    early_stopping : bool or "auto", default "auto"
-        Whether a stratified part is set aside and the best round on it kept. "auto": where that part has at least ten
-        rows of each class. The part takes no share in training.
-    validation_fraction : float, default 0.15
-        Share of the rows that is set aside.
-    monitor : {"roc_area", "partial_auc", "top_recall"}, default "roc_area"
-        What makes a round better on the validation part: the area under the ROC curve up to the false-positive rate
-        alpha, the AUC among the top alpha of the rows alone, or the share of positives in the top alpha.
     patience : int, default 30
         Rounds without a better one before training stops.
-    random_state : int, RandomState or None, default None
-        An int gives the same model again.
     n_jobs : int or None, default None
         Threads of XGBoost; None is 1.
-    verbose : bool, default False
-        Whether to draw a progress bar on the standard error stream.
 
     Attributes
     ----------
-    booster_ : xgboost.Booster
-        Of the rounds up to the best one.
-    sigmoid_ : Sigmoid
-        Slope and intercept that turn raw scores to log-odds.
-    history_ : dict of str to array
-        ``loss`` before each round; with early stopping also ``roc_area``, ``partial_auc`` and ``top_recall`` of the
-        validation part after it.
-    best_round_ : int
-        The last round that is kept.
-    classes_, n_features_in_, feature_names_in_
-        The values of the outcome, and number and names of the features.
+    booster_, best_round_ : xgboost.Booster, and int
+        Of the rounds up to the best one, which is the last that is kept.
+    {trained_model}
 
     Examples
     --------
@@ -105,31 +82,24 @@ class PartialAUCBooster(TopModel):
         seeds = check_random_state(self.random_state).randint(2**31, size=2)
         train, validation = split_rows(rows, self.early_stopping, self.validation_fraction, seed=int(seeds[0]))
         monitor = None if validation is None else Monitor(validation, self.alpha, self.monitor, self.patience)
-        booster, losses = self._boost(train, monitor, int(seeds[1]))
+        xgboost = import_optional("xgboost", "boost")
+        data = xgboost.DMatrix(train.X, label=train.y, weight=train.weight)  # the weights place the cuts
+        cached = [data] if monitor is None else [data, xgboost.DMatrix(monitor.rows.X)]
+        booster = xgboost.Booster(self._booster_parameters(int(seeds[1])), cached)
+        objective = _Objective(train, self.temperature, self.margin, self.bins)
+
+        def add_tree() -> float:
+            booster.update(data, len(objective.losses), fobj=objective)
+            return objective.losses[-1]
+
+        def watch() -> tuple[Floats, None]:
+            return np.asarray(booster.predict(cached[1], output_margin=True), dtype=np.float64), None
+
+        losses = self._go_round("boosting", self.max_rounds, add_tree, watch, monitor)
         done = Trained(losses, monitor, train if validation is None else validation)
         self.best_round_ = done.best
         self.booster_ = booster[: done.best + 1]
         return done
-
-    def _boost(self, train: TrainingRows, monitor: Monitor | None, seed: int) -> tuple[Any, list[float]]:
-        """Add trees until the rounds are used up or the monitor says stop."""
-        xgboost = import_optional("xgboost", "boost")
-        data = xgboost.DMatrix(train.X, label=train.y, weight=train.weight)  # the weights place the cuts
-        cached = [data] if monitor is None else [data, xgboost.DMatrix(monitor.rows.X)]
-        booster = xgboost.Booster(self._booster_parameters(seed), cached)
-        progress = make_progress("boosting", bool(self.verbose))
-        objective = _Objective(train, self.temperature, self.margin, self.bins)
-        for done in range(1, self.max_rounds + 1):
-            booster.update(data, done - 1, fobj=objective)
-            stop = done == self.max_rounds
-            if monitor is not None:
-                scores = np.asarray(booster.predict(cached[1], output_margin=True), dtype=np.float64)
-                stop = monitor.see(scores, None) or stop
-            note = f"loss {objective.losses[-1]:.4f}" if monitor is None else monitor.note()
-            progress(done, self.max_rounds, note, last=stop)
-            if stop:
-                break
-        return booster, objective.losses
 
     def _booster_parameters(self, seed: int) -> dict[str, Any]:
         return {

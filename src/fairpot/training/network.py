@@ -1,19 +1,26 @@
-"""A small multilayer perceptron: features standardised, arrays that NumPy runs and torch trains, the training loop."""
+"""PartialAUCClassifier: a small network trained for the top of the ranking; NumPy runs it, torch trains it."""
 
 from __future__ import annotations
 
+import io
+import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn.utils import check_random_state
 
+from fairpot._docs import documented
 from fairpot._optional import import_optional
-from fairpot.training.monitor import Monitor, Progress
+from fairpot._validation import check_share, is_number
+from fairpot.training.monitor import Monitor
 from fairpot.training.objective import Batches, RunningTail, tail_gradient
-from fairpot.training.preparing import TrainingRows
+from fairpot.training.preparing import TrainingRows, check_positive, check_whole, split_rows
+from fairpot.training.top_model import TopModel, Trained, plain_labels
 from fairpot.transport import Floats
 
 # Standard deviations from the mean beyond which a value counts as this far: a flag that one row in a thousand has
@@ -80,7 +87,149 @@ def run_layers(layers: Layers, rows: Floats) -> Floats:
     return np.asarray((rows @ weight + bias)[:, 0], dtype=np.float64)
 
 
-class TorchNetwork:
+@documented
+@dataclass(eq=False, repr=False)
+class PartialAUCClassifier(TopModel):
+    """Train a small network so that positives beat the negatives that rank highest.
+
+    The objective is a soft maximum, over the negatives, of a squared hinge on the difference of two scores
+    (:func:`tail_gradient`). Training needs torch (``pip install 'fairpot[pauc]'``); a fitted model is plain arrays, and
+    scores, is saved and is loaded without it.
+
+    A partial AUC over a model's own top alpha is measured on other people for every model. Look at
+    ``top_recall`` beside it, always: :mod:`fairpot.metrics` and ``history_`` have it.
+
+    Parameters
+    ----------
+    {top_model}
+    hidden : sequence of int, default (64, 32)
+        Widths of the hidden layers; empty for a linear model.
+    batch_size : int or "full", default 256
+        Rows of a step. "full" takes all pairs in every step, one step an epoch.
+    positive_share : float, default 0.25
+        Share of positives in a batch.
+    momentum : float in (0, 1], default 0.5
+        Share of the newest batch in each positive's running estimate of its mean over the negatives.
+    learning_rate, weight_decay : float, default 1e-3
+        Of AdamW.
+    max_epochs : int, default 100
+        Passes over the rows at most.
+    patience : int, default 15
+        Epochs without a better one before training stops.
+
+    Attributes
+    ----------
+    layers_, best_epoch_ : list of (weights, biases), and int
+        The weights kept, and their epoch, from 0.
+    standardiser_ : Standardiser
+        Means and scales of the features, and which columns are flagged where missing.
+    {trained_model}
+
+    See Also
+    --------
+    PartialAUCBooster : the same objective for boosted trees, without torch.
+
+    Examples
+    --------
+    >>> from fairpot.datasets import make_synthetic
+    >>> from fairpot.training import PartialAUCClassifier
+    >>> data = make_synthetic(n=600, random_state=0)
+    >>> model = PartialAUCClassifier(alpha=0.3, max_epochs=5, random_state=0).fit(data.data, data.target)
+    >>> model.predict_proba(data.data).shape
+    (600, 2)
+    """
+
+    FORMAT: ClassVar[str] = "fairpot-partial-auc"
+
+    hidden: Sequence[int] = field(default=(64, 32), kw_only=True)
+    batch_size: int | str = field(default=256, kw_only=True)
+    positive_share: float = field(default=0.25, kw_only=True)
+    momentum: float = field(default=0.5, kw_only=True)
+    learning_rate: float = field(default=1e-3, kw_only=True)
+    weight_decay: float = field(default=1e-3, kw_only=True)
+    max_epochs: int = field(default=100, kw_only=True)
+    patience: int = field(default=15, kw_only=True)
+
+    layers_: Layers = field(init=False)
+    standardiser_: Standardiser = field(init=False)
+    best_epoch_: int = field(init=False)
+
+    def _train(self, rows: TrainingRows) -> Trained:
+        rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
+        train, validation = split_rows(
+            rows, self.early_stopping, self.validation_fraction, seed=int(rng.integers(2**31))
+        )
+        self.standardiser_ = Standardiser.learn(train.X, train.weight)
+        monitor = None
+        if validation is not None:
+            seen = validation._replace(X=self.standardiser_.apply(validation.X))
+            monitor = Monitor(seen, self.alpha, self.monitor, self.patience)
+        layers = draw_layers([self.standardiser_.width, *self.hidden, 1], rng)
+        scaled = train._replace(X=self.standardiser_.apply(train.X))
+        with _one_thread():
+            network = _TorchNetwork(layers, self.learning_rate, self.weight_decay)
+            epoch = (
+                _FullEpoch(self, network, scaled)
+                if self.batch_size == "full"
+                else _BatchEpoch(self, network, scaled, rng)
+            )
+
+            def watch() -> tuple[Floats, Layers]:
+                assert monitor is not None
+                current = network.layers()
+                return run_layers(current, monitor.rows.X), current
+
+            losses = self._go_round("partial AUC", self.max_epochs, epoch, watch, monitor)
+        self.layers_ = network.layers() if monitor is None else monitor.kept
+        done = Trained(losses, monitor, train if validation is None else validation)
+        self.best_epoch_ = done.best
+        return done
+
+    def _raw(self, rows: Floats) -> Floats:
+        return run_layers(self.layers_, self.standardiser_.apply(rows))
+
+    def _check_own(self) -> None:
+        if self.batch_size != "full":
+            check_whole(self.batch_size, "batch_size ('full' takes all rows)", least=2)
+        for width in self.hidden:
+            check_whole(width, "each width in hidden")
+        check_whole(self.max_epochs, "max_epochs")
+        check_share(self.momentum, "momentum", zero=False)
+        if not is_number(self.positive_share) or not 0 < self.positive_share < 1:
+            raise ValueError(f"positive_share must lie in (0, 1), got {self.positive_share!r}.")
+        if self.weight_decay != 0:
+            check_positive(self.weight_decay, "weight_decay, where it is not 0,")
+
+    def _written(self) -> bytes:
+        arrays: dict[str, NDArray[Any]] = {"classes": plain_labels(self.classes_)}
+        for place, (weight, bias) in enumerate(self.layers_):
+            arrays |= {f"weight_{place}": weight, f"bias_{place}": bias}
+        arrays |= self.standardiser_._asdict()
+        arrays |= {f"history_{name}": values for name, values in self.history_.items()}
+        header = self._header() | {"layers": len(self.layers_), "best_epoch": self.best_epoch_}
+        text = json.dumps(header, allow_nan=False).encode()
+        file = io.BytesIO()
+        np.savez(file, allow_pickle=False, header=np.frombuffer(text, dtype=np.uint8), **arrays)
+        return file.getvalue()
+
+    @classmethod
+    def _read(cls, data: bytes) -> Self:
+        with np.load(io.BytesIO(data), allow_pickle=False) as file:
+            arrays = {name: file[name] for name in file.files}
+        header = json.loads(arrays["header"].tobytes())
+        model = cls._restored(header)
+        model.hidden = tuple(model.hidden)
+        model.classes_ = arrays["classes"]
+        model.layers_ = [(arrays[f"weight_{i}"], arrays[f"bias_{i}"]) for i in range(header["layers"])]
+        model.standardiser_ = Standardiser(*(arrays[name] for name in Standardiser._fields))
+        model.history_ = {name[8:]: values for name, values in arrays.items() if name.startswith("history_")}
+        model.best_epoch_ = int(header["best_epoch"])
+        if model.layers_[0][0].shape[0] != model.standardiser_.width:
+            raise ValueError("its first layer does not fit its columns")
+        return model
+
+
+class _TorchNetwork:
     """The same network with torch's gradients and optimiser."""
 
     def __init__(self, layers: Layers, learning_rate: float, weight_decay: float) -> None:
@@ -109,7 +258,7 @@ class TorchNetwork:
 
 
 @contextmanager
-def one_thread() -> Iterator[None]:
+def _one_thread() -> Iterator[None]:
     """Run torch on one thread: faster for small layers, and sums come in the same order every time."""
     torch = import_optional("torch", "pauc")
     before = torch.get_num_threads()
@@ -120,49 +269,11 @@ def one_thread() -> Iterator[None]:
         torch.set_num_threads(before)
 
 
-class Settings(NamedTuple):
-    """How to train; see :class:`fairpot.training.PartialAUCClassifier`."""
-
-    temperature: float
-    margin: float
-    batch_size: int | str
-    positive_share: float
-    momentum: float
-    learning_rate: float
-    weight_decay: float
-    max_epochs: int
-
-
-def train_network(
-    layers: Layers,
-    rows: TrainingRows,
-    settings: Settings,
-    monitor: Monitor | None,
-    rng: np.random.Generator,
-    progress: Progress,
-) -> tuple[Layers, list[float]]:
-    """Train until epochs are used up or the monitor says stop; return the chosen weights and each epoch's loss."""
-    losses: list[float] = []
-    with one_thread():
-        network = TorchNetwork(layers, settings.learning_rate, settings.weight_decay)
-        run_epoch = _make_epoch(network, rows, settings, rng)
-        for epoch in range(settings.max_epochs):
-            losses.append(run_epoch())
-            current = network.layers()
-            stop = monitor is not None and monitor.see(run_layers(current, monitor.rows.X), current)
-            stop = stop or epoch + 1 == settings.max_epochs
-            note = f"loss {losses[-1]:.4f}" if monitor is None else monitor.note()
-            progress(epoch + 1, settings.max_epochs, note, last=stop)
-            if stop:
-                break
-    return (current if monitor is None else monitor.kept), losses
-
-
 class _FullEpoch:
     """One step on all pairs; the loss returned is that before the step."""
 
-    def __init__(self, network: TorchNetwork, rows: TrainingRows, settings: Settings) -> None:
-        self.network, self.rows, self.settings = network, rows, settings
+    def __init__(self, model: PartialAUCClassifier, network: _TorchNetwork, rows: TrainingRows) -> None:
+        self.model, self.network, self.rows = model, network, rows
         self.positive = rows.y == 1
 
     def __call__(self) -> float:
@@ -171,8 +282,8 @@ class _FullEpoch:
         found = tail_gradient(
             values[self.positive],
             values[~self.positive],
-            temperature=self.settings.temperature,
-            margin=self.settings.margin,
+            temperature=self.model.temperature,
+            margin=self.model.margin,
             positive_weight=weight[self.positive],
             negative_weight=weight[~self.positive],
         )
@@ -186,16 +297,14 @@ class _BatchEpoch:
     """As many steps as it takes to see all rows; the loss returned is the mean of the batches' estimates."""
 
     def __init__(
-        self, network: TorchNetwork, rows: TrainingRows, settings: Settings, size: int, rng: np.random.Generator
+        self, model: PartialAUCClassifier, network: _TorchNetwork, rows: TrainingRows, rng: np.random.Generator
     ) -> None:
         self.network = network
         self.parts = [rows.take(np.flatnonzero(rows.y == label)) for label in (1, 0)]
         self.weights = [part.weight / part.weight.mean() for part in self.parts]
         positives, negatives = (len(part.y) for part in self.parts)
-        self.batches = Batches(positives, negatives, size, settings.positive_share, rng)
-        self.tail = RunningTail(
-            positives, temperature=settings.temperature, margin=settings.margin, momentum=settings.momentum
-        )
+        self.batches = Batches(positives, negatives, int(model.batch_size), model.positive_share, rng)
+        self.tail = RunningTail(positives, temperature=model.temperature, margin=model.margin, momentum=model.momentum)
 
     def __call__(self) -> float:
         return float(np.mean([self._step(positive, negative) for positive, negative in self.batches]))
@@ -208,11 +317,3 @@ class _BatchEpoch:
         found = self.tail.gradient(positive, values[: len(positive)], values[len(positive) :], *weights)
         self.network.step(scores, np.concatenate([found.positive, found.negative]))
         return found.value
-
-
-def _make_epoch(
-    network: TorchNetwork, rows: TrainingRows, settings: Settings, rng: np.random.Generator
-) -> _FullEpoch | _BatchEpoch:
-    if isinstance(settings.batch_size, str):
-        return _FullEpoch(network, rows, settings)
-    return _BatchEpoch(network, rows, settings, settings.batch_size, rng)

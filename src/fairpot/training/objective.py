@@ -41,50 +41,6 @@ class TailCurvature(NamedTuple):
     own: Floats
 
 
-def tail_loss(
-    positive: ArrayLike,
-    negative: ArrayLike,
-    *,
-    temperature: float = 1.0,
-    margin: float = 1.0,
-    positive_weight: ArrayLike | None = None,
-    negative_weight: ArrayLike | None = None,
-) -> float:
-    """Compute the partial-AUC objective of a set of scores.
-
-    Parameters
-    ----------
-    positive, negative : arrays of shape (n_pos,) and (n_neg,)
-        Scores of the rows with the outcome, and of those without it.
-    temperature : float, default 1.0
-        Above 0. Large: the mean of the pairwise loss. Small: the mean over positives of their worst pair.
-    margin : float, default 1.0
-        By how much a positive should be ranked higher than a negative; pairs further apart cost nothing.
-    positive_weight, negative_weight : arrays or None, default None
-        Weights of the rows; only their proportions matter.
-
-    Returns
-    -------
-    float
-
-    Examples
-    --------
-    >>> from fairpot.training import tail_loss
-    >>> round(tail_loss([0.9, 0.4], [0.1, 0.5], temperature=1e9), 6)  # the mean of .04, .36, .49 and 1.21
-    0.525
-    >>> round(tail_loss([0.9, 0.4], [0.1, 0.5], temperature=1e-9), 6)  # the mean of .36 and 1.21
-    0.785
-    """
-    return tail_gradient(
-        positive,
-        negative,
-        temperature=temperature,
-        margin=margin,
-        positive_weight=positive_weight,
-        negative_weight=negative_weight,
-    ).value
-
-
 def tail_gradient(
     positive: ArrayLike,
     negative: ArrayLike,
@@ -94,7 +50,7 @@ def tail_gradient(
     positive_weight: ArrayLike | None = None,
     negative_weight: ArrayLike | None = None,
 ) -> TailGradient:
-    """Compute the objective and its gradient with respect to every score.
+    """Compute the partial-AUC objective of a set of scores, and its gradient with respect to every score.
 
     Parameters
     ----------
@@ -118,6 +74,10 @@ def tail_gradient(
     >>> found = tail_gradient([0.9], [0.1, 0.5], temperature=1e9)
     >>> found.positive.round(6), found.negative.round(6)
     (array([-0.8]), array([0.2, 0.6]))
+    >>> round(tail_gradient([0.9, 0.4], [0.1, 0.5], temperature=1e9).value, 6)  # the mean of .04, .36, .49 and 1.21
+    0.525
+    >>> round(tail_gradient([0.9, 0.4], [0.1, 0.5], temperature=1e-9).value, 6)  # the mean of .36 and 1.21
+    0.785
     """
     return tail_derivatives(positive, negative, temperature, margin, positive_weight, negative_weight)[0]
 
@@ -285,7 +245,7 @@ class RunningTail:
     positives : int
         How many there are in all.
     temperature, margin : float
-        As in :func:`fairpot.training.tail_loss`.
+        As in :func:`fairpot.training.tail_gradient`.
     momentum : float in (0, 1]
         Share of the new batch in a positive's running estimate; 1 forgets what was before.
     """

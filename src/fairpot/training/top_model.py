@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import zipfile
+from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
 from os import PathLike
 from pathlib import Path
@@ -15,6 +16,8 @@ from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
 from sklearn.utils.validation import check_is_fitted
 
+from fairpot._docs import documented
+from fairpot._progress import draw_bar
 from fairpot._version import __version__
 from fairpot.exceptions import ModelFileError
 from fairpot.rows.output import atomic_file
@@ -45,6 +48,7 @@ class Trained(NamedTuple):
         return len(self.losses) - 1 if self.monitor is None else self.monitor.best
 
 
+@documented
 @dataclass(eq=False, repr=False)
 class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier that is trained so that positives beat the negatives that rank highest."""
@@ -70,25 +74,11 @@ class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        X : frame or array of shape (n, d)
-            Features.
+        {X}
         y : column of shape (n,)
             Outcomes of two values; the second, in order, is the positive one.
         sample_weight : column of shape (n,), default None
             Weights.
-
-        Returns
-        -------
-        self
-
-        Examples
-        --------
-        >>> from fairpot.datasets import make_synthetic
-        >>> from fairpot.training import PartialAUCBooster
-        >>> data = make_synthetic(n=400, random_state=0)
-        >>> model = PartialAUCBooster(alpha=0.3, max_rounds=5, random_state=0).fit(data.data, data.target)
-        >>> model.classes_.tolist()
-        [0, 1]
         """
         check_shared(self)
         self._check_own()
@@ -102,23 +92,7 @@ class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def decision_function(self, X: Any) -> Floats:
         """Return the log-odds of the second class.
 
-        Parameters
-        ----------
-        X : frame or array of shape (n, d)
-            Features.
-
-        Returns
-        -------
-        array of shape (n,)
-
-        Examples
-        --------
-        >>> from fairpot.datasets import make_synthetic
-        >>> from fairpot.training import PartialAUCBooster
-        >>> data = make_synthetic(n=400, random_state=0)
-        >>> model = PartialAUCBooster(alpha=0.3, max_rounds=5, random_state=0).fit(data.data, data.target)
-        >>> model.decision_function(data.data).shape
-        (400,)
+        {X}
         """
         rows = check_new_rows(self, X)
         return self.sigmoid_.log_odds(self._raw(rows))
@@ -126,23 +100,7 @@ class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict_proba(self, X: Any) -> Floats:
         """Return probabilities of both classes, in the order of the ranking.
 
-        Parameters
-        ----------
-        X : frame or array of shape (n, d)
-            Features.
-
-        Returns
-        -------
-        array of shape (n, 2)
-
-        Examples
-        --------
-        >>> from fairpot.datasets import make_synthetic
-        >>> from fairpot.training import PartialAUCBooster
-        >>> data = make_synthetic(n=400, random_state=0)
-        >>> model = PartialAUCBooster(alpha=0.3, max_rounds=5, random_state=0).fit(data.data, data.target)
-        >>> model.predict_proba(data.data).shape
-        (400, 2)
+        {X}
         """
         odds = self.decision_function(X)
         return np.column_stack([expit(-odds), expit(odds)])
@@ -150,23 +108,7 @@ class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> NDArray[Any]:
         """Predict the second class where its probability is above one half.
 
-        Parameters
-        ----------
-        X : frame or array of shape (n, d)
-            Features.
-
-        Returns
-        -------
-        array of shape (n,)
-
-        Examples
-        --------
-        >>> from fairpot.datasets import make_synthetic
-        >>> from fairpot.training import PartialAUCBooster
-        >>> data = make_synthetic(n=400, random_state=0)
-        >>> model = PartialAUCBooster(alpha=0.3, max_rounds=5, random_state=0).fit(data.data, data.target)
-        >>> model.predict(data.data).shape
-        (400,)
+        {X}
         """
         above = self.decision_function(X) > 0
         return self.classes_[above.astype(np.intp)]
@@ -177,25 +119,7 @@ class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         The network goes into an .npz file of plain arrays with a JSON header, the trees into JSON, as XGBoost itself
         describes them.
 
-        Parameters
-        ----------
-        path : str or path
-            Where the file goes.
-        overwrite : bool, default False
-            Whether an existing file is replaced.
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> from tempfile import mkdtemp
-        >>> from fairpot.datasets import make_synthetic
-        >>> from fairpot.training import PartialAUCBooster
-        >>> data = make_synthetic(n=400, random_state=0)
-        >>> model = PartialAUCBooster(alpha=0.3, max_rounds=5, random_state=0).fit(data.data, data.target)
-        >>> path = Path(mkdtemp()) / "model.json"
-        >>> model.save(path)
-        >>> bool((PartialAUCBooster.load(path).predict(data.data) == model.predict(data.data)).all())
-        True
+        {path, overwrite}
         """
         check_is_fitted(self)
         data = self._written()
@@ -211,26 +135,10 @@ class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         path : str or path
             The file.
 
-        Returns
-        -------
-        The model.
-
         Raises
         ------
         ModelFileError
             If the file is anything else; the message names it and the reason.
-
-        Examples
-        --------
-        >>> from pathlib import Path
-        >>> from tempfile import mkdtemp
-        >>> from fairpot.datasets import make_synthetic
-        >>> from fairpot.training import PartialAUCBooster
-        >>> data = make_synthetic(n=400, random_state=0)
-        >>> path = Path(mkdtemp()) / "model.json"
-        >>> PartialAUCBooster(alpha=0.3, max_rounds=5, random_state=0).fit(data.data, data.target).save(path)
-        >>> PartialAUCBooster.load(path).classes_.tolist()
-        [0, 1]
         """
         try:
             return cls._read(Path(path).read_bytes())
@@ -254,6 +162,29 @@ class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     def _train(self, rows: TrainingRows) -> Trained:
         """Train on checked rows, and keep what ``_raw`` needs."""
         raise NotImplementedError
+
+    def _go_round(
+        self,
+        what: str,
+        most: int,
+        step: Callable[[], float],
+        watch: Callable[[], tuple[Floats, Any]],
+        monitor: Monitor | None,
+    ) -> list[float]:
+        """Take steps until they are used up or the monitor says stop; return the loss of each.
+
+        ``watch`` gives the scores of the monitor's rows as they are, and what is to be kept if they are the best.
+        """
+        losses = []
+        for done in range(1, most + 1):
+            losses.append(step())
+            stop = (monitor is not None and monitor.see(*watch())) or done == most
+            if self.verbose:
+                note = f" loss {losses[-1]:.4f}" if monitor is None else f" {monitor.note()}"
+                draw_bar(what, done, most, note=note, last=stop)
+            if stop:
+                break
+        return losses
 
     def _raw(self, rows: Floats) -> Floats:
         """Score checked rows, on a scale of its own."""
