@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._docs import documented
-from fairpot._html import COLOURS as COLOURS
 from fairpot._optional import import_optional, make_frame
+from fairpot._svg import COLOURS as COLOURS
 from fairpot.counting import as_table
 from fairpot.table import Maps, ScoreTable
 

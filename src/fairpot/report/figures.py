@@ -12,7 +12,7 @@ import numpy as np
 from fairpot._svg import COLOURS, Frame, Markup, direct_labels, inside, join, line, steps, tag
 from fairpot.report.content import Report, Setting, Within
 from fairpot.report.measure import Measured
-from fairpot.results.people import LABELS, SMALLEST_BAND
+from fairpot.report.people import LABELS, SMALLEST_BAND
 from fairpot.tradeoff.curve import pareto_mask
 from fairpot.transport import Floats
 from fairpot.words import POINTS

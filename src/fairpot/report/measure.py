@@ -15,10 +15,22 @@ from fairpot.display.distributions import histogram, score_edges
 from fairpot.inference import Estimate
 from fairpot.report.content import Band, Crossing, Curve, GroupAt, Line, Marked, Ranks, Setting, Within
 from fairpot.report.dial import Dial
-from fairpot.report.people import above, bands, crossings, mean_places, top_scores
+from fairpot.report.people import (
+    LABELS,
+    SMALLEST_BAND,
+    Mapped,
+    Marks,
+    above,
+    bands,
+    crossings,
+    marks,
+    mean_places,
+    queue_places,
+    top_scores,
+)
 from fairpot.results import Audit, Effect
 from fairpot.results.calibration import as_risks, calibration_errors
-from fairpot.results.people import LABELS, SMALLEST_BAND, Mapped, Marks, Moved, marks, moves, queue_places
+from fairpot.results.people import Moved, moves
 from fairpot.results.ranking import Ranking, own_scale, rank, top_of
 from fairpot.results.rates import SHARE
 from fairpot.table import Maps, ScoreTable

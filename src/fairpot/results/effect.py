@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from fairpot import words
 from fairpot._arguments import by_name
@@ -21,10 +21,10 @@ from fairpot.results.finding import Finding, Trust
 from fairpot.results.kinds import Derived, Group, Plain, renamed, rows_of, to_dict
 from fairpot.results.notebook import effect_html
 from fairpot.results.notes import notes_of_effect
-from fairpot.results.people import Lane, Moved, lanes, moves, moves_of_rows
+from fairpot.results.people import Moved, moves, moves_of_rows
 from fairpot.results.ranking import MOST_GROUPS, Ranking
 from fairpot.results.rates import Action, actions
-from fairpot.table import Maps, ScoreTable
+from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap, moving, parted
 from fairpot.words import Note, name_of
 
@@ -103,7 +103,6 @@ class Effect:
     reference: Group | None
     left_out: tuple[Group, ...]
     notes: tuple[Note, ...]
-    _maps: Annotated[Maps | None, "hidden"] = None
 
     @property
     def finding(self) -> Finding:
@@ -130,11 +129,6 @@ class Effect:
             Gives its other name.
         """
         return renamed(self, name)
-
-    @cached_property
-    def lanes(self) -> list[Lane]:
-        """Where the groups stand in the list before and after, a mark for every few rows; none of two scores."""
-        return [] if self._maps is None else lanes(self.before.table, self._maps, self.finding.pair)
 
     @property
     def sentences(self) -> list[str]:
@@ -360,7 +354,6 @@ def _effect_of_maps(model: Any, known: FairMaps | None, table: ScoreTable, looke
         reference,
         left_out,
         tuple(notes_of_effect(first, second, shifts, reference, calibrated)),
-        effective,
     )
 
 

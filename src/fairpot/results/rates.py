@@ -173,12 +173,6 @@ class Action(ShownBars):
         """One for each group."""
         return words.acted_on(self)
 
-    @property
-    def shares(self) -> tuple[float, float]:
-        """How much of the list is acted on, before and after."""
-        total = sum(each.positives + each.negatives for each in self.groups) or 1
-        return sum(each.before for each in self.groups) / total, sum(each.after for each in self.groups) / total
-
     def _rates(self) -> list[tuple[Acted, str, float, list[tuple[str, float, Estimate | None]]]]:
         """Give, for each group and outcome, its rows, and how many of them are acted on before and after."""
         found = []
