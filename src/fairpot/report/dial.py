@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from fairpot.display.display import few
 from fairpot.repair.fair_maps import FairMaps
 from fairpot.report.content import Strength
 from fairpot.table import Maps, ScoreTable
@@ -69,8 +70,7 @@ def _distinct(curve: TradeoffCurve, own: float, most: int) -> list[float]:
     """Choose values along the dial that the curve can tell apart, its best and the fitted one among them."""
     best = float(curve.lam[int(np.argmin(np.where(np.isnan(curve.gap), np.inf, curve.gap)))])
     anywhere = bool(curve.exact and curve.lam[0] == 0 and curve.lam[-1] == 1)  # it knows what is between its points
-    few = np.linspace(0, len(curve) - 1, min(len(curve), most + 1)).round().astype(np.intp)
-    spread = np.arange(most + 1) / most if anywhere and len(curve) > most else curve.lam[few]
+    spread = np.arange(most + 1) / most if anywhere and len(curve) > most else curve.lam[few(len(curve), most + 1)]
 
     def seen(value: float) -> Any:
         if not anywhere and value not in curve.lam:

@@ -10,13 +10,12 @@ import numpy as np
 
 from fairpot._defaults import Ties
 from fairpot.counts import GroupCounts
-from fairpot.display.calibration import reliability
-from fairpot.display.distributions import histogram, score_edges
+from fairpot.display.by_group import LABELS, from_above, histogram, reliability, score_edges
+from fairpot.display.display import few
 from fairpot.inference import Estimate
 from fairpot.report.content import Band, Crossing, Curve, GroupAt, Line, Marked, Ranks, Setting, Within
 from fairpot.report.dial import Dial
 from fairpot.report.people import (
-    LABELS,
     SMALLEST_BAND,
     Mapped,
     Marks,
@@ -316,9 +315,9 @@ def _steps(winners: GroupCounts, losers: GroupCounts) -> tuple[Floats, Floats]:
     positives, negatives = float(winners.positive.sum()), float(losers.negative.sum())
     if not positives or not negatives:
         return np.empty(0), np.empty(0)
-    thresholds = np.union1d(_some(winners.score), _some(losers.score))[::-1]
-    x = _reached(losers.score, losers.negative, thresholds) / negatives
-    y = _reached(winners.score, winners.positive, thresholds) / positives
+    thresholds = np.union1d(*(c.score[few(len(c.score), 1000)] for c in (winners, losers)))[::-1]
+    x = from_above(losers.score, losers.negative, thresholds) / negatives
+    y = from_above(winners.score, winners.positive, thresholds) / positives
     fresh = np.append(True, (np.diff(x) > 0) | (np.diff(y) > 0))
     x, y = x[fresh], y[fresh]
     bends = np.ones(len(x), dtype=bool)
@@ -329,17 +328,6 @@ def _steps(winners: GroupCounts, losers: GroupCounts) -> tuple[Floats, Floats]:
         kept = np.union1d(np.minimum(far, len(x) - 1), [0, len(x) - 1])
         x, y = x[kept], y[kept]
     return x, y
-
-
-def _some(scores: Floats) -> Floats:
-    """Keep up to a thousand scores, the ends among them."""
-    return scores[np.unique(np.linspace(0, len(scores) - 1, min(len(scores), 1000)).round().astype(np.intp))]
-
-
-def _reached(scores: Floats, weight: Any, thresholds: Floats) -> Floats:
-    """Add up the weight at and above each threshold, beginning with none at all."""
-    above = np.append(np.cumsum(weight[::-1])[::-1], 0)
-    return np.concatenate(([0.0], above[np.searchsorted(scores, thresholds, side="left")]))
 
 
 def thresholds(table: ScoreTable, given: Sequence[float], most: int) -> Floats:
@@ -364,11 +352,10 @@ def curve_of(curve: TradeoffCurve | None) -> Curve | None:
     """Keep what a picture of the curve needs: a bounded number of its points, the ends and the best among them."""
     if curve is None:
         return None
-    few = np.unique(np.linspace(0, len(curve) - 1, min(len(curve), 500)).round().astype(np.intp))
     best = int(np.argmax(-np.nan_to_num(curve.gap, nan=2.0))), int(np.argmax(np.nan_to_num(curve.auc)))
-    few = np.union1d(few, best)
+    shown = np.union1d(few(len(curve), 500), best)
     columns = (
-        tuple(column[few].tolist()) for column in (curve.lam, curve.auc, curve.gap, curve.signed_gap, curve.pareto)
+        tuple(column[shown].tolist()) for column in (curve.lam, curve.auc, curve.gap, curve.signed_gap, curve.pareto)
     )
     return Curve(curve.exact, len(curve), curve.reference, *columns)
 

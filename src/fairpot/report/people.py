@@ -11,11 +11,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot.counts import GroupCounts
+from fairpot.display.by_group import LABELS
 from fairpot.table import Maps, ScoreTable
 from fairpot.transport import Floats
 from fairpot.transport.plan import weight_to_reach
 
-LABELS = ("positive", "negative")
 # Fewer people than this are not shown as a band of their own.
 SMALLEST_BAND = 10
 _BANDS = 8
