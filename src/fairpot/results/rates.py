@@ -15,7 +15,7 @@ from fairpot.counts import GroupCounts
 from fairpot.inference import Estimate, rates_at
 from fairpot.inference.rates import Rates as Estimated
 from fairpot.inference.rates import rate_estimates
-from fairpot.results.kinds import Count, Derived, Group, Plain, Score, Share, rows_of, to_dict
+from fairpot.results.kinds import Count, Derived, Group, Plain, Score, Share, Told, rows_of
 from fairpot.results.ranking import own_scale
 from fairpot.table import ScoreTable
 
@@ -155,7 +155,7 @@ class Acted:
 
 
 @dataclass(frozen=True, repr=False)
-class Action(ShownBars):
+class Action(ShownBars, Told):
     """Who is acted on at a threshold or in a top share, before and after a repair, by group and outcome."""
 
     derived: ClassVar[Derived] = {}
@@ -210,10 +210,6 @@ class Action(ShownBars):
     def _says(self) -> list[str]:
         said = f"Who is acted on {words.where(self)}: share of each group and outcome, with 95% intervals"
         return [said, *self.sentences]
-
-    def to_dict(self) -> Plain:
-        """Return plain values, ready for JSON."""
-        return to_dict(self)
 
 
 def actions(
