@@ -26,21 +26,17 @@ class Mapped:
     """A table, the new score of each of its entries, the table they make and its pooled ranking."""
 
     table: ScoreTable
-    scores: tuple[Floats, ...]
+    scores: list[Floats]
     after: ScoreTable
     ranking: GroupCounts
 
     @classmethod
     def of(cls, table: ScoreTable, maps: Maps) -> Mapped:
         """Apply maps; a group without one stays as it is."""
-        scores = tuple(maps[g](c.score) if g in maps else c.score for g, c in zip(table.groups, table.counts))
-        counts = [_again(c, new) for c, new in zip(table.counts, scores)]
+        scores = table.view(maps)
+        counts = (c if new is c.score else c.rescored(new) for c, new in zip(table.counts, scores))
         after = replace(table, counts=tuple(counts))
         return cls(table, scores, after, after.pooled())
-
-
-def _again(counts: GroupCounts, scores: Floats) -> GroupCounts:
-    return counts if scores is counts.score else counts.rescored(scores)
 
 
 @dataclass(frozen=True, eq=False)
