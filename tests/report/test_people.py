@@ -9,7 +9,7 @@ from scipy.stats import rankdata
 from display_cases import make_rows
 from fairpot import FairnessReport, FairPOT, score_table
 from fairpot.report.people import SMALLEST_BAND, Mapped, above, bands, crossings, marks, mean_places, top_scores
-from fairpot.results.people import moves
+from fairpot.results.rates import moves
 from rows_cases import draw
 
 MAPS = {"F": lambda s: np.where(s > 0.4, s + 0.1, s * 0.9), "M": lambda s: s}

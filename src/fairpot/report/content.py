@@ -22,9 +22,8 @@ from fairpot.modelfile.text import bytes_of
 from fairpot.results import Audit, Effect, Finding, Ranking, Trust
 from fairpot.results.calibration import CalibrationStages
 from fairpot.results.kinds import Count, Derived, Group, Range, Score, Share
-from fairpot.results.people import Moved
 from fairpot.results.ranking import Pair
-from fairpot.results.rates import Action
+from fairpot.results.rates import Action, Moved
 from fairpot.words import Note
 
 SCHEMA = 3

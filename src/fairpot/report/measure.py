@@ -29,9 +29,8 @@ from fairpot.report.people import (
 )
 from fairpot.results import Audit, Effect
 from fairpot.results.calibration import as_risks, calibration_errors
-from fairpot.results.people import Moved, moves
 from fairpot.results.ranking import Ranking, own_scale, rank, top_of
-from fairpot.results.rates import SHARE
+from fairpot.results.rates import SHARE, Moved, moves
 from fairpot.table import Maps, ScoreTable
 from fairpot.tradeoff import Limit, TradeoffCurve, UpperLimit
 from fairpot.transport import Floats, parted

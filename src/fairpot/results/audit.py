@@ -177,7 +177,7 @@ class Audit(Told):
             Pairs of groups with both xAUC and the gap; groups with their sizes and AUC; calibration by group; rates
             at each threshold and in each top; AUC, gap, recall and precision in each top.
         """
-        return frame_of([{name: _plain(value) for name, value in row.items()} for row in self.rows(part)])
+        return frame_of(self.rows(part))
 
     def rows(self, part: Part = "pairs") -> list[Plain]:
         """Return one of the tables as a list of rows.
@@ -242,10 +242,6 @@ _MOST_PAIRS = 10
 def _pair_line(pair: Pair) -> str:
     assert pair.signed_gap is not None
     return f"{pair.first} over {pair.second}: gap {words.FRACTIONS.with_interval(pair.signed_gap)}"
-
-
-def _plain(value: Any) -> Any:
-    return float(value) if isinstance(value, Estimate) else value
 
 
 def strictest(found: list[Verdict]) -> Verdict:

@@ -20,9 +20,8 @@ from fairpot.results.finding import Finding, Trust
 from fairpot.results.kinds import Derived, Group, Told, rows_of
 from fairpot.results.notebook import effect_html
 from fairpot.results.notes import notes_of_effect
-from fairpot.results.people import Moved, moves, moves_of_rows
 from fairpot.results.ranking import MOST_GROUPS, Ranking
-from fairpot.results.rates import Action, actions
+from fairpot.results.rates import Action, Moved, actions, moves, moves_of_rows
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap, moving, parted
 from fairpot.words import Note
@@ -169,9 +168,7 @@ class Effect(Told):
             raise ValueError(f"part must be one of {', '.join(map(repr, get_args(Part)))}, got {part!r}.")
         if part == "actions":
             return frame_of([row for action in self.actions for row in action._listed()])
-        listed = rows_of(self.rows() if part == "numbers" else self.moves)
-        plain = [{n: float(v) if isinstance(v, Estimate) else v for n, v in row.items()} for row in listed]
-        return frame_of(plain)
+        return frame_of(rows_of(self.rows() if part == "numbers" else self.moves))
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the gap of every two groups before and after, see :class:`fairpot.display.EstimatesDisplay`.
