@@ -364,7 +364,8 @@ class ScoreMapDisplay(TableDisplay):
             Counted rows, with or without outcomes.
         {maps, ax, **style}
         """
-        return cls.from_maps(maps or {}, table, ax=ax, **style)
+        drawn = dict.fromkeys(table.groups, np.asarray) if maps is None else maps  # without maps scores stay
+        return cls.from_maps(drawn, table, ax=ax, **style)
 
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw; a skyline on the floor shows where the people of each group are, and ``style`` goes to the lines."""
