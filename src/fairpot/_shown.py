@@ -38,7 +38,12 @@ def ends_of(name: str, found: Any) -> dict[str, float | None]:
 
 def frame_of(rows: Sequence[dict[str, Any]]) -> Any:
     """Make a frame of rows that have the same columns (pandas, Polars or PyArrow, whichever is in use)."""
-    return make_frame({name: [row[name] for row in rows] for name in rows[0]} if rows else {})
+    return make_frame({name: [_plain(row[name]) for row in rows] for name in rows[0]} if rows else {})
+
+
+def _plain(value: Any) -> Any:
+    """Give an estimate as the plain number that it is."""
+    return float(value) if isinstance(value, float) else value
 
 
 def display(name: str) -> Any:

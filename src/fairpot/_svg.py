@@ -1,12 +1,8 @@
-"""Pictures as SVG: elements, axes and lines for the report, and the small pictures of notebooks.
-
-Everything that comes from the data is escaped.
-"""
+"""Elements of SVG and HTML, axes and lines; everything that comes from the data is escaped."""
 
 from __future__ import annotations
 
 import html
-import itertools
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -205,161 +201,13 @@ def inside(*parts: Any) -> Markup:
     return tag("g", *parts, transform=f"scale({1 / FINE:g})", class_="lines")
 
 
-# The palette of displays, report, notebooks and docs: each colour is dark enough to be read as text on white, 4.5 to 1.
-# In the dark a report has the same hues, lighter.
-COLOURS = ("#0072b2", "#b84300", "#3a3f47", "#d0337f", "#5b4bb5", "#827717", "#00724f", "#8a2be2")
-DARK = ("#5cb8f0", "#ff9a57", "#d5d9e0", "#ff8fbf", "#b3a6ff", "#d8cf5a", "#3fd0a2", "#d69bff")
-_WIDTH, _LABEL, _TEXT, _LINE = 600, 190, 150, 22
-_LONGEST = 30  # of a label
-
-
-def short(name: Any, longest: int = _LONGEST) -> str:
+def short(name: Any, longest: int = 30) -> str:
     """Cut a long name."""
     text = " ".join(str(name).split())
     return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
 
 
-def intervals_svg(rows: Sequence[tuple[str, float, float, float]], title: str) -> str:
-    """Draw numbers with their intervals, one line each, and a line at 0; rows are (label, value, low, high).
-
-    A number without an interval says so beside it.
-    """
-    known = [(label, float(value), float(first), float(last)) for label, value, first, last in rows if value == value]
-    if not known:
-        return ""
-    ends = [0.0, *(each for row in known for each in row[1:] if each == each)]
-    low, span = min(ends), (max(ends) - min(ends)) or 1.0
-
-    def across(value: float) -> float:
-        return round(_LABEL + 10 + (value - low) / span * (_WIDTH - _LABEL - _TEXT - 20), 1)
-
-    height = _LINE * (len(known) + 1)
-    parts = [_straight(across(0), 0, across(0), height - _LINE, stroke="currentColor", opacity=".35")]
-    for row, (label, value, first, last) in enumerate(known):
-        y, said = _LINE * row + _LINE // 2, f"{value:.3f}, no interval"
-        parts.append(_label(label, x=_LABEL, y=y + 4, text_anchor="end"))
-        if first == first and last == last:
-            parts.append(_straight(across(first), y, across(last), y, stroke="currentColor", stroke_width=3))
-            said = f"{value:.3f} ({first:.3f} to {last:.3f})"
-        parts.append(tag("circle", cx=across(value), cy=y, r=4))
-        parts.append(tag("text", said, x=_WIDTH - _TEXT, y=y + 4))
-    feet = [(across(each), f"{each:.3g}") for each in dict.fromkeys((low, 0.0, low + span))]
-    feet = [each for k, each in enumerate(feet) if k == 0 or abs(each[0] - feet[k - 1][0]) > 30]
-    parts += [tag("text", text, x=x, y=height - 6, text_anchor="middle") for x, text in feet]
-    return _picture(title, height, parts)
-
-
-def _straight(x1: float, y1: float, x2: float, y2: float, **look: Any) -> Markup:
-    return tag("line", x1=x1, y1=y1, x2=x2, y2=y2, **look)
-
-
-def _label(label: str, **look: Any) -> Markup:
-    """Write a label, cut if it is long, with the whole of it in its title."""
-    cut = short(label)
-    return tag("text", cut, None if cut == label else tag("title", label), **look)
-
-
-Line = tuple[str, Sequence[float], Sequence[float]]
-
-
-def lines_svg(
-    lines: Sequence[Line],
-    title: str,
-    axes: tuple[str, str],
-    shaded: Sequence[Sequence[float]] = (),
-    note: str = "",
-) -> str:
-    """Draw lines, each labelled at its end; lines are (label, x, y), ``axes`` what x and y are.
-
-    ``shaded`` is a band, (x low, x high, y) one after the other, and ``note`` is written below the picture.
-    """
-    points = [(float(x), float(y)) for _, xs, ys in lines for x, y in zip(xs, ys) if x == x and y == y]
-    if not points:
-        return ""
-    band = [[float(each) for each in row] for row in shaded if all(each == each for each in row)]
-    across_all = [x for x, _ in points] + [x for row in band for x in row[:2]]
-    left, right = min(across_all), max(across_all)
-    bottom, top = min(y for _, y in points), max(y for _, y in points)
-    height, wide, high = 200 + 16 * bool(note), (right - left) or 1.0, (top - bottom) or 1.0
-
-    def place(x: float, y: float) -> str:
-        return f"{50 + (x - left) / wide * (_WIDTH - 190):.1f},{170 - (y - bottom) / high * 150:.1f}"
-
-    parts = [
-        tag(
-            "polygon",
-            points=f"{place(a[0], a[2])} {place(a[1], a[2])} {place(b[1], b[2])} {place(b[0], b[2])}",
-            fill=COLOURS[0],
-            opacity=".16",
-        )
-        for a, b in itertools.pairwise(band)
-    ]
-    heights: list[float] = []
-    for number, (label, xs, ys) in enumerate(lines):
-        colour, known = COLOURS[number % len(COLOURS)], [(x, y) for x, y in zip(xs, ys) if x == x and y == y]
-        if not known:
-            continue
-        path = " ".join(place(float(x), float(y)) for x, y in known)
-        parts.append(tag("polyline", points=path, fill="none", stroke=colour, stroke_width=2))
-        across, up = map(float, place(*map(float, known[-1])).split(","))
-        while any(abs(up - other) < 13 for other in heights):  # labels side by side would cover each other
-            up += 13
-        heights.append(up)
-        parts.append(tag("text", short(label, 20), x=f"{across + 6:.1f}", y=f"{up:.1f}", fill=colour))
-    parts.append(tag("text", f"{axes[0]}: {left:.3g} to {right:.3g}", x=50, y=190))
-    parts.append(tag("text", f"{axes[1]}: {bottom:.3g} to {top:.3g}", x=4, y=12))
-    parts += [tag("text", note, x=50, y=206)] if note else []
-    return _picture(title, height, parts)
-
-
-Drawn = tuple[str, Sequence[float], Sequence[float], Sequence[bool], str]
-
-
-def queue_svg(
-    lanes: Sequence[Drawn], title: str, acted: tuple[float, float] | None, repaired: bool, note: str = ""
-) -> str:
-    """Draw places in the list, a lane for each group; lanes are (label, before, after, with the outcome, colour).
-
-    Places are shares of the list, 0 for the first, which have more room; ``acted`` is how much is acted on, before and
-    after. Marks that cross that line are drawn bold.
-    """
-    top, bottom, wide = 34, 214, _WIDTH / max(len(lanes), 2)
-
-    def down(place: float) -> float:
-        return round(top + place**0.5 * (bottom - top), 1)
-
-    parts = []
-    for number, (label, before, after, positive, colour) in enumerate(lanes):
-        left = number * wide + 40
-        right = left + (wide - 70 if repaired else 0)
-        if acted is not None:
-            was, now = map(down, acted)
-            edge = f"{left - 12},{was} {left},{was} {right},{now} {right + 12},{now}"
-            shade = f"{left - 12},{top} {edge} {right + 12},{top}"
-            parts.append(tag("polygon", points=shade, opacity=".12"))
-            parts.append(tag("polyline", points=edge, fill="none", stroke="currentColor", stroke_dasharray="4 3"))
-        parts.append(_label(label, x=left - 12, y=12, font_weight="bold", fill=colour))
-        heads = [(left, "now"), (right, "repaired")] if repaired else []
-        parts += [tag("text", text, x=x, y=28, text_anchor="middle") for x, text in heads]
-        for first, last, has in zip(before, after, positive):
-            aside, fill = (-3, colour) if has else (3, "none")
-            if repaired:
-                over = acted is not None and (first < acted[0]) != (last < acted[1])
-                look: dict[str, Any] = {"stroke_width": 2} if over else {"stroke_width": ".8", "opacity": ".4"}
-                parts.append(_straight(left + aside, down(first), right + aside, down(last), stroke=colour, **look))
-            for x, place in ((left, first), (right, last))[: 1 + repaired]:
-                parts.append(tag("circle", cx=x + aside, cy=down(place), r=3, fill=fill, stroke=colour))
-    parts += [
-        tag("text", text, x=0, y=down(share) + 4, opacity=".7")
-        for share, text in ((0.0, "1st"), (0.1, "10%"), (0.5, "50%"), (1.0, "last"))
-    ]
-    parts += [tag("text", note, x=0, y=bottom + 24)] if note else []
-    return _picture(title, bottom + 30, parts)
-
-
-def _picture(title: str, height: int, parts: Sequence[Markup]) -> Markup:
-    """Wrap parts into a picture that stands by itself."""
-    size = {"viewBox": f"0 0 {_WIDTH} {height}", "width": _WIDTH, "height": height}
-    style = "display:block;font:12px sans-serif;fill:currentColor;max-width:100%"
-    known = {"xmlns": "http://www.w3.org/2000/svg", "role": "img", **size, "style": style}
-    return tag("svg", tag("title", title), *parts, **known)
+# The palette of displays, report, notebooks and docs: each colour is dark enough to be read as text on white, 4.5 to 1.
+# In the dark a report has the same hues, lighter.
+COLOURS = ("#0072b2", "#b84300", "#3a3f47", "#d0337f", "#5b4bb5", "#827717", "#00724f", "#8a2be2")
+DARK = ("#5cb8f0", "#ff9a57", "#d5d9e0", "#ff8fbf", "#b3a6ff", "#d8cf5a", "#3fd0a2", "#d69bff")

@@ -193,26 +193,6 @@ def test_a_fitted_model_shows_what_it_achieved_with_the_interval_of_the_gap(top)
     assert f"to {gap.high:.3f})" in page
 
 
-def test_the_list_of_an_effect_has_the_places_that_rows_have():
-    """Every mark stands where a row of its rank stands in the sorted list, before and after."""
-    score, y, sex = draw(400, digits=6)
-    fp = FairPOT(1.0).fit(score, y, sensitive_features=sex)
-    after = fp.transform(score, sensitive_features=sex)
-    for lane in fairpot.effect(fp, score, y, sensitive_features=sex).lanes:
-        own = np.flatnonzero(sex == lane.group)
-        for has, outcome in ((True, 1), (False, 0)):
-            rows = own[y[own] == outcome]
-            rows = rows[np.argsort(-score[rows], kind="stable")]
-            size = int((lane.positive == has).sum())
-            shown = rows[((np.arange(size) + 0.5) * len(rows) / size).astype(int)]
-            for values, places in ((score, lane.before), (after, lane.after)):
-                higher = np.array([(values > values[row]).mean() for row in shown])
-                tied = np.array([(values == values[row]).mean() for row in shown])
-                drawn = places[lane.positive == has]
-                assert (drawn >= higher - 1e-12).all()
-                assert (drawn <= higher + tied + 1e-12).all()
-
-
 def test_frames_have_low_and_high():
     score, y, sex = draw(300)
     found = fairpot.audit(y, score, sensitive_features=sex, alpha=0.5, threshold=0.4)

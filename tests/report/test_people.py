@@ -7,15 +7,10 @@ import pytest
 from scipy.stats import rankdata
 
 from display_cases import make_rows
-from fairpot import score_table
-from fairpot.report.people import (
-    above,
-    bands,
-    crossings,
-    mean_places,
-    top_scores,
-)
-from fairpot.results.people import SMALLEST_BAND, Mapped, marks, moves
+from fairpot import FairnessReport, FairPOT, score_table
+from fairpot.report.people import SMALLEST_BAND, Mapped, above, bands, crossings, marks, mean_places, top_scores
+from fairpot.results.rates import moves
+from rows_cases import draw
 
 MAPS = {"F": lambda s: np.where(s > 0.4, s + 0.1, s * 0.9), "M": lambda s: s}
 
@@ -113,3 +108,24 @@ def test_few_cases_have_one_mark_and_nobody_has_none(few):
     assert int((~found.positive).sum()) == round((40 - few) / 10)
     if few:
         assert found.entry[found.positive][0] in range(few)  # it is one of them
+
+
+def test_the_queue_has_the_places_that_rows_have():
+    """Every mark stands where a row of its rank stands in the sorted list, before and after."""
+    score, y, sex = draw(400, digits=6)
+    fp = FairPOT(1.0).fit(score, y, sensitive_features=sex)
+    after = fp.transform(score, sensitive_features=sex)
+    for lane in FairnessReport.from_estimator(fp).content.queue:
+        positive = np.array(lane.positive)
+        own = np.flatnonzero(sex == lane.group)
+        for has, outcome in ((True, 1), (False, 0)):
+            rows = own[y[own] == outcome]
+            rows = rows[np.argsort(-score[rows], kind="stable")]
+            size = int((positive == has).sum())
+            shown = rows[((np.arange(size) + 0.5) * len(rows) / size).astype(int)]
+            for values, places in ((score, lane.before), (after, lane.after)):
+                higher = np.array([(values > values[row]).mean() for row in shown])
+                tied = np.array([(values == values[row]).mean() for row in shown])
+                drawn = np.array(places)[positive == has]
+                assert (drawn >= higher - 1e-12).all()
+                assert (drawn <= higher + tied + 1e-12).all()

@@ -13,7 +13,7 @@ from fairpot.inference import change_of_scores, verdict
 from fairpot.report import FairnessReport, figures
 from fairpot.report.figures import told_gap
 from fairpot.report.tables import answer
-from fairpot.results.people import Moved
+from fairpot.results.rates import Moved
 from fairpot.words import POINTS, changed_scores, gap_change, headline, meaning, trust, written
 from fairpot.words import page as words
 

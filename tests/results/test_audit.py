@@ -21,7 +21,7 @@ from fairpot.metrics import (
 )
 from fairpot.results.audit import audit_table as audit
 from fairpot.results.calibration import calibration_errors, logistic_slope
-from fairpot.results.people import moves
+from fairpot.results.rates import moves
 from fairpot.table import ScoreTable
 
 

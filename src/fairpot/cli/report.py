@@ -200,7 +200,7 @@ def _card(path: str | None) -> dict[str, list[str]] | None:
     """Read the card before the work begins."""
     if path is None:
         return None
-    from fairpot.report.card import read_card
+    from fairpot.report.content import read_card
 
     try:
         return read_card(path)

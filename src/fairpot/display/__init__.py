@@ -5,11 +5,13 @@ Display: it keeps the axes (``ax_``) and the tidy table behind the picture (``fr
 matplotlib is imported only to draw.
 """
 
-from fairpot.display.calibration import GroupCalibrationDisplay
-from fairpot.display.distributions import ScoreDistributionDisplay
+from fairpot.display.by_group import (
+    CrossRocDisplay,
+    GroupCalibrationDisplay,
+    ScoreDistributionDisplay,
+    ScoreMapDisplay,
+)
 from fairpot.display.estimates import BandDisplay, EstimatesDisplay, LimitDisplay
-from fairpot.display.maps import ScoreMapDisplay
-from fairpot.display.roc import CrossRocDisplay
 from fairpot.display.tradeoff import ComparisonDisplay, TradeoffDisplay
 
 __all__ = [

@@ -11,8 +11,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._docs import documented
-from fairpot._html import COLOURS as COLOURS
 from fairpot._optional import import_optional, make_frame
+from fairpot._svg import COLOURS as COLOURS
 from fairpot.counting import as_table
 from fairpot.table import Maps, ScoreTable
 
@@ -75,6 +75,17 @@ def make_axes(ax: Any, count: int = 1, *, height: float = 4.4, width: float | No
             f"Hint: figure, axes = plt.subplots(1, {count}), then plot(ax=axes); or leave ax out."
         )
     return given
+
+
+def one_or_all(panels: Mapping[str, Any]) -> Any:
+    """Return the axes of a picture: of one panel itself, of several a list."""
+    axes = list(panels.values())
+    return axes if len(axes) > 1 else axes[0]
+
+
+def few(size: int, most: int) -> NDArray[np.intp]:
+    """Choose so many places evenly, both ends among them."""
+    return np.unique(np.linspace(0, size - 1, min(size, most)).round().astype(np.intp))
 
 
 def set_title(panel: Any, text: str, state: str = "") -> None:
@@ -170,6 +181,14 @@ class TableDisplay(Display):
     def from_table(cls, table: ScoreTable, maps: Maps | None = None, *, ax: Any = None) -> Self:
         """Draw counted rows, before and, with maps, after a repair."""
         raise NotImplementedError
+
+    def _panels(self, ax: Any, title: str, **options: Any) -> dict[str, Any]:
+        """Give the axes to draw each state in, and say above them what they show."""
+        found = self.values("state")
+        panels = dict(zip(found, make_axes(ax, len(found), **options)))
+        for state, panel in panels.items():
+            set_title(panel, title, state if len(found) > 1 else "")
+        return panels
 
     @classmethod
     def from_predictions(

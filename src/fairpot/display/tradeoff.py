@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fairpot._docs import documented
 from fairpot._optional import import_optional
-from fairpot.display.display import COLOURS, Display, add_legend, look, make_axes, plain, set_title, wrapped
+from fairpot.display.display import COLOURS, Display, add_legend, few, look, make_axes, plain, set_title, wrapped
 from fairpot.inference import Band
 from fairpot.tradeoff import Limit, TradeoffCurve, TradeoffPoint, UpperLimit
 
@@ -134,14 +134,14 @@ class TradeoffDisplay(Display):
         """Draw."""
         [axes] = make_axes(ax)
         gap, auc = self.columns["signed_gap" if self.signed else "gap"], self.columns["auc"]
-        few = _few(len(auc))
+        shown = few(len(auc), _MOST_POINTS)
         if self.max_gap is not None:
             left = -self.max_gap if self.signed else 0.0
             axes.axvspan(left, self.max_gap, color="0.92", lw=0, label=f"gap of at most {self.max_gap:g}")
         self._draw_limit(axes, gap)
         if "gap_low" in self.columns:
             self._draw_band(axes, auc)
-        axes.plot(gap[few], auc[few], color=COLOURS[0], lw=1.6, label=self._values_label())
+        axes.plot(gap[shown], auc[shown], color=COLOURS[0], lw=1.6, label=self._values_label())
         self._draw_pareto(axes, gap, auc)
         self._draw_points(axes, gap, auc)
         if self.signed:
@@ -167,7 +167,7 @@ class TradeoffDisplay(Display):
         """Shade between the limits, piece by piece: AUC may go back and forth along the dial."""
         low, high = self.columns["gap_low"], self.columns["gap_high"]
         known = np.flatnonzero(np.isfinite(low) & np.isfinite(high))
-        known = known[_few(len(known))] if len(known) else known
+        known = known[few(len(known), _MOST_POINTS)] if len(known) else known
         corners = np.column_stack((low[known], high[known], auc[known])).tolist()
         pieces = [sorted(two, key=lambda corner: corner[2]) for two in itertools.pairwise(corners)]
         # All pieces turn the same way round, so that none is cut out of another.
@@ -182,7 +182,7 @@ class TradeoffDisplay(Display):
     def _draw_limit(self, axes: Any, gap: NDArray[np.float64]) -> None:
         if "limit_auc" in self.columns:
             order = np.argsort(gap)
-            order = order[_few(len(order))]
+            order = order[few(len(order), _MOST_POINTS)]
             most = "best possible on these rows" + (", at most" if len(self.curve.moved) > 1 else "")
             for name, ls, label in (("limit_auc", ":", most), ("reachable_auc", "--", "within reach")):
                 if np.isfinite(self.columns[name]).any():
@@ -190,7 +190,7 @@ class TradeoffDisplay(Display):
 
     def _draw_pareto(self, axes: Any, gap: NDArray[np.float64], auc: NDArray[np.float64]) -> None:
         best = np.flatnonzero(self.columns["pareto"])
-        best = best[_few(len(best), 40)]
+        best = best[few(len(best), 40)]
         axes.plot(gap[best], auc[best], "o", color=COLOURS[0], ms=4, mfc="white", label="nothing beats it in both")
 
     def _draw_points(self, axes: Any, gap: NDArray[np.float64], auc: NDArray[np.float64]) -> None:
@@ -221,11 +221,6 @@ def _own_point(estimator: Any, curve: TradeoffCurve) -> TradeoffPoint | None:
         return replace(curve.at(float(value)), lam=float(value))
     except ValueError:  # a grid without it
         return None
-
-
-def _few(size: int, most: int = _MOST_POINTS) -> NDArray[np.intp]:
-    """Choose places evenly, both ends among them."""
-    return np.unique(np.linspace(0, size - 1, min(size, most)).round().astype(np.intp))
 
 
 @documented

@@ -10,9 +10,11 @@ from typing import Any
 import numpy as np
 
 from fairpot._svg import COLOURS, Frame, Markup, direct_labels, inside, join, line, steps, tag
+from fairpot.display.by_group import LABELS
+from fairpot.display.display import few
 from fairpot.report.content import Report, Setting, Within
 from fairpot.report.measure import Measured
-from fairpot.results.people import LABELS, SMALLEST_BAND
+from fairpot.report.people import SMALLEST_BAND
 from fairpot.tradeoff.curve import pareto_mask
 from fairpot.transport import Floats
 from fairpot.words import POINTS
@@ -89,7 +91,7 @@ def _tradeoff(found: Measured, report: Report) -> Figure | None:
     frame = Frame.around([*gap, *xs, 0.0, *ends], [*auc, *ys, *_near_limit(report.limit, ys)])
     chosen = report.dial.chosen
     best = np.flatnonzero(pareto)
-    best = best[np.unique(np.linspace(0, len(best) - 1, min(len(best), 24)).round().astype(np.intp))]
+    best = best[few(len(best), 24)]
     cx, cy = frame.across(xs), frame.up(ys)
     names = (_axis("axis gap" if signed else "axis largest", report), TEXT["axis auc"])
     marks = [(cx[0], cy[0], TEXT["mark original"])]

@@ -1,26 +1,36 @@
-"""What a report shows at each setting of the dial and no audit has measured: crossings, moves, pictures."""
+"""The settings of the dial, and what a report shows at each that no audit has measured: crossings, moves, pictures."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
 from fairpot._defaults import Ties
 from fairpot.counts import GroupCounts
-from fairpot.display.calibration import reliability
-from fairpot.display.distributions import histogram, score_edges
+from fairpot.display.by_group import LABELS, from_above, histogram, reliability, score_edges
+from fairpot.display.display import few
 from fairpot.inference import Estimate
-from fairpot.report.content import Band, Crossing, Curve, GroupAt, Line, Marked, Ranks, Setting, Within
-from fairpot.report.dial import Dial
-from fairpot.report.people import above, bands, crossings, mean_places, top_scores
+from fairpot.repair.fair_maps import FairMaps
+from fairpot.report.content import Band, Crossing, Curve, GroupAt, Line, Marked, Ranks, Setting, Strength, Within
+from fairpot.report.people import (
+    SMALLEST_BAND,
+    Mapped,
+    Marks,
+    above,
+    bands,
+    crossings,
+    marks,
+    mean_places,
+    queue_places,
+    top_scores,
+)
 from fairpot.results import Audit, Effect
 from fairpot.results.calibration import as_risks, calibration_errors
-from fairpot.results.people import LABELS, SMALLEST_BAND, Mapped, Marks, Moved, marks, moves, queue_places
 from fairpot.results.ranking import Ranking, own_scale, rank, top_of
-from fairpot.results.rates import SHARE
+from fairpot.results.rates import SHARE, Moved, moves
 from fairpot.table import Maps, ScoreTable
 from fairpot.tradeoff import Limit, TradeoffCurve, UpperLimit
 from fairpot.transport import Floats, parted
@@ -36,6 +46,78 @@ BINS, MAP_POINTS, ROC_POINTS, CALIBRATION_BINS = 48, 97, 80, 10
 # About so many marks show a group in the queue.
 MARKS = 30
 ALPHAS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
+
+
+@dataclass(frozen=True, eq=False)
+class Dial:
+    """What can be turned, and what each turn does."""
+
+    # The first is None, the original scores; the others are strengths.
+    values: list[Any] = field(default_factory=lambda: [None])
+    chosen: int = 0  # the place of the setting that the report is about
+    maps: Callable[[int], Maps] = lambda place: {}  # function of the place, which returns the maps to use there
+    curve: TradeoffCurve | None = None  # the whole trade-off on the table
+    method: Any = None  # what can be turned; None where there is nothing
+
+    def __len__(self) -> int:
+        return len(self.values)
+
+    @property
+    def name(self) -> str:
+        """What the method calls its dial; empty where there is nothing to turn."""
+        return "" if self.curve is None else self.curve.dial
+
+    def strengths(self, place: int) -> tuple[Strength, ...] | None:
+        """Give each moved group's own strength at one setting; None where they share it."""
+        if self.curve is None or self.curve.strengths is None or not place:
+            return None
+        found = self.method.at(self.values[place]).strengths_
+        return tuple(Strength(group, float(value)) for group, value in found.items())
+
+
+def dial_of(method: Any, maps: FairMaps, table: ScoreTable, ties: str, most: int) -> Dial:
+    """Find the settings of a fitted method on a table, at most about ``most``, its own among them."""
+    own: Any = getattr(method, "strength_", None)
+    if not _can_turn(method, table):
+        fixed = own if isinstance(own, float) else None
+        return Dial([None, fixed], 1, lambda place: maps.maps_on(table) if place else {})
+    curve = method.tradeoff(table, ties=ties)
+    values = [None, *_distinct(curve, own, most)]
+
+    def at(place: int) -> Maps:
+        value = values[place]
+        if value is None:
+            return {}
+        return maps.maps_on(table) if value == own else method.at(value).fair_maps_.maps_on(table)
+
+    return Dial(values, 0 if own == curve.identity else values.index(own), at, curve, method)
+
+
+def _can_turn(method: Any, table: ScoreTable) -> bool:
+    """Whether a trade-off can be traced: maps from a file cannot, nor can what lacks outcomes to count."""
+    counted = bool((table.positives > 0).all() and (table.negatives > 0).all())
+    return counted and not isinstance(method, FairMaps)
+
+
+def _distinct(curve: TradeoffCurve, own: float, most: int) -> list[float]:
+    """Choose values along the dial that the curve can tell apart, its best and the fitted one among them."""
+    best = float(curve.lam[int(np.argmin(np.where(np.isnan(curve.gap), np.inf, curve.gap)))])
+    anywhere = bool(curve.exact and curve.lam[0] == 0 and curve.lam[-1] == 1)  # it knows what is between its points
+    spread = np.arange(most + 1) / most if anywhere and len(curve) > most else curve.lam[few(len(curve), most + 1)]
+
+    def seen(value: float) -> Any:
+        if not anywhere and value not in curve.lam:
+            return value
+        point = curve.at(value)
+        return point.lam if anywhere else (point.auc, point.gap, point.signed_gap)
+
+    off = curve.identity
+    found: dict[Any, float | None] = {} if off is None else {seen(off): None}
+    if own != off:  # where it changes nothing, it is the fitted one all the same
+        found["own" if seen(own) in found else seen(own)] = own
+    for value in (best, *spread.tolist()):
+        found.setdefault(seen(value), value)
+    return sorted(value for value in found.values() if value is not None)
 
 
 @dataclass(frozen=True, eq=False)
@@ -58,7 +140,7 @@ class Drawn:
 
 @dataclass(frozen=True, eq=False)
 class Lines:
-    """Where rows are acted on: thresholds as they are counted and top shares, both ascending; what was asked for."""
+    """Where rows are acted on: thresholds as counted, ascending, and top shares, descending; what was asked for."""
 
     thresholds: Floats
     alphas: tuple[float, ...]
@@ -71,7 +153,7 @@ class Lines:
         nearest = int(np.argmin(np.abs(rows - SHARE * rows.max(initial=1.0)))) if len(rows) else 0
         place = nearest if self.threshold is None else int(np.searchsorted(self.thresholds, self.threshold))
         alpha = SHARE if self.alpha is None else self.alpha
-        return {"threshold": place, "top": self.alphas[::-1].index(alpha)}
+        return {"threshold": place, "top": self.alphas.index(alpha)}
 
 
 @dataclass(frozen=True, eq=False)
@@ -125,7 +207,7 @@ class Measured:
             )
 
         found = [Line(own_scale(table, t), None, crossings_of(i)) for i, t in enumerate(self.lines.thresholds)]
-        tops = enumerate(self.lines.alphas[::-1], len(found))
+        tops = enumerate(self.lines.alphas, len(found))
         return (*found, *(Line(None, alpha, crossings_of(i)) for i, alpha in tops))
 
 
@@ -138,7 +220,7 @@ def measure(table: ScoreTable, dial: Dial, audit: Audit, effect: Effect | None, 
     people = table if entries(table) <= MOST_ENTRIES else table.quantise(COARSE_BINS)
     pair, order = _pair_and_order(audit)
     drawn = sorted(order[:DRAWN])
-    counted = np.concatenate((above(table, lines.thresholds), above(table, _tops(table.pooled(), lines.alphas))))
+    counted = np.concatenate((above(table, lines.thresholds), above(table, top_scores(table.pooled(), lines.alphas))))
     size = MARKS if len(drawn) <= 4 else MARKS * 2 // 3
     found = Measured(
         table,
@@ -216,11 +298,6 @@ def entries(table: ScoreTable) -> int:
     return sum(len(c.score) for c in table.counts)
 
 
-def _tops(ranking: GroupCounts, alphas: tuple[float, ...]) -> Floats:
-    """Return the thresholds of the top shares, ascending: the largest share first."""
-    return top_scores(ranking, alphas[::-1])
-
-
 def _drawn(found: Measured, place: int, maps: Maps, mapped: Mapped) -> Drawn:
     counts = [mapped.after.counts[g] for g in found.drawn]
     risks = [as_risks(c, found.turned) for c in counts]
@@ -254,7 +331,7 @@ def _mapped(maps: Maps, group: Any, scores: Floats) -> Floats:
 def _crossings(lines: Lines, mapped: Mapped) -> tuple[Floats, Floats]:
     """Count crossings of every threshold, then of every top share."""
     fixed = crossings(mapped, lines.thresholds, lines.thresholds)
-    before, after = (_tops(each, lines.alphas) for each in (mapped.table.pooled(), mapped.ranking))
+    before, after = (top_scores(each, lines.alphas) for each in (mapped.table.pooled(), mapped.ranking))
     up, down = (np.concatenate(parts) for parts in zip(fixed, crossings(mapped, before, after)))
     return up, down
 
@@ -304,9 +381,9 @@ def _steps(winners: GroupCounts, losers: GroupCounts) -> tuple[Floats, Floats]:
     positives, negatives = float(winners.positive.sum()), float(losers.negative.sum())
     if not positives or not negatives:
         return np.empty(0), np.empty(0)
-    thresholds = np.union1d(_some(winners.score), _some(losers.score))[::-1]
-    x = _reached(losers.score, losers.negative, thresholds) / negatives
-    y = _reached(winners.score, winners.positive, thresholds) / positives
+    thresholds = np.union1d(*(c.score[few(len(c.score), 1000)] for c in (winners, losers)))[::-1]
+    x = from_above(losers.score, losers.negative, thresholds) / negatives
+    y = from_above(winners.score, winners.positive, thresholds) / positives
     fresh = np.append(True, (np.diff(x) > 0) | (np.diff(y) > 0))
     x, y = x[fresh], y[fresh]
     bends = np.ones(len(x), dtype=bool)
@@ -317,17 +394,6 @@ def _steps(winners: GroupCounts, losers: GroupCounts) -> tuple[Floats, Floats]:
         kept = np.union1d(np.minimum(far, len(x) - 1), [0, len(x) - 1])
         x, y = x[kept], y[kept]
     return x, y
-
-
-def _some(scores: Floats) -> Floats:
-    """Keep up to a thousand scores, the ends among them."""
-    return scores[np.unique(np.linspace(0, len(scores) - 1, min(len(scores), 1000)).round().astype(np.intp))]
-
-
-def _reached(scores: Floats, weight: Any, thresholds: Floats) -> Floats:
-    """Add up the weight at and above each threshold, beginning with none at all."""
-    above = np.append(np.cumsum(weight[::-1])[::-1], 0)
-    return np.concatenate(([0.0], above[np.searchsorted(scores, thresholds, side="left")]))
 
 
 def thresholds(table: ScoreTable, given: Sequence[float], most: int) -> Floats:
@@ -352,11 +418,10 @@ def curve_of(curve: TradeoffCurve | None) -> Curve | None:
     """Keep what a picture of the curve needs: a bounded number of its points, the ends and the best among them."""
     if curve is None:
         return None
-    few = np.unique(np.linspace(0, len(curve) - 1, min(len(curve), 500)).round().astype(np.intp))
     best = int(np.argmax(-np.nan_to_num(curve.gap, nan=2.0))), int(np.argmax(np.nan_to_num(curve.auc)))
-    few = np.union1d(few, best)
+    shown = np.union1d(few(len(curve), 500), best)
     columns = (
-        tuple(column[few].tolist()) for column in (curve.lam, curve.auc, curve.gap, curve.signed_gap, curve.pareto)
+        tuple(column[shown].tolist()) for column in (curve.lam, curve.auc, curve.gap, curve.signed_gap, curve.pareto)
     )
     return Curve(curve.exact, len(curve), curve.reference, *columns)
 

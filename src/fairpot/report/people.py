@@ -1,21 +1,82 @@
-"""What one setting of a repair does to people: pure counting on a score table and its mapped scores."""
+"""What one setting of a repair does to people, and where they stand in the list: counting on a table and its maps."""
 
 from __future__ import annotations
 
 import itertools
 from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairpot.counts import GroupCounts
-from fairpot.results.people import LABELS, SMALLEST_BAND, Mapped
-from fairpot.table import ScoreTable
+from fairpot.display.by_group import LABELS
+from fairpot.table import Maps, ScoreTable
 from fairpot.transport import Floats
 from fairpot.transport.plan import weight_to_reach
 
+# Fewer people than this are not shown as a band of their own.
+SMALLEST_BAND = 10
 _BANDS = 8
+
+
+@dataclass(frozen=True, eq=False)
+class Mapped:
+    """A table, the new score of each of its entries, the table they make and its pooled ranking."""
+
+    table: ScoreTable
+    scores: list[Floats]
+    after: ScoreTable
+    ranking: GroupCounts
+
+    @classmethod
+    def of(cls, table: ScoreTable, maps: Maps) -> Mapped:
+        """Apply maps; a group without one stays as it is."""
+        scores = table.view(maps)
+        counts = (c if new is c.score else c.rescored(new) for c, new in zip(table.counts, scores))
+        after = replace(table, counts=tuple(counts))
+        return cls(table, scores, after, after.pooled())
+
+
+@dataclass(frozen=True, eq=False)
+class Marks:
+    """Rows of one group, a mark for every few of them: where each stands in the group's counts."""
+
+    entry: NDArray[np.intp]  # which distinct score of the group a mark has
+    inside: Floats  # how far a mark is through the rows of its outcome that have this score, from the top
+    positive: NDArray[np.bool_]  # whether it stands for rows with the outcome
+    rows: float  # how many rows one mark stands for, about
+
+
+def marks(counts: GroupCounts, most: int) -> Marks:
+    """Choose about ``most`` marks: the middles of equal parts of those with, and of those without, the outcome.
+
+    A mark stands for as many rows as a band has, at least; an outcome with fewer rows than that has one mark.
+    """
+    rows = max(float(counts.weight.sum()) / most, float(SMALLEST_BAND))
+    entry, inside, positive = [], [], []
+    for label in LABELS:
+        weight = getattr(counts, label)[::-1].astype(np.float64)
+        reached, total = np.cumsum(weight), float(weight.sum())
+        size = 0 if not total else max(1, round(total / rows))
+        wanted = (np.arange(size) + 0.5) * (total / max(size, 1))
+        place = np.searchsorted(reached, wanted, side="right")
+        entry.append(len(weight) - 1 - place)
+        inside.append((wanted - reached[place] + weight[place]) / weight[place])
+        positive.append(np.full(size, label == LABELS[0]))
+    return Marks(np.concatenate(entry), np.concatenate(inside), np.concatenate(positive), rows)
+
+
+def queue_places(mapped: Mapped, g: int, shown: Marks) -> Floats:
+    """Give each mark's place in the list of all rows: the share of it that stands higher, 0 for the first.
+
+    Rows with one score stand beside each other in any order; those of each group and outcome are spread evenly.
+    """
+    ranking = mapped.ranking
+    higher = np.append(np.cumsum(ranking.weight[::-1])[::-1][1:], 0)
+    at = np.searchsorted(ranking.score, mapped.scores[g][shown.entry])
+    return np.asarray((higher[at] + shown.inside * ranking.weight[at]) / float(ranking.weight.sum()))
 
 
 def above(table: ScoreTable, thresholds: Floats) -> Floats:

@@ -177,7 +177,7 @@ def moving(view: View) -> dict[str, Any]:
         "places": [[_millionths(each) for each in drawn.queue] for drawn in found.pictures],
         "ways": _ways(found) or (),
         "said": TEXT["acted"],
-        "named": [None] * len(lines.thresholds) + [percent(alpha) for alpha in lines.alphas[::-1]],
+        "named": [None] * len(lines.thresholds) + [percent(alpha) for alpha in lines.alphas],
         "acted": [_millionths(drawn.acted) for drawn in found.pictures],
     }
 

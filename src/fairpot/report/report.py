@@ -23,17 +23,17 @@ from fairpot.counting import as_table
 from fairpot.display.display import table_of
 from fairpot.repair.fair_maps import FairMaps, fair_maps
 from fairpot.repair.finish import in_words
-from fairpot.report.card import read_card
-from fairpot.report.content import SCHEMA, About, Method, Named, Origin, Report, Turned
-from fairpot.report.dial import Dial, dial_of
+from fairpot.report.content import SCHEMA, About, Method, Named, Origin, Report, Turned, read_card
 from fairpot.report.figures import Figure, make_figures, told_gap
 from fairpot.report.markdown import make_markdown
 from fairpot.report.measure import (
     ALPHAS,
+    Dial,
     Lines,
     Measured,
     banded,
     curve_of,
+    dial_of,
     limit_of,
     marked,
     measure,
@@ -286,7 +286,7 @@ class FairnessReport(ShownBars):
         alphas = (*self._alphas, *([] if top is None else [top.alpha]))
         lines = Lines(
             thresholds(self.table, self._thresholds, 48 if size <= 4 else 24),
-            tuple(sorted({*ALPHAS, *alphas})),
+            tuple(sorted({*ALPHAS, *alphas}, reverse=True)),
             own_scale(self.table, self._thresholds[0]) if self._thresholds else None,
             next(iter(alphas), None),
         )

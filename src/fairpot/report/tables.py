@@ -12,8 +12,8 @@ from fairpot.inference import Estimate
 from fairpot.report.content import Crossing, Report, Setting
 from fairpot.report.figures import Figure, told_gap
 from fairpot.report.measure import Measured
+from fairpot.report.people import SMALLEST_BAND
 from fairpot.results import Finding
-from fairpot.results.people import SMALLEST_BAND
 from fairpot.results.ranking import Pair, state_of
 from fairpot.words import POINTS, badge, changed_scores, gap_change, headline, meaning, price, selected, trust, written
 from fairpot.words import page as words

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, TypedDict, Unpack, cast, get_args, overload
@@ -22,13 +22,13 @@ from fairpot.repair.groups import kept_groups
 from fairpot.repair.notices import warn_of_table
 from fairpot.results.calibration import BINS, Calibration, calibrations
 from fairpot.results.finding import Finding
-from fairpot.results.kinds import Count, Derived, Group, Plain, renamed, rows_of, to_dict
+from fairpot.results.kinds import Count, Derived, Group, Plain, Told, rows_of
 from fairpot.results.notebook import audit_html
 from fairpot.results.notes import notes_of_audit
 from fairpot.results.ranking import MOST_GROUPS, Pair, Ranking, rank, top_of, with_calibration
 from fairpot.results.rates import Flagged, asked_rates
 from fairpot.table import ScoreTable
-from fairpot.words import Note, name_of
+from fairpot.words import Note
 
 Part = Literal["groups", "pairs", "calibration", "rates", "top"]
 # Which gaps a gate guards.
@@ -48,7 +48,7 @@ class LeftOut:
 
 @documented
 @dataclass(frozen=True, eq=False, repr=False)
-class Audit:
+class Audit(Told):
     """Hold what :func:`audit` found.
 
     Attributes
@@ -140,21 +140,8 @@ class Audit:
         """What to beware of, in words."""
         return [note.text for note in self.spoken.notes]
 
-    @cached_property
-    def spoken(self) -> Audit:
-        """The same, with the groups called as sentences call them."""
-        columns = self.table.group_columns
-        return self.named(lambda group: name_of(group, columns)) if columns else self
-
-    def named(self, name: Callable[[Any], Any]) -> Audit:
-        """Call the groups by other names, for people.
-
-        Parameters
-        ----------
-        name : function of a group
-            Gives its other name.
-        """
-        return renamed(self, name)
+    def _columns(self) -> tuple[str, ...]:
+        return self.table.group_columns
 
     def verdict(self, bound: float, *, level: float = LEVEL, guards: Guards | None = None) -> Verdict:
         """Say whether the gap is within a bound, exceeds it, or whether the rows cannot tell.
@@ -181,10 +168,6 @@ class Audit:
         tops = [] if wanted == "overall" else [each.top for each in self.tops if each.top is not None]
         return found + [verdict(self.table, alpha=top.alpha, region=top.region, **given) for top in tops]
 
-    def to_dict(self) -> Plain:
-        """Return all numbers as plain values, ready for JSON: each with its limits beside it."""
-        return to_dict(self)
-
     def frame(self, part: Part = "pairs") -> Any:
         """Return one of the tables (pandas, Polars or PyArrow, whichever is in use).
 
@@ -194,7 +177,7 @@ class Audit:
             Pairs of groups with both xAUC and the gap; groups with their sizes and AUC; calibration by group; rates
             at each threshold and in each top; AUC, gap, recall and precision in each top.
         """
-        return frame_of([{name: _plain(value) for name, value in row.items()} for row in self.rows(part)])
+        return frame_of(self.rows(part))
 
     def rows(self, part: Part = "pairs") -> list[Plain]:
         """Return one of the tables as a list of rows.
@@ -259,10 +242,6 @@ _MOST_PAIRS = 10
 def _pair_line(pair: Pair) -> str:
     assert pair.signed_gap is not None
     return f"{pair.first} over {pair.second}: gap {words.FRACTIONS.with_interval(pair.signed_gap)}"
-
-
-def _plain(value: Any) -> Any:
-    return float(value) if isinstance(value, Estimate) else value
 
 
 def strictest(found: list[Verdict]) -> Verdict:

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtri
 
 from fairpot._defaults import LEVEL
@@ -24,7 +23,7 @@ from fairpot.transport import Floats, ScoreMap, moving, parted
 BINS = 10
 # Scores of exactly 0 and 1 have no finite log-odds; they are taken as this near to them.
 _EDGE = 1e-6
-_STEPS, _NEAR = 100, 1e-5
+_STEPS, _HALVINGS, _NEAR = 100, 30, 1e-5
 # More distinct scores than this are put into bins of log-odds, each at its mean: the slope keeps 6 digits.
 _MANY, _BINS_OF_LOG_ODDS = 1 << 16, 1 << 14
 
@@ -56,13 +55,18 @@ def calibrations(table: ScoreTable, bins: int = BINS, level: float | None = LEVE
     ``bins``: bins of the expected calibration error, of equal width on [0, 1]. ``level``: confidence level of the
     intervals; None computes none. Returns: of each group, and of all; None where scores are no probabilities.
     """
-    counts = [as_risks(c, table.lower_is_riskier) for c in table.counts if len(c.score)]
-    right = [bool(c.score[0] >= 0 and c.score[-1] <= 1) for c in counts]
-    parts = [_Part(c, _Cells.of(c, bins), _Line.of(c)) for c, known in zip(counts, right) if known]
-    found = iter(_calibration([part], level) for part in parts)
-    own = iter([next(found) if known else None for known in right])
-    groups = tuple(next(own) if len(c.score) else None for c in table.counts)
-    return Calibrations(groups, _calibration(parts, level) if right and all(right) else None)
+    counts = [as_risks(c, table.lower_is_riskier) for c in table.counts]
+    cells = [_Cells.of(c, bins) if are_probabilities(c) else None for c in counts]
+    groups = tuple(None if own is None else _calibration([c], [own], level) for c, own in zip(counts, cells))
+    known = [(c, own) for c, own in zip(counts, cells) if own is not None]
+    if not known or len(known) < sum(len(c.score) > 0 for c in counts):
+        return Calibrations(groups, None)
+    return Calibrations(groups, _calibration([c for c, _ in known], [own for _, own in known], level))
+
+
+def are_probabilities(counts: GroupCounts) -> bool:
+    """Whether there are scores, and all lie in [0, 1]."""
+    return bool(len(counts.score) and counts.score[0] >= 0 and counts.score[-1] <= 1)
 
 
 class _Rows(NamedTuple):
@@ -196,24 +200,15 @@ class _Line(NamedTuple):
         return cls(moment[kept] / total[kept], positive[kept], total[kept])
 
 
-class _Part(NamedTuple):
-    """A group: its counts, their sums, and what a logistic line is fitted to."""
-
-    counts: GroupCounts
-    cells: _Cells
-    line: _Line
-
-
-def _calibration(parts: Sequence[_Part], level: float | None) -> Calibration:
+def _calibration(counts: Sequence[GroupCounts], parts: Sequence[_Cells], level: float | None) -> Calibration:
     """Read the numbers of some groups together off their sums."""
-    cells = functools.reduce(_Cells.joined, (part.cells for part in parts))
-    slope = _slope([part.counts for part in parts], _Line.joined([part.line for part in parts]))
+    cells = functools.reduce(_Cells.joined, parts)
     right, _ = cells.noise()
     chance = float(np.sqrt(2 / np.pi) * np.sqrt(right).sum() / cells.weight.sum())
     errors = [estimate(cells, LEVEL if level is None else level) for estimate in (_large_error, _expected_error)]
     if level is None:
         errors = [Estimate(each.metric, float(each), reason="none were asked for") for each in errors]
-    return Calibration(errors[0], errors[1], chance, slope)
+    return Calibration(errors[0], errors[1], chance, logistic_slope(*counts))
 
 
 def _large_error(cells: _Cells, level: float) -> Estimate:
@@ -263,9 +258,9 @@ def _estimate(
 
 def calibration_errors(counts: GroupCounts, bins: int = BINS) -> tuple[float, float] | None:
     """Give mean score minus rate, and the expected calibration error; None if scores are no probabilities."""
-    score, weight = counts.score, counts.weight
-    if len(score) == 0 or score[0] < 0 or score[-1] > 1:
+    if not are_probabilities(counts):
         return None
+    score, weight = counts.score, counts.weight
     total = float(weight.sum())
     excess = weight * score - counts.positive
     place = np.minimum((score * bins).astype(np.intp), bins - 1)
@@ -282,19 +277,15 @@ def remaining_price(counts: GroupCounts) -> float | None:
 
     That is what the Brier score of these rows would gain if they had a map of their own; None where they have no line.
     """
-    if _separated([counts]) or counts.score[0] == counts.score[-1]:
+    if _separated(counts) or counts.score[0] == counts.score[-1]:
         return None
     return float(np.dot(counts.weight, (own_risks(counts) - counts.score) ** 2) / counts.weight.sum())
 
 
-def logistic_slope(counts: GroupCounts) -> float | None:
+def logistic_slope(*counts: GroupCounts) -> float | None:
     """Fit the outcome on the score's log-odds by Newton's method; None where the likelihood has no maximum."""
-    return _slope([counts], _Line.of(counts))
-
-
-def _slope(counts: Sequence[GroupCounts], line: _Line) -> float | None:
-    x, positive, weight = line
-    if _separated(counts) or x.min() == x.max():
+    x, positive, weight = _Line.joined([_Line.of(c) for c in counts])
+    if _separated(*counts) or x.min() == x.max():
         return None
     # Centred and scaled: the two directions are then about equally steep.
     centre = float(np.average(x, weights=weight))
@@ -303,7 +294,7 @@ def _slope(counts: Sequence[GroupCounts], line: _Line) -> float | None:
     return None if slope is None else slope / spread
 
 
-def _separated(counts: Sequence[GroupCounts]) -> bool:
+def _separated(*counts: GroupCounts) -> bool:
     """Whether one score parts the classes, or one of them is missing: slopes then grow without end."""
     sides = [[(c.score, c.positive != 0) for c in counts], [(c.score, c.negative != 0) for c in counts]]
     ends = [[(s[np.argmax(at)], s[len(s) - 1 - np.argmax(at[::-1])]) for s, at in side if at.any()] for side in sides]
@@ -313,10 +304,16 @@ def _separated(counts: Sequence[GroupCounts]) -> bool:
     return bool(low >= higher or lower >= high)
 
 
-def _newton(z: NDArray[np.float64], positive: NDArray[np.float64], weight: NDArray[np.float64]) -> float | None:
+def _newton(z: Floats, positive: Floats, weight: Floats) -> float | None:
+    """Give the slope of the most likely line; None where no step leads on."""
     total = weight.sum()
+
+    def loss(beta: Floats) -> float:
+        linear = beta[0] + beta[1] * z
+        return float(np.dot(weight, np.logaddexp(0, linear)) - np.dot(positive, linear))
+
     beta = np.array([logit(positive.sum() / total), 0.0])
-    best = _loss(beta, z, positive, weight)
+    best = loss(beta)
     for _ in range(_STEPS):
         p = expit(beta[0] + beta[1] * z)
         pull, curvature = positive - weight * p, weight * p * (1 - p)
@@ -331,34 +328,13 @@ def _newton(z: NDArray[np.float64], positive: NDArray[np.float64], weight: NDArr
             return None
         if np.abs(step).max() < _NEAR:  # so near the maximum that the last step is as good as any
             return float(beta[1] + step[1])
-        beta, best, moved = _shorten(beta, step, best, z, positive, weight)
-        if not moved:
+        shorter = [step / 2**k for k in range(_HALVINGS)]
+        better = next((each for each in shorter if loss(beta + each) < best), None)
+        if better is None:  # round-off at the maximum
             return float(beta[1])
+        beta = beta + better
+        best = loss(beta)
     return None
-
-
-def _shorten(
-    beta: NDArray[np.float64],
-    step: NDArray[np.float64],
-    best: float,
-    z: NDArray[np.float64],
-    positive: NDArray[np.float64],
-    weight: NDArray[np.float64],
-) -> tuple[NDArray[np.float64], float, bool]:
-    """Halve a step until it improves; a step that cannot is round-off at the maximum."""
-    for _ in range(30):
-        loss = _loss(beta + step, z, positive, weight)
-        if loss < best:
-            return beta + step, loss, True
-        step = step / 2
-    return beta, best, False
-
-
-def _loss(
-    beta: NDArray[np.float64], z: NDArray[np.float64], positive: NDArray[np.float64], weight: NDArray[np.float64]
-) -> float:
-    linear = beta[0] + beta[1] * z
-    return float(np.dot(weight, np.logaddexp(0, linear)) - np.dot(positive, linear))
 
 
 @dataclass(frozen=True)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
 from fairpot import words
 from fairpot._arguments import by_name
@@ -18,15 +17,14 @@ from fairpot.inference import Change, Changes, Estimate, change_by_maps, change_
 from fairpot.results.audit import Audit, audit_table, several
 from fairpot.results.calibration import BINS, Calibrations, CalibrationStages, calibration_stages
 from fairpot.results.finding import Finding, Trust
-from fairpot.results.kinds import Derived, Group, Plain, renamed, rows_of, to_dict
+from fairpot.results.kinds import Derived, Group, Told, rows_of
 from fairpot.results.notebook import effect_html
 from fairpot.results.notes import notes_of_effect
-from fairpot.results.people import Lane, Moved, lanes, moves, moves_of_rows
 from fairpot.results.ranking import MOST_GROUPS, Ranking
-from fairpot.results.rates import Action, actions
-from fairpot.table import Maps, ScoreTable
+from fairpot.results.rates import Action, Moved, actions, moves, moves_of_rows
+from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap, moving, parted
-from fairpot.words import Note, name_of
+from fairpot.words import Note
 
 if TYPE_CHECKING:
     from fairpot.repair.fair_maps import FairMaps
@@ -51,7 +49,7 @@ class Row:
 
 @documented
 @dataclass(frozen=True, eq=False, repr=False)
-class Effect:
+class Effect(Told):
     """Hold what :func:`effect` found: audits before and after, and whose scores change.
 
     Attributes
@@ -103,7 +101,6 @@ class Effect:
     reference: Group | None
     left_out: tuple[Group, ...]
     notes: tuple[Note, ...]
-    _maps: Annotated[Maps | None, "hidden"] = None
 
     @property
     def finding(self) -> Finding:
@@ -115,26 +112,8 @@ class Effect:
         """What is found after it."""
         return self.after.finding
 
-    @cached_property
-    def spoken(self) -> Effect:
-        """The same, with the groups called as sentences call them."""
-        columns = self.before.table.group_columns
-        return self.named(lambda group: name_of(group, columns)) if columns else self
-
-    def named(self, name: Callable[[Any], Any]) -> Effect:
-        """Call the groups by other names, for people.
-
-        Parameters
-        ----------
-        name : function of a group
-            Gives its other name.
-        """
-        return renamed(self, name)
-
-    @cached_property
-    def lanes(self) -> list[Lane]:
-        """Where the groups stand in the list before and after, a mark for every few rows; none of two scores."""
-        return [] if self._maps is None else lanes(self.before.table, self._maps, self.finding.pair)
+    def _columns(self) -> tuple[str, ...]:
+        return self.before.table.group_columns
 
     @property
     def sentences(self) -> list[str]:
@@ -153,10 +132,6 @@ class Effect:
         """What to beware of, in words: what the repair costs beyond AUC, and what the audit before it says."""
         told = self.spoken
         return [note.text for note in (*told.notes, *told.before.notes)]
-
-    def to_dict(self) -> Plain:
-        """Return all numbers as plain values, ready for JSON: each with its limits beside it."""
-        return to_dict(self)
 
     def rows(self) -> list[Row]:
         """Return the main numbers before and after: AUC and gap over all rows and in the top, calibration.
@@ -193,9 +168,7 @@ class Effect:
             raise ValueError(f"part must be one of {', '.join(map(repr, get_args(Part)))}, got {part!r}.")
         if part == "actions":
             return frame_of([row for action in self.actions for row in action._listed()])
-        listed = rows_of(self.rows() if part == "numbers" else self.moves)
-        plain = [{n: float(v) if isinstance(v, Estimate) else v for n, v in row.items()} for row in listed]
-        return frame_of(plain)
+        return frame_of(rows_of(self.rows() if part == "numbers" else self.moves))
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the gap of every two groups before and after, see :class:`fairpot.display.EstimatesDisplay`.
@@ -360,7 +333,6 @@ def _effect_of_maps(model: Any, known: FairMaps | None, table: ScoreTable, looke
         reference,
         left_out,
         tuple(notes_of_effect(first, second, shifts, reference, calibrated)),
-        effective,
     )
 
 

@@ -11,14 +11,13 @@ from fairpot._defaults import Meaning, Region
 from fairpot._html import intervals_svg, paragraph
 from fairpot._shown import bar
 from fairpot.inference import Estimate
-from fairpot.results.kinds import Count, Derived, Group, Plain, Share, renamed, to_dict
+from fairpot.results.kinds import Count, Derived, Group, Share, Told
 from fairpot.results.ranking import Ranking, State
 from fairpot.table import ScoreTable
-from fairpot.words import name_of
 
 
 @dataclass(frozen=True, repr=False)
-class Finding:
+class Finding(Told):
     """The one finding of an audit; terminal, notebook, JSON and report are views of it.
 
     Attributes
@@ -78,15 +77,17 @@ class Finding:
         if told is not None and top is not None:
             both = [ranking.group(g).recall for g in (told.first, told.second)]
             found = None if both[0] is None or both[1] is None else (both[0], both[1])
+        of_pair = ("first", "second", "signed_gap", "xauc_first", "xauc_second")
+        higher, lower, gap, there, back = (getattr(told, each, None) for each in of_pair)
         return cls(
             ranking.state,
-            None if told is None else told.first,
-            None if told is None else told.second,
-            None if told is None else told.signed_gap,
-            None if told is None else told.xauc_first,
-            None if told is None else told.xauc_second,
+            higher,
+            lower,
+            gap,
+            there,
+            back,
             found,
-            None if top is None else top.alpha,
+            ranking.alpha,
             None if top is None else top.region,
             len(ranking.compared),
             len(ranking.groups) - len(ranking.small_groups),
@@ -144,10 +145,8 @@ class Finding:
         """The finding, what it means, what to do next."""
         return [text for text in (self.headline, self.meaning, self.next) if text]
 
-    @property
-    def spoken(self) -> Finding:
-        """The same, with the groups called as sentences call them."""
-        return renamed(self, lambda group: name_of(group, self.columns)) if self.columns else self
+    def _columns(self) -> tuple[str, ...]:
+        return self.columns
 
     def __repr__(self) -> str:
         return f"<Finding: {self.headline}>"
@@ -157,13 +156,9 @@ class Finding:
         picture = "" if self.gap is None else intervals_svg([bar(self.metric, self.gap)], self.headline)
         return f"<div>{paragraph(*self.sentences)}{picture}</div>"
 
-    def to_dict(self) -> Plain:
-        """Return plain values, ready for JSON."""
-        return to_dict(self)
-
 
 @dataclass(frozen=True)
-class Trust:
+class Trust(Told):
     """What is known of a repair beyond the rows it was fitted on: the badge.
 
     Attributes
@@ -213,7 +208,3 @@ class Trust:
     def sentence(self) -> str:
         """The badge, and on what it stands."""
         return words.trust(self)
-
-    def to_dict(self) -> Plain:
-        """Return plain values, ready for JSON."""
-        return to_dict(self)

@@ -10,10 +10,11 @@ import dataclasses
 import types
 import typing
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from functools import cache
-from typing import Annotated, Any, Literal, NamedTuple, TypeVar, get_args, get_origin
+from functools import cache, cached_property
+from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
 
 from fairpot.inference.limits import Estimate
+from fairpot.words import name_of
 
 Group = Annotated[Hashable, "group"]
 Score = Annotated[float, "score"]  # on the scale of the rows' own scores
@@ -64,8 +65,9 @@ def fields_of(cls: Any) -> dict[str, Any]:
     return {**getattr(cls, "derived", {}), **own}
 
 
-def _class(record: Any) -> Any:
-    return type(record)
+def _fields(record: Any) -> Iterable[tuple[str, Any]]:
+    cls: Any = type(record)
+    return fields_of(cls).items()
 
 
 def renamed(tree: _Tree, name: Callable[[Any], Any]) -> _Tree:
@@ -100,7 +102,7 @@ def renamed(tree: _Tree, name: Callable[[Any], Any]) -> _Tree:
 def to_dict(tree: Any) -> Plain:
     """Write a record as plain values, ready for JSON; what is not a number is None."""
     found: Plain = {}
-    for name, hint in fields_of(_class(tree)).items():
+    for name, hint in _fields(tree):
         found |= _written(name, getattr(tree, name), hint)
     return found
 
@@ -158,7 +160,7 @@ def rows_of(records: Iterable[Any], columns: Sequence[str] | None = None) -> lis
     found = []
     for record in records:
         row: Plain = {}
-        for name, hint in fields_of(_class(record)).items():
+        for name, hint in _fields(record):
             row |= _cells(name, getattr(record, name), hint)
         found.append(row)
     if columns is None:
@@ -257,3 +259,31 @@ def schema_of_value(hint: Any, defs: Schema) -> Schema:
 
 
 Derived = Mapping[str, Any]
+
+
+class Told:
+    """A result that people read: it writes itself as plain values, and its groups can have other names."""
+
+    def to_dict(self) -> Plain:
+        """Return all numbers as plain values, ready for JSON: each with its limits beside it."""
+        return to_dict(self)
+
+    def named(self, name: Callable[[Any], Any]) -> Self:
+        """Call the groups by other names, for people.
+
+        Parameters
+        ----------
+        name : function of a group
+            Gives its other name.
+        """
+        return renamed(self, name)
+
+    def _columns(self) -> Sequence[str]:
+        """Give the columns that the groups are made of, if it is known."""
+        return ()
+
+    @cached_property
+    def spoken(self) -> Self:
+        """The same, with the groups called as sentences call them."""
+        columns = self._columns()
+        return self.named(lambda group: name_of(group, columns)) if columns else self

@@ -14,7 +14,7 @@ from fairpot.words import Note
 
 if TYPE_CHECKING:
     from fairpot.results.audit import Audit
-    from fairpot.results.people import Moved
+    from fairpot.results.rates import Moved
 
 # Strict and half ties are both worth a look where they differ by this much, and as they are written.
 _VISIBLE_TIES = 0.005

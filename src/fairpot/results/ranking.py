@@ -7,7 +7,7 @@ from collections.abc import Collection, Hashable, Sequence
 from dataclasses import dataclass, replace
 from functools import partial
 from math import nan
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
 
 import numpy as np
 
@@ -294,9 +294,20 @@ def rank(
     seen = {} if gap is None else {frozenset(gap.groups or ()): gap}
     seen |= {} if headline is None else {frozenset(headline.groups or ()): headline}
     pairs = [counted.pair(i, j, seen).seen_from(reference) for i, j in itertools.combinations(rows, 2)]
-    whole = partial(_top_rate, table, top, level)
+    rate = partial(_top_rate, table, top, level)
+    numbers = [
+        GroupNumbers(
+            **_sizes(shown, own.positive, own.negative, len(own.score), [own]),
+            group=shown.groups[g],
+            auc=counted.share(inside(g), "group_auc"),
+            start=None if top is None else top.starts[g],
+            recall=rate("top_recall", g),
+            precision=rate("top_precision", g),
+        )
+        for g, own in enumerate(shown.counts)
+    ]
     return Ranking(
-        **_whole(passed),
+        **_sizes(shown, passed.positives, passed.negatives, passed.distinct, shown.counts),
         top=top,
         ties=ties,
         level=level if counted.found is not None else None,
@@ -307,9 +318,9 @@ def rank(
         small_groups=tuple(table.groups[g] for g in rows if g not in large),
         gaps=tuple(pairs),
         xauc=tuple(counted.cell(i, j) for i in rows for j in rows if i != j),
-        groups=tuple(_group(counted, shown, top, whole, g) for g in rows),
-        recall=whole("top_recall", None),
-        precision=whole("top_precision", None),
+        groups=tuple(numbers),
+        recall=rate("top_recall", None),
+        precision=rate("top_precision", None),
         tied=_tied(passed) if top is None else None,
     )
 
@@ -362,12 +373,9 @@ class _Counted:
         value, k = self.value(pairs), self.distinct.index(pairs)
         if value is None:
             return None
-        if self.found is None or self.reasons[k]:
-            se = nan if self.found is None else float(self.found.se[k])
-            return Estimate(name, value, se, level=self.level, reason=self.reasons[k], note=self.note)
-        return Estimate(
-            name, value, float(self.found.se[k]), float(self.low[k]), float(self.high[k]), self.level, note=self.note
-        )
+        se = nan if self.found is None else float(self.found.se[k])
+        low, high = (nan, nan) if self.reasons[k] else (float(self.low[k]), float(self.high[k]))
+        return Estimate(name, value, se, low, high, self.level, reason=self.reasons[k], note=self.note)
 
     def cell(self, i: int, j: int) -> Cell:
         """Give one direction of a pair of groups."""
@@ -386,49 +394,41 @@ class _Counted:
 
     def gap(self, i: int, j: int) -> Estimate | None:
         """Give the gap of a pair with limits of its own."""
-        value, names = self._difference(i, j), (self.groups[i], self.groups[j])
-        if value is None:
+        if self._difference(i, j) is None:
             return None
         gaps, reason = self._estimates([(i, j)]), self._reason(i, j)
-        se = nan if gaps is None else float(gaps.se[0])
-        low = high = nan
-        if gaps is not None and reason is None:
-            low, high = (float(each[0]) for each in gaps.limits((1 - self.level) / 2))
-        return Estimate("gap", value, se, low, high, self.level, "analytic", value, names, reason, self.note)
+        if gaps is None or reason is not None:
+            return self._gap(i, j, nan if gaps is None else gaps.se[0], reason=reason)
+        low, high = gaps.limits((1 - self.level) / 2)
+        return self._gap(i, j, gaps.se[0], low[0], high[0])
+
+    def _gap(
+        self, i: int, j: int, se: float, low: float = nan, high: float = nan, reason: str | None = None
+    ) -> Estimate:
+        value, names = self._difference(i, j) or 0.0, (self.groups[i], self.groups[j])
+        ends = float(se), float(low), float(high)
+        return Estimate("gap", value, *ends, self.level, "analytic", value, names, reason, self.note)
 
     def largest(self, groups: Sequence[int], *, clear: bool = False) -> Estimate | None:
         """Give the largest gap between some groups, seen from the group that is ranked higher.
 
-        With ``clear``, where the largest may be chance, the largest of those that are not, if there are any.
+        With ``clear``, where the largest may be chance, the largest of those that are not, if there are any. Limits
+        allow for the choice by size.
         """
-        pairs = [p for p in itertools.combinations(groups, 2) if self._difference(*p) is not None]
-        if not pairs:
+        every = list(itertools.combinations(groups, 2))
+        sizes = {pair: abs(d) for pair in every if (d := self._difference(*pair)) is not None}
+        if not sizes:
             return None
-        pairs.sort(key=lambda pair: -abs(self._difference(*pair) or 0.0))
-        if all(self._reason(*pair) is None for pair in itertools.combinations(groups, 2)):
-            return self._with_limits(pairs, clear)
-        i, j = pairs[0]
-        found, why = self.gap(i, j), next(filter(None, (self._reason(*p) for p in itertools.combinations(groups, 2))))
-        assert found is not None
-        found = found if found >= 0 else found.reversed()
-        return Estimate(
-            "gap", float(found), found.se, nan, nan, self.level, "analytic", found.signed, found.groups, why, self.note
-        )
-
-    def _with_limits(self, pairs: list[tuple[int, int]], clear: bool) -> Estimate:
-        """Limit the gap of the first of some pairs, which was chosen for its size."""
-        gaps = self._estimates(pairs)
-        assert gaps is not None
-        place, low, high = 0, *seen_limits(gaps, (1 - self.level) / 2)
-        if clear:
-            place, low, high = headline_limits(gaps, (1 - self.level) / 2)
+        pairs = sorted(sizes, key=lambda pair: -sizes[pair])
+        gaps, place = self._estimates(pairs), 0
+        why = next(filter(None, (self._reason(*pair) for pair in every)), None)
+        low = high = nan
+        if gaps is not None and why is None:
+            tail = (1 - self.level) / 2
+            place, low, high = headline_limits(gaps, tail) if clear else (0, *seen_limits(gaps, tail))
         i, j = pairs[place]
-        value = self._difference(i, j) or 0.0
-        i, j = (i, j) if value >= 0 else (j, i)
-        names, size = (self.groups[i], self.groups[j]), abs(value)
-        return Estimate(
-            "gap", size, float(gaps.se[place]), low, high, self.level, "analytic", size, names, None, self.note
-        )
+        i, j = (i, j) if (self._difference(i, j) or 0.0) >= 0 else (j, i)
+        return self._gap(i, j, nan if gaps is None else gaps.se[place], low, high, why)
 
     def _difference(self, i: int, j: int) -> float | None:
         there, back = self.value(Pairs((i,), (j,))), self.value(Pairs((j,), (i,)))
@@ -466,42 +466,15 @@ def headline_limits(gaps: GapEstimates, tail: float) -> tuple[int, float, float]
     return int(clear[0]), *seen_limits(gaps.take([int(clear[0])]), joint_tail(gaps.covariance, tail))
 
 
-def _group(
-    counted: _Counted, shown: ScoreTable, top: Top | None, rate: partial[Estimate | None], g: int
-) -> GroupNumbers:
-    """Give the numbers of one group."""
-    return GroupNumbers(
-        **_sizes(shown, shown.counts[g]),
-        group=shown.groups[g],
-        auc=counted.share(inside(g), "group_auc"),
-        start=None if top is None else top.starts[g],
-        recall=rate("top_recall", g),
-        precision=rate("top_precision", g),
-    )
-
-
-def _sizes(table: ScoreTable, counts: GroupCounts) -> Plain:
-    """Give the sizes of one group."""
-    positives, negatives = counts.positive.sum().item(), counts.negative.sum().item()
-    return _sized(table, positives, negatives, len(counts.score), [counts])
-
-
-def _whole(passed: Counted) -> Plain:
-    """Give the sizes of all groups together."""
-    positives, negatives = passed.positives.sum().item(), passed.negatives.sum().item()
-    return _sized(passed.table, positives, negatives, passed.distinct, passed.table.counts)
-
-
-def _sized(
-    table: ScoreTable, positives: float, negatives: float, distinct: int, counts: Sequence[GroupCounts]
-) -> Plain:
-    rows = positives + negatives
+def _sizes(table: ScoreTable, positives: Any, negatives: Any, distinct: int, counts: Sequence[GroupCounts]) -> Plain:
+    """Give the sizes of some groups; weights are added up here."""
+    with_it, without = positives.sum().item(), negatives.sum().item()
     ends = [own_scale(table, end) for c in counts if len(c.score) for end in c.score[[0, -1]]]
     return {
-        "rows": rows,
-        "positives": positives,
-        "negatives": negatives,
-        "rate": positives / rows if rows else None,
+        "rows": with_it + without,
+        "positives": with_it,
+        "negatives": without,
+        "rate": with_it / (with_it + without) if with_it + without else None,
         "distinct_scores": distinct,
         "score_range": (min(ends), max(ends)) if ends else None,
     }

@@ -1,23 +1,27 @@
-"""Who is flagged at a score or in a top share, before and after a repair, by group and outcome."""
+"""Who is flagged at a score or in a top share, by group and outcome; whose scores and places a repair changes."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
 from math import nan
-from typing import ClassVar, Literal
+from typing import Any, ClassVar, Literal
+
+import numpy as np
+from numpy.typing import NDArray
 
 from fairpot import words
 from fairpot._defaults import LEVEL, Meaning
 from fairpot._shown import Bar, ShownBars, bar
-from fairpot._validation import is_number
+from fairpot._validation import Rows, is_number
 from fairpot.counts import GroupCounts
 from fairpot.inference import Estimate, rates_at
 from fairpot.inference.rates import Rates as Estimated
 from fairpot.inference.rates import rate_estimates
-from fairpot.results.kinds import Count, Derived, Group, Plain, Score, Share, rows_of, to_dict
+from fairpot.results.kinds import Count, Derived, Group, Plain, Score, Share, Told, rows_of
 from fairpot.results.ranking import own_scale
-from fairpot.table import ScoreTable
+from fairpot.table import Maps, ScoreTable
+from fairpot.transport import Floats
 
 # The share of the ranking that is looked at where nobody says where is acted.
 SHARE = 0.1
@@ -155,7 +159,7 @@ class Acted:
 
 
 @dataclass(frozen=True, repr=False)
-class Action(ShownBars):
+class Action(ShownBars, Told):
     """Who is acted on at a threshold or in a top share, before and after a repair, by group and outcome."""
 
     derived: ClassVar[Derived] = {}
@@ -172,12 +176,6 @@ class Action(ShownBars):
     def sentences(self) -> list[str]:
         """One for each group."""
         return words.acted_on(self)
-
-    @property
-    def shares(self) -> tuple[float, float]:
-        """How much of the list is acted on, before and after."""
-        total = sum(each.positives + each.negatives for each in self.groups) or 1
-        return sum(each.before for each in self.groups) / total, sum(each.after for each in self.groups) / total
 
     def _rates(self) -> list[tuple[Acted, str, float, list[tuple[str, float, Estimate | None]]]]:
         """Give, for each group and outcome, its rows, and how many of them are acted on before and after."""
@@ -217,10 +215,6 @@ class Action(ShownBars):
         said = f"Who is acted on {words.where(self)}: share of each group and outcome, with 95% intervals"
         return [said, *self.sentences]
 
-    def to_dict(self) -> Plain:
-        """Return plain values, ready for JSON."""
-        return to_dict(self)
-
 
 def actions(
     before: ScoreTable, after: ScoreTable, thresholds: Iterable[float], alpha: float | None, level: float | None = LEVEL
@@ -256,4 +250,53 @@ def _acted(before: Rates, after: Rates, means: Meaning | None) -> Acted:
         before.fpr,
         after.fpr,
         valence,
+    )
+
+
+@dataclass(frozen=True)
+class Moved:
+    """How many scores of one group a repair changes, which way and how far, on the scale of the rows' own scores.
+
+    ``mean_shift`` is over the changed rows, ``mean_shift_of_all`` over all rows of the group.
+    """
+
+    group: Group
+    rows: Count
+    moved: Count
+    up: Count
+    down: Count
+    mean_shift: float
+    mean_shift_of_all: float
+    largest_shift: float
+
+
+def moves(table: ScoreTable, maps: Maps) -> tuple[Moved, ...]:
+    """Count, for each group, whose score a map changes, which way and how far."""
+    sign = -1.0 if table.lower_is_riskier else 1.0
+    return tuple(
+        _moved(g, c.weight, sign * ((maps[g](c.score) if g in maps else c.score) - c.score))
+        for g, c in zip(table.groups, table.counts)
+    )
+
+
+def moves_of_rows(rows: Rows, after: Floats) -> tuple[Moved, ...]:
+    """Count the same of rows with a second score beside the first."""
+    codes = np.zeros(len(after), dtype=np.intp) if rows.codes is None else rows.codes
+    weight = np.ones(len(after), dtype=np.int64) if rows.weight is None else rows.weight
+    shift = after - rows.scores
+    return tuple(_moved(g, weight[codes == place], shift[codes == place]) for place, g in enumerate(rows.groups))
+
+
+def _moved(group: Hashable, weight: NDArray[Any], shift: Floats) -> Moved:
+    rows, moved = weight.sum().item(), weight[shift != 0].sum().item()
+    total = float(np.dot(weight, shift))
+    return Moved(
+        group,
+        rows,
+        moved,
+        weight[shift > 0].sum().item(),
+        weight[shift < 0].sum().item(),
+        total / moved + 0.0 if moved else 0.0,
+        total / rows + 0.0 if rows else 0.0,
+        float(np.abs(shift).max(initial=0.0)),
     )

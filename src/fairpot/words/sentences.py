@@ -13,8 +13,7 @@ if TYPE_CHECKING:
     from fairpot.results.calibration import CalibrationStages
     from fairpot.results.effect import Effect
     from fairpot.results.finding import Finding, Trust
-    from fairpot.results.people import Moved
-    from fairpot.results.rates import Action
+    from fairpot.results.rates import Action, Moved
 
 # The texts, by what they say. Names in braces are filled in; a translation replaces this table.
 TEXT = {
