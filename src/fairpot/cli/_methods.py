@@ -65,15 +65,14 @@ _HOW_FAR = [
     click.option("--shift", type=SCORE, metavar="NUMBER", help="What is added to the log-odds (logit-shift)."),
     click.option("--strength", type=SCORE, metavar="NUMBER", help="The repair strength, whatever the method calls it."),
 ]
-_AFTERWARDS = [
-    click.option(
-        "--keep",
-        cls=Placed,
-        section=SECTIONS[0],
-        type=click.Choice(["grid", "probabilities"]),
-        help="Keep scores on the grid that came in (deciles in, deciles out), or make them probabilities again.",
-    ),
-]
+# What becomes of scores after their repair.
+afterwards = click.option(
+    "--keep",
+    cls=Placed,
+    section=SECTIONS[0],
+    type=click.Choice(["grid", "probabilities"]),
+    help="Keep scores on the grid that came in (deciles in, deciles out), or make them probabilities again.",
+)
 # Their parameters.
 WISHES = (
     *("lam", "max_gap", "max_auc_loss", "net_benefit_at", "confidence", "smallest_gap"),
@@ -87,11 +86,6 @@ CERTIFYING = "certifying"
 def how_far(command: Callable[..., Any]) -> Callable[..., Any]:
     """Add the options that say how far to go."""
     return with_options(command, _HOW_FAR)
-
-
-def afterwards(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say what becomes of scores after their repair."""
-    return with_options(command, _AFTERWARDS)
 
 
 @dataclass(frozen=True)
