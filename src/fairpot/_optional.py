@@ -6,8 +6,6 @@ from collections.abc import Mapping
 from types import ModuleType
 from typing import Any, Literal
 
-import narwhals as nw
-
 from fairpot.exceptions import MissingDependencyError
 
 _FRAME_LIBRARIES: tuple[Literal["pandas", "polars", "pyarrow"], ...] = ("pandas", "polars", "pyarrow")
@@ -34,7 +32,7 @@ class Lazy:
     1
     """
 
-    def __init__(self, module: str, extra: str) -> None:
+    def __init__(self, module: str, extra: str | None = None) -> None:
         self._module, self._extra = module, extra
 
     def __getattr__(self, name: str) -> Any:
@@ -52,6 +50,8 @@ def make_frame(columns: Mapping[str, Any], *like: Any) -> Any:
             importlib.import_module(name)
         except ImportError:
             continue
+        import narwhals as nw  # takes a while to load
+
         return nw.from_dict(dict(columns), backend=name).to_native()
     raise MissingDependencyError(
         "a frame needs pandas, Polars or PyArrow, and none of them is installed.\n"

@@ -4,21 +4,30 @@ from __future__ import annotations
 
 import decimal
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
-from narwhals.exceptions import DuplicateError
 from numpy.typing import NDArray
+
+from fairpot._optional import Lazy
+
+if TYPE_CHECKING:
+    import narwhals as nw
+else:
+    nw = Lazy("narwhals")  # takes a while to load, and rows of files do without
+
+_NO_FRAMES = (list, tuple, dict, np.ndarray)
 
 
 def as_native_columns(values: Any) -> nw.DataFrame[Any] | nw.Series[Any] | None:
     """Wrap a frame or series of any library Narwhals knows; None for anything else."""
+    if values is None or type(values) in _NO_FRAMES:
+        return None
     if type(values).__module__.startswith("pyarrow") and hasattr(values, "type") and hasattr(values, "cast"):
         values = _as_chunked(values)
     try:
         wrapped = nw.from_native(values, allow_series=True, pass_through=True)
-    except DuplicateError as error:
+    except nw.exceptions.DuplicateError as error:
         raise ValueError(
             "the frame has two columns of one name.\nHint: rename one, or pass a single column."
         ) from error
@@ -56,7 +65,7 @@ def as_column(values: Any, name: str) -> NDArray[Any]:
             + (hint if isinstance(values, str) else "")
         )
     wrapped = as_native_columns(values)
-    if isinstance(wrapped, nw.DataFrame):
+    if wrapped is not None and isinstance(wrapped, nw.DataFrame):
         if wrapped.shape[1] != 1:
             raise ValueError(_one_column(name, wrapped.shape))
         wrapped = wrapped[:, 0]

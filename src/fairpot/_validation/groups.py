@@ -5,19 +5,25 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Hashable, Sequence
 from itertools import count
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
+from fairpot._optional import Lazy
 from fairpot._validation import wording
 from fairpot._validation.columns import as_column, as_native_columns, kept_rows, lacking, missing, reject_masked
 from fairpot.exceptions import MissingGroupError, UnseenGroupError
 
+if TYPE_CHECKING:
+    import narwhals as nw
+
+    Column = NDArray[Any] | nw.Series[Any]
+else:
+    nw = Lazy("narwhals")
+
 Codes = NDArray[Any]  # any integers
-Column = NDArray[Any] | nw.Series[Any]
 # Up to this many groups, comparing the column with each name beats sorting it.
 _FEW = 32
 
@@ -79,7 +85,7 @@ def check_clusters(clusters: Any, rows: int, name: str = "clusters") -> tuple[Co
     [(_, column)] = columns
     if len(column) != rows:
         raise ValueError(wording.other_length(name, len(column), rows))
-    if isinstance(column, nw.Series) and column.dtype.is_integer() and not column.null_count():
+    if not isinstance(column, np.ndarray) and column.dtype.is_integer() and not column.null_count():
         column = np.asarray(column.to_numpy())
     if isinstance(column, np.ndarray) and column.dtype == "datetime64[ns]":
         column = column.astype("datetime64[us]")  # nanoseconds would be called by their number, not by their date
@@ -202,7 +208,7 @@ def _columns(values: Any, name: str) -> list[tuple[str, Column]]:
             raise ValueError(f"{name} is an empty dict.\nHint: {name}={{'sex': column}} names one column or several.")
         return [(str(key), as_column(column, f"{name}[{key!r}]")) for key, column in values.items()]
     wrapped = as_native_columns(values)
-    if isinstance(wrapped, nw.DataFrame):
+    if wrapped is not None and isinstance(wrapped, nw.DataFrame):
         if wrapped.shape[1] == 0:
             raise ValueError(f"{name} is a frame without columns.\nHint: pass the column with the group of each row.")
         return [(_label(c), wrapped[:, j]) for j, c in enumerate(wrapped.columns)]
@@ -255,7 +261,7 @@ def _encode(column: Column, label: str) -> tuple[Codes, tuple[Hashable, ...]]:
 def _named(column: Column, label: str, noun: str = "group") -> tuple[Codes, list[Hashable]]:
     """Code one column by plain names, in any order."""
     try:
-        if isinstance(column, nw.Series):
+        if not isinstance(column, np.ndarray):
             codes, names = _by_series(column)
         elif column.dtype.kind == "O":
             codes, names = _by_hash(column)

@@ -6,15 +6,20 @@ import decimal
 import numbers
 from collections import Counter
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import narwhals as nw
 import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
+from fairpot._optional import Lazy
 from fairpot._validation import wording
 from fairpot._validation.columns import as_column, as_native_columns, missing
+
+if TYPE_CHECKING:
+    import narwhals as nw
+else:
+    nw = Lazy("narwhals")
 
 
 def is_number(value: Any) -> bool:

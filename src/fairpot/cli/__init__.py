@@ -1,5 +1,6 @@
 """The command line: ``fairpot audit``, ``fit``, ``apply``, ``report`` and more."""
 
+import gc
 import sys
 
 __all__ = ["main"]
@@ -9,6 +10,7 @@ _PARTS = ("click", "rich")
 
 def main() -> None:
     """Run the command line; where its packages are missing, say how to install them."""
+    gc.set_threshold(50_000)  # loading modules makes many objects, and hardly any garbage
     try:
         _run()
     except BaseException as error:  # interrupted before a command begins, or after it; a module may call it otherwise

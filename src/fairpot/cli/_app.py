@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import importlib
 import importlib.util
 import sys
@@ -117,6 +116,8 @@ class App(click.Group):
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the command that was named; suggest the nearest where there is none."""
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
+            import difflib
+
             near = difflib.get_close_matches(args[0], [*self.list_commands(ctx), *ELSEWHERE], n=1)
             ctx.fail(f"No such command {args[0]!r}." + (f" Did you mean {near[0]!r}?" if near else ""))
         return super().resolve_command(ctx, args)

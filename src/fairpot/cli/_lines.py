@@ -3,17 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from fairpot import words
 from fairpot.cli._printing import Output, count, figure, percent, shown
-from fairpot.inference import Certificate, Estimate, Verdict
-from fairpot.results import Audit, Effect, Ranking
-from fairpot.results.calibration import Calibration, CalibrationStages
-from fairpot.results.effect import Row
-from fairpot.results.ranking import GroupNumbers
-from fairpot.results.rates import Action, Flagged, Rates
-from fairpot.table import QuantisationBound
+
+if TYPE_CHECKING:
+    from fairpot.inference import Certificate, Estimate, Verdict
+    from fairpot.results import Audit, Effect, Ranking
+    from fairpot.results.calibration import Calibration, CalibrationStages
+    from fairpot.results.effect import Row
+    from fairpot.results.ranking import GroupNumbers
+    from fairpot.results.rates import Action, Flagged, Rates
+    from fairpot.table import QuantisationBound
 
 _MOST_PAIRS, _MOST_GROUPS, _WIDEST, _MOST_CELLS = 5, 12, 12, 30
 

@@ -6,12 +6,12 @@ import inspect
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
-from typing import Any
+from typing import Annotated, Any
 
 import click
 import click.shell_completion
 
-from fairpot.cli._documents import RuleSaid, UncertifiedDocument
+from fairpot.cli._documents import Inline
 from fairpot.cli._errors import NotCertified
 from fairpot.cli._options import (
     FACTOR,
@@ -26,7 +26,7 @@ from fairpot.cli._options import (
     with_options,
 )
 from fairpot.cli._printing import Output
-from fairpot.cli._rows import RowOptions
+from fairpot.cli._rows import RowOptions, RowsSaid
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.repair.estimator import RULES, Repair
 from fairpot.repair.registry import find_method, method_name, names, takes_reference
@@ -65,15 +65,14 @@ _HOW_FAR = [
     click.option("--shift", type=SCORE, metavar="NUMBER", help="What is added to the log-odds (logit-shift)."),
     click.option("--strength", type=SCORE, metavar="NUMBER", help="The repair strength, whatever the method calls it."),
 ]
-_AFTERWARDS = [
-    click.option(
-        "--keep",
-        cls=Placed,
-        section=SECTIONS[0],
-        type=click.Choice(["grid", "probabilities"]),
-        help="Keep scores on the grid that came in (deciles in, deciles out), or make them probabilities again.",
-    ),
-]
+# What becomes of scores after their repair.
+afterwards = click.option(
+    "--keep",
+    cls=Placed,
+    section=SECTIONS[0],
+    type=click.Choice(["grid", "probabilities"]),
+    help="Keep scores on the grid that came in (deciles in, deciles out), or make them probabilities again.",
+)
 # Their parameters.
 WISHES = (
     *("lam", "max_gap", "max_auc_loss", "net_benefit_at", "confidence", "smallest_gap"),
@@ -89,9 +88,27 @@ def how_far(command: Callable[..., Any]) -> Callable[..., Any]:
     return with_options(command, _HOW_FAR)
 
 
-def afterwards(command: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options that say what becomes of scores after their repair."""
-    return with_options(command, _AFTERWARDS)
+@dataclass(frozen=True)
+class RuleSaid:
+    """What chose the repair strength."""
+
+    max_gap: float | None = None
+    max_auc_loss: float | None = None
+    net_benefit_at: float | None = None
+    confidence: float | None = None
+    smallest_gap: bool = False
+
+
+@dataclass(frozen=True)
+class UncertifiedDocument:
+    """With exit code 4: why no repair can be certified, and what is missing."""
+
+    said: Annotated[RowsSaid, Inline]
+    method: str
+    rule: RuleSaid | None
+    certificate: None
+    shortfall: Mapping[str, Any] | None
+    message: str
 
 
 @dataclass(frozen=True)

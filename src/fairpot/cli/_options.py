@@ -323,9 +323,7 @@ def interval_options(command: Command) -> Callable[..., Any]:
     )
 
 
-def all_option(command: Command) -> Callable[..., Any]:
-    """Add --all, which the command takes as ``everything``."""
-    return click.option("--all", "everything", is_flag=True, help="Print every table and every note.")(command)
+all_option = click.option("--all", "everything", is_flag=True, help="Print every table and every note.")
 
 
 def one_or_several(given: tuple[float, ...]) -> float | list[float] | None:

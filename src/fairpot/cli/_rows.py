@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import difflib
 import functools
 import re
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -18,7 +17,6 @@ from fairpot.cli._errors import Failure
 from fairpot.cli._options import SECTIONS, SIZE, Command, Placed, with_options
 from fairpot.cli._printing import Output, shown
 from fairpot.cli._settings import settings_option, tell_settings
-from fairpot.rows.applying import apply
 from fairpot.rows.door import count_rows
 from fairpot.rows.formats.layout import FORMATS
 from fairpot.rows.readers import CountedRows, Reader, reader
@@ -230,6 +228,8 @@ class RowOptions:
 
     def apply(self, model: Any, output: str, out: Output, **options: Any) -> dict[str, Any]:
         """Write the rows with their adjusted score; return what there is to say about it."""
+        from fairpot.rows.applying import apply  # most commands write no rows
+
         source = self.source
         with out.progress("adjusting") as bar:
             done = apply(
@@ -366,6 +366,8 @@ def named_group(text: str | None, groups: Iterable[Hashable]) -> Hashable | None
     short = [group for group in known if re.sub(r"(^|, )[^=,]+=", r"\1", str(group)) == plain]
     if len(short) == 1:
         return short[0]
+    import difflib
+
     near = difflib.get_close_matches(text, list(map(str, known)), n=1)
     hint = f"did you mean {near[0]!r}?" if near else "upper and lower case matter."
     raise Failure(f"there is no group {text!r}: the groups are {', '.join(map(shown, known))}.\nHint: {hint}")

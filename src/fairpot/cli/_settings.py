@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import tomllib
 from collections.abc import Sequence
 from itertools import takewhile
 from pathlib import Path
@@ -78,6 +77,8 @@ def read_settings(path: Path) -> Settings:
     ``top = 0.1`` or ``bound = 0.05`` at the top. A key that is not known is an error, so that a typing mistake is
     not a silent default.
     """
+    import tomllib
+
     from fairpot.modelfile.text import bytes_of  # loads much, and most runs have no settings
 
     try:

@@ -4,20 +4,40 @@ from __future__ import annotations
 
 import os
 import warnings
-from typing import Any
+from dataclasses import dataclass
+from typing import Annotated, Any
 
 import click
 
 from fairpot._defaults import UNMAPPED
 from fairpot._validation import wording
-from fairpot.cli._documents import ApplyDocument
+from fairpot.cli._documents import Inline
 from fairpot.cli._errors import Failure
 from fairpot.cli._options import SCORE, MapFile, Sectioned, map_options, output_options, was_given
 from fairpot.cli._printing import Output, count, percent, shown
-from fairpot.cli._rows import RowOptions, row_options
+from fairpot.cli._rows import RowOptions, RowsSaid, row_options
 from fairpot.rows.applying import TYPES
 from fairpot.rows.formats.layout import FORMATS
 from fairpot.rows.rewriting import check_outputs
+
+
+@dataclass(frozen=True)
+class ApplyDocument:
+    """What was written."""
+
+    said: Annotated[RowsSaid, Inline]
+    map: str
+    output: str
+    changes: str | None
+    rows: int
+    moved: int | None
+    column: str
+    ranks_exact: bool
+    score_range: tuple[float, float] | None
+    unknown: int
+    missing: int
+    dropped: int
+    notes: tuple[str, ...]
 
 
 @click.command(cls=Sectioned, short_help="Adjust the scores of files with a map.")

@@ -5,14 +5,16 @@ from __future__ import annotations
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
+from typing import Annotated, Literal, Self
 
 import click
 
 from fairpot import words
 from fairpot._defaults import ADJUSTED, Region
 from fairpot._validation import wording
-from fairpot.cli._documents import AuditDocument, FailAbove, GapSeen, Quantised, Verdicts
+from fairpot.cli._documents import Inline, Quantised
 from fairpot.cli._errors import ABOVE_LIMIT, Failure
 from fairpot.cli._lines import (
     print_calibration,
@@ -40,13 +42,79 @@ from fairpot.cli._options import (
     said_again,
 )
 from fairpot.cli._printing import Output, shown
-from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options
+from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options
 from fairpot.exceptions import FairpotWarning
+from fairpot.inference import Estimate, Verdict
 from fairpot.results import Audit
 from fairpot.results import audit as audit_table
-from fairpot.results.audit import GUARDS, Guards
+from fairpot.results.audit import GUARDS, Guards, strictest
+from fairpot.results.kinds import Group, Share
 from fairpot.rows.output import complete_file
 from fairpot.rows.readers.protocol import CountedRows
+from fairpot.words import gap_name
+
+
+@dataclass(frozen=True)
+class GapSeen:
+    """A gap that a gate looks at: overall, or in a top."""
+
+    metric: str
+    alpha: Share | None
+    gap: float
+    pair: tuple[Group, Group]
+
+
+@dataclass(frozen=True)
+class FailAbove:
+    """The gate --fail-above: the largest of the gaps that it looks at decides."""
+
+    limit: float
+    exceeded: bool
+    worst: GapSeen
+    gaps: tuple[GapSeen, ...]
+
+
+@dataclass(frozen=True)
+class Judged:
+    """What the rows say of a target gap."""
+
+    answer: Literal["within", "exceeds", "cannot tell"]
+    metric: str
+    alpha: Share | None
+    bound: float
+    level: float
+    gap: Estimate
+    text: str
+
+    @classmethod
+    def of(cls, found: Verdict) -> Self:
+        """Read it off a verdict."""
+        name = gap_name(found.alpha)
+        return cls(found.answer, name, found.alpha, found.bound, found.level, found.interval, str(found))
+
+
+@dataclass(frozen=True)
+class Verdicts:
+    """The gate --bound: the strictest of the verdicts, then all of them."""
+
+    strictest: Annotated[Judged, Inline]
+    all: tuple[Judged, ...]
+
+    @classmethod
+    def of(cls, found: list[Verdict]) -> Self | None:
+        """Read them off verdicts, if there are any."""
+        return cls(Judged.of(strictest(found)), tuple(map(Judged.of, found))) if found else None
+
+
+@dataclass(frozen=True)
+class AuditDocument:
+    """What was found, and every number behind it."""
+
+    said: Annotated[RowsSaid, Inline]
+    audit: Annotated[Audit, Inline]
+    quantisation: Quantised | None
+    fail_above: FailAbove | None
+    verdict: Verdicts | None
 
 
 @click.command(cls=Sectioned, short_help="Measure who is ranked above whom.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +19,6 @@ from sklearn.utils import Bunch
 
 from fairpot import datasets as library
 from fairpot._optional import import_optional
-from fairpot.cli._documents import DatasetSaid, DatasetsDocument, FetchedDocument, WrittenDocument
 from fairpot.cli._errors import Failure
 from fairpot.cli._options import output_options
 from fairpot.cli._printing import Output, count, shown
@@ -47,6 +47,44 @@ _SETS: dict[str, tuple[Callable[..., Bunch], Callable[..., Bunch], str, bool]] =
     "bank": (_fetched, library.fetch_bank, "Bank Marketing: 45,211 clients, by age", True),
     "compas": (_fetched, library.fetch_compas, "COMPAS: 7,214 people, by sex", True),
 }
+
+
+@dataclass(frozen=True)
+class DatasetSaid:
+    """A dataset to try commands on."""
+
+    name: str
+    what: str
+    fetched: bool
+
+
+@dataclass(frozen=True)
+class DatasetsDocument:
+    """The datasets to try commands on."""
+
+    datasets: tuple[DatasetSaid, ...]
+
+
+@dataclass(frozen=True)
+class FetchedDocument:
+    """A dataset that was fetched."""
+
+    name: str
+    rows: int
+    features: int
+    source: str
+    licence: str
+
+
+@dataclass(frozen=True)
+class WrittenDocument:
+    """A dataset that was written to a file."""
+
+    name: str
+    model: str
+    output: str
+    rows: int
+    columns: tuple[str, ...]
 
 
 @click.group(short_help="Data to try every command on.", invoke_without_command=True)

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import shlex
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
 
-from fairpot.cli._documents import DemoDocument
 from fairpot.cli._errors import Failure
 from fairpot.cli._options import Sectioned, output_options
 from fairpot.cli._printing import Output
@@ -16,6 +16,15 @@ from fairpot.datasets import make_synthetic
 from fairpot.rows.output import complete_file
 
 _PEOPLE, _SEED = 6000, 7
+
+
+@dataclass(frozen=True)
+class DemoDocument:
+    """The files of the demo, and the commands that made them."""
+
+    folder: str
+    files: tuple[str, ...]
+    commands: tuple[str, ...]
 
 
 @click.command(cls=Sectioned, short_help="Run the whole job on generated people.")

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 import click
 
 from fairpot._defaults import ADJUSTED, UNMAPPED
-from fairpot.cli._documents import ExportDocument
 from fairpot.cli._options import MapFile, Number, Options, Sectioned, map_options, output_options
 from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._rows import RowOptions, row_options
@@ -17,9 +17,23 @@ from fairpot.export import SimplifiedMaps, simplify, to_javascript, to_onnx, to_
 from fairpot.export.functions import MODULES, count_pieces, formulas_of
 from fairpot.export.sql_dialects import DIALECTS
 from fairpot.repair.fair_maps import FairMaps
+from fairpot.results.kinds import Group
 from fairpot.rows.output import check_output, complete_file
 
 _FORMS = ("sql", "onnx", "python", "javascript")
+
+
+@dataclass(frozen=True)
+class ExportDocument:
+    """What was written."""
+
+    columns: Mapping[str, Any]
+    to: str
+    output: str | None
+    groups: tuple[Group, ...]
+    pieces: int
+    largest_error: float
+    text: str | None
 
 
 @click.command(cls=Sectioned, short_help="Write a map as SQL, ONNX, Python or JavaScript.")

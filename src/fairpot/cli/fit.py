@@ -3,29 +3,23 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any, Self
 
 import click
 
 from fairpot import words
 from fairpot._validation import wording
-from fairpot.cli._documents import (
-    BeforeAfter,
-    Delivered,
-    Dial,
-    FitDocument,
-    NetBenefit,
-    Quantised,
-)
+from fairpot.cli._documents import Dial, Inline, Quantised, Value
 from fairpot.cli._lines import print_certificate, print_effect, print_quantisation
 from fairpot.cli._methods import (
     CERTIFYING,
     WISHES,
     MethodName,
+    RuleSaid,
     Wish,
     afterwards,
     certifying,
@@ -46,20 +40,83 @@ from fairpot.cli._options import (
     was_given,
 )
 from fairpot.cli._printing import Output, curve_picture, figure, shown
-from fairpot.cli._rows import RowOptions, listed_groups, named_group, row_options, with_groups_of
+from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options, with_groups_of
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.metrics.benefit import net_benefit
 from fairpot.modelfile import ModelFile
+from fairpot.repair.achieved import Achieved
 from fairpot.repair.certify import watching
 from fairpot.repair.estimator import RULES, Repair
 from fairpot.repair.finish import in_words
 from fairpot.results import Effect, effect
+from fairpot.results.kinds import Count, Group, Score
 from fairpot.rows.output import complete_file
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.rules import among
 
 # Above this many pairs of distinct scores xOrder's curve would take longer than its fit is worth waiting for.
 _DRAWABLE = 4_000_000
+
+
+@dataclass(frozen=True)
+class Delivered:
+    """AUC and gap of the fitted rows before and after, of all of them and of the top that is repaired."""
+
+    auc: float
+    gap: float
+    auc_before: float
+    gap_before: float
+    auc_top: float | None
+    gap_top: float | None
+    auc_top_before: float | None
+    gap_top_before: float | None
+    starts: tuple[Value, ...] | None
+    enter: Count | None
+    leave: Count | None
+
+    @classmethod
+    def of(cls, found: Achieved, sign: float) -> Self:
+        """Take what was achieved; ``sign`` brings scores to the scale of the user's file."""
+        starts = None if found.starts is None else {g: sign * each + 0.0 for g, each in found.starts.items()}
+        return cls(**{**vars(found), "starts": None if starts is None else Value.each(starts)})
+
+
+@dataclass(frozen=True)
+class BeforeAfter:
+    """A number before and after a repair."""
+
+    before: float
+    after: float
+
+
+@dataclass(frozen=True)
+class NetBenefit:
+    """Net benefit of acting from a threshold on, before and after."""
+
+    threshold: Score
+    fitted: BeforeAfter
+    held_out: BeforeAfter | None
+
+
+@dataclass(frozen=True)
+class FitDocument:
+    """What the repair does."""
+
+    said: Annotated[RowsSaid, Inline]
+    method: str
+    dial: Dial
+    rule: RuleSaid | None
+    reference: Group | None
+    achieved: Delivered
+    fitted: Effect
+    held_out: Effect | None
+    repair_needed: bool | None
+    net_benefit: NetBenefit | None
+    certificate: Mapping[str, Any] | None
+    private: Mapping[str, Any] | None
+    simplified: Mapping[str, Any] | None
+    quantisation: Quantised | None
+    output: str | None
 
 
 @click.command(cls=Sectioned, short_help="Learn a repair and show what it costs.")

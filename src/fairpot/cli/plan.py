@@ -2,18 +2,50 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import click
 
 from fairpot._validation import wording
-from fairpot.cli._documents import PlanDocument, PlannedGroup
 from fairpot.cli._options import LEVEL, TOP_SHARE, Number, Options, Sectioned, output_options, was_given
 from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, row_options
 from fairpot.inference import SamplePlan, plan_sample_size
+from fairpot.results.kinds import Group
 
 _INNER = Number(0, 0.999999, above=True)
+
+
+@dataclass(frozen=True)
+class PlannedGroup:
+    """How many rows of a group a study needs."""
+
+    group: Group
+    rows: int
+    positives: int
+    negatives: int
+
+
+@dataclass(frozen=True)
+class PlanDocument:
+    """How many rows a study needs; ``columns``, ``inputs``, ``files`` and ``weights`` are those of a pilot's rows."""
+
+    columns: Mapping[str, Any] | None
+    inputs: tuple[str, ...]
+    files: Mapping[str, Any] | None
+    weights: str | None
+    goal: str
+    gap: float
+    true_gap: float
+    power: float
+    level: float
+    rows: int
+    clusters: int | None
+    se: float
+    pair: tuple[Group, Group]
+    groups: tuple[PlannedGroup, ...]
 
 
 @click.command(cls=Sectioned, short_help="How many rows it takes to detect or certify a gap.")

@@ -6,15 +6,16 @@ import datetime
 import shlex
 import tempfile
 import warnings
+from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
 from fairpot import words
 from fairpot._optional import import_optional
 from fairpot._validation import wording
-from fairpot.cli._documents import ReportDocument
+from fairpot.cli._documents import Inline
 from fairpot.cli._errors import Failure
 from fairpot.cli._methods import (
     CERTIFYING,
@@ -40,19 +41,32 @@ from fairpot.cli._options import (
     typed,
 )
 from fairpot.cli._printing import Output, shown
-from fairpot.cli._rows import RowOptions, named_group, row_options, with_groups_of
+from fairpot.cli._rows import RowOptions, RowsSaid, named_group, row_options, with_groups_of
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.repair.certify import watching
+from fairpot.results import Audit, Effect
 from fairpot.rows.applying import apply
 from fairpot.rows.output import complete_file
 from fairpot.rows.readers.protocol import CountedRows
 from fairpot.tradeoff.rules import top_share
+from fairpot.words import Note
 
 if TYPE_CHECKING:
     from fairpot.report import FairnessReport
 
 
 _FORMATS = (".html", ".json", ".md")
+
+
+@dataclass(frozen=True)
+class ReportDocument:
+    """What the page says: the audit of the original scores, and the effect of the repair if there is one."""
+
+    said: Annotated[RowsSaid, Inline]
+    output: str
+    audit: Annotated[Audit, Inline]
+    effect: Effect | None
+    notes: tuple[Note, ...]
 
 
 @click.command(cls=Sectioned, short_help="Write a page that a committee can read.")

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 import click
@@ -9,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot import words
-from fairpot.cli._documents import Breakpoints, Dial, ExportSaid, MapSaid, ShowDocument, ShownExport, Value
+from fairpot.cli._documents import Dial, Value
 from fairpot.cli._errors import ABOVE_LIMIT
 from fairpot.cli._options import MapFile, Sectioned, only_this_map, output_options
 from fairpot.cli._printing import Marks, Output, count, picture, shown
@@ -17,9 +19,67 @@ from fairpot.export.lineage import Lineage, lineage_of
 from fairpot.modelfile.text import MAX_BYTES, bytes_of, check_digest, naming
 from fairpot.repair.fair_maps import FairMaps
 from fairpot.repair.finish import in_words
+from fairpot.results.kinds import Group
 from fairpot.transport import FollowedMap, ScoreMap, ShiftMap, parted
 
 _MARKS = "o*+x#%@&"
+
+
+@dataclass(frozen=True)
+class Breakpoints:
+    """A map by its breakpoints."""
+
+    knots: tuple[float, ...]
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class MapSaid:
+    """The map of one group."""
+
+    group: Group
+    knots: int
+    identity: bool
+    monotone: bool
+    range: tuple[float, float] | None
+    values: tuple[float, float] | None
+
+
+@dataclass(frozen=True)
+class ShowDocument:
+    """What a map file holds."""
+
+    method: str
+    parameters: Mapping[str, Any]
+    dial: Dial
+    reference: Group | None
+    thresholds: tuple[Value, ...] | None
+    columns: Mapping[str, Any] | None
+    fitted_on: Mapping[str, Any]
+    certificate: Mapping[str, Any] | None
+    private: Mapping[str, Any] | None
+    simplified: Mapping[str, Any] | None
+    then: Breakpoints | None
+    maps: tuple[MapSaid, ...]
+    sha256: str
+    belongs: bool | None
+
+
+@dataclass(frozen=True)
+class ExportSaid:
+    """What an export says of itself: which fairpot wrote it, from the map file with which SHA-256."""
+
+    fairpot: str
+    map_sha256: str
+
+
+@dataclass(frozen=True)
+class ShownExport:
+    """What an export says of itself, and whether it was made from a map."""
+
+    file: str
+    export: ExportSaid
+    belongs: bool | None
 
 
 @click.command(cls=Sectioned, short_help="Show what a map does and where it comes from.")

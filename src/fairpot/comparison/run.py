@@ -21,8 +21,7 @@ from fairpot.counting import as_table
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.metrics.rank import check_ties
 from fairpot.repair.estimator import RULES, Repair
-from fairpot.repair.groups import find_reference, kept_groups
-from fairpot.repair.notices import warn_of_table
+from fairpot.repair.groups import find_reference, kept_groups, warn_of_table
 from fairpot.repair.registry import find_method, takes_reference
 from fairpot.repair.registry import methods as every_method
 from fairpot.splitting import all_but, split_table

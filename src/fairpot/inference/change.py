@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,7 +18,6 @@ from fairpot._html import intervals_svg, paragraph
 from fairpot._shown import Bar, ShownBars, bar, ends_of
 from fairpot._validation import Rows, check_level, check_rows, check_scores, wording
 from fairpot.counting import count
-from fairpot.inference.dial import Evidence, Part
 from fairpot.inference.shares import (
     FEWEST,
     Influence,
@@ -41,6 +40,9 @@ from fairpot.inference.shares import (
 from fairpot.metrics.rank import check_ties
 from fairpot.table import Maps, ScoreTable
 from fairpot.transport import Floats
+
+if TYPE_CHECKING:
+    from fairpot.inference.dial import Evidence, Part
 
 
 @dataclass(frozen=True, eq=False)
@@ -475,7 +477,7 @@ def _signed_se(shares: ShareEstimates, many: int, widest: list[int]) -> float:
 __all__ = ["Change", "Changes", "Contrasts", "change_by_maps", "change_of_columns", "change_of_scores", "compare_views"]
 
 
-Chosen = tuple[Evidence, Any]
+Chosen = tuple["Evidence", Any]
 
 
 def auc_difference(first: Chosen, second: Chosen, values: tuple[float, float], *, level: float = LEVEL) -> Change:

@@ -15,7 +15,6 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit
 
 from fairpot.counts import GroupCounts
-from fairpot.export.simplify import fewest_points
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats, ScoreMap
 
@@ -174,6 +173,8 @@ def _most_likely(z: Floats, positive: Floats, weight: Floats, bends: Floats, sta
 
 def _fitted(counts: GroupCounts) -> ScoreMap:
     """Fit the curve and draw it as a map that ascends."""
+    from fairpot.export.simplify import fewest_points  # loads every kind of export, and an audit needs none
+
     scale, curve = fitted_curve(counts)
     score = counts.score
     low, high = float(scale.forward(score[:1])[0]), float(scale.forward(score[-1:])[0])

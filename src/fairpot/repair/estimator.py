@@ -31,8 +31,8 @@ from fairpot.repair.family import Dial, Family
 from fairpot.repair.finish import MOST_KNOTS, SLACK, finish, whole_maps
 from fairpot.repair.grid import grid_of, on_grid
 from fairpot.repair.ground import Ground
-from fairpot.repair.groups import find_reference, kept_groups, require_outcomes
-from fairpot.repair.notices import warn_of_choice, warn_of_flat, warn_of_needless, warn_of_table
+from fairpot.repair.groups import find_reference, kept_groups, require_outcomes, warn_of_table
+from fairpot.repair.notices import warn_of_choice, warn_of_flat, warn_of_needless
 from fairpot.repair.own_dials import Way, along, choose_own, find_way, looked_at
 from fairpot.repair.region import Learn, in_region
 from fairpot.repair.registry import takes_reference

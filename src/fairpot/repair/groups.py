@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from fairpot._arguments import argument
 from fairpot._defaults import Ties
 from fairpot._validation import check_group_name, wording
-from fairpot.metrics.cells import carrying_groups
+from fairpot._warn import warn_user
+from fairpot.exceptions import PredictionsWarning, ReversedScoreWarning, SmallGroupWarning
+from fairpot.metrics.cells import carrying_groups, hard_predictions, reversed_score, small_cells
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
@@ -143,3 +145,31 @@ def _common_unit(cells: Floats) -> float | None:
 
 def _mapped(table: ScoreTable, change: Callable[[NDArray[Any]], NDArray[Any]]) -> ScoreTable:
     return table.weighing((change(c.positive), change(c.negative)) for c in table.counts)
+
+
+def warn_of_table(kept: ScoreTable, left_out: tuple[Hashable, ...], table: ScoreTable, min_group: int) -> None:
+    """Name small cells and groups left out, and scores that rank the wrong way round."""
+    if left_out:
+        sizes = ", ".join(f"{g!r} ({table[g].weight.sum():g} rows)" for g in left_out)
+        warn_user(f"left out of the comparison: {sizes}; their scores do not change.", SmallGroupWarning)
+    hard = hard_predictions(kept)
+    if hard is not None:
+        warn_user(hard.text, PredictionsWarning)
+    if not kept.labelled:
+        return
+    found = small_cells(kept)
+    if found:
+        warn_user(" ".join(note.text for note in found) + _way_out(kept), SmallGroupWarning)
+    told = reversed_score(kept)
+    if told is not None:
+        warn_user(told.text, ReversedScoreWarning)
+
+
+def _way_out(kept: ScoreTable) -> str:
+    """Say what becomes of small groups beside others that can be compared without them."""
+    if not 2 <= len(carrying_groups(kept)) < len(kept.groups):
+        return ""
+    return (
+        f"\nHint: {argument('min_group', ...)} leaves small groups out. None of them becomes the reference unless you "
+        f"name it, {argument('reference', ...)}"
+    )

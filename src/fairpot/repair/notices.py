@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,19 +10,12 @@ import numpy as np
 from fairpot._arguments import argument
 from fairpot._defaults import Ties
 from fairpot._warn import warn_user
-from fairpot.exceptions import (
-    FairpotWarning,
-    PredictionsWarning,
-    ReversedScoreWarning,
-    SmallGroupWarning,
-    TiesWarning,
-)
+from fairpot.exceptions import FairpotWarning, TiesWarning
 from fairpot.inference.certify import Certificate
-from fairpot.metrics.cells import carrying_groups, hard_predictions, reversed_score, small_cells, tied_pairs
+from fairpot.metrics.cells import tied_pairs
 from fairpot.metrics.wins import WinMatrix
 from fairpot.repair.choose import passing_over, reaches
 from fairpot.repair.ground import Ground
-from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import keeps_order
 from fairpot.tradeoff.rules import Rule
 
@@ -33,34 +25,6 @@ if TYPE_CHECKING:
 # A share of tied pairs from which it is worth asking whether the other convention would choose otherwise.
 _WORTH_A_LOOK = 1e-4
 _VISIBLE = 5e-5
-
-
-def warn_of_table(kept: ScoreTable, left_out: tuple[Hashable, ...], table: ScoreTable, min_group: int) -> None:
-    """Name small cells and groups left out, and scores that rank the wrong way round."""
-    if left_out:
-        sizes = ", ".join(f"{g!r} ({table[g].weight.sum():g} rows)" for g in left_out)
-        warn_user(f"left out of the comparison: {sizes}; their scores do not change.", SmallGroupWarning)
-    hard = hard_predictions(kept)
-    if hard is not None:
-        warn_user(hard.text, PredictionsWarning)
-    if not kept.labelled:
-        return
-    found = small_cells(kept)
-    if found:
-        warn_user(" ".join(note.text for note in found) + _way_out(kept), SmallGroupWarning)
-    told = reversed_score(kept)
-    if told is not None:
-        warn_user(told.text, ReversedScoreWarning)
-
-
-def _way_out(kept: ScoreTable) -> str:
-    """Say what becomes of small groups beside others that can be compared without them."""
-    if not 2 <= len(carrying_groups(kept)) < len(kept.groups):
-        return ""
-    return (
-        f"\nHint: {argument('min_group', ...)} leaves small groups out. None of them becomes the reference unless you "
-        f"name it, {argument('reference', ...)}"
-    )
 
 
 def warn_of_choice(fit: Fit, rule: Rule, chosen: float) -> None:

@@ -18,8 +18,7 @@ from fairpot._validation import check_choice, check_group_name, check_share, wor
 from fairpot.counting import as_table
 from fairpot.inference import Changes, Estimate, Verdict, verdict
 from fairpot.inference.change import change_of_columns
-from fairpot.repair.groups import kept_groups
-from fairpot.repair.notices import warn_of_table
+from fairpot.repair.groups import kept_groups, warn_of_table
 from fairpot.results.calibration import BINS, Calibration, calibrations
 from fairpot.results.finding import Finding
 from fairpot.results.kinds import Count, Derived, Group, Plain, Told, rows_of

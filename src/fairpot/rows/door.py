@@ -6,8 +6,6 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-import narwhals as nw
-
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import Meaning
 from fairpot._docs import documented
@@ -23,7 +21,7 @@ from fairpot.rows.source import READING
 from fairpot.table import ScoreTable
 
 # What reads frames of these libraries; others are in memory, or come there.
-_FRAMES = {nw.Implementation.PYSPARK: "spark", nw.Implementation.PYSPARK_CONNECT: "spark"}
+_FRAMES = {"pyspark": "spark", "pyspark[connect]": "spark"}
 _COUNTING = ("memory_limit", "threads", "max_distinct", "progress")
 USUAL = {"score": "score", "label": "label", "group": "group"}
 
@@ -153,7 +151,7 @@ def opened(rows: Any, names: Mapping[str, Any], said: Mapping[str, Any], options
     if not is_file and frame is None:
         return None
     _refuse({name: said.get(name) for name in _OWN_COLUMNS}, "files" if is_file else "a frame", _NAME_THEM)
-    chosen = reader("duckdb" if frame is None else _FRAMES.get(frame.implementation, "memory"))
+    chosen = reader("duckdb" if frame is None else _FRAMES.get(frame.implementation.value, "memory"))
     refused = [name for name in options if name not in chosen.options]
     if refused:
         raise TypeError(f"{refused[0]!r} is an option for files; these rows are {chosen.where}.")

@@ -6,7 +6,6 @@ protocol; Spark's is fairpot's own.
 
 from __future__ import annotations
 
-import difflib
 from functools import cache
 from importlib import import_module
 from typing import TYPE_CHECKING, cast
@@ -36,6 +35,8 @@ def reader(name: str) -> Reader:
         return cast(Reader, getattr(import_module(f"fairpot.rows.readers.{module}"), kind)())
     found = _others().get(name)
     if found is None:
+        import difflib
+
         near = difflib.get_close_matches(name, names(), n=1)
         hint = f"did you mean {near[0]!r}?" if near else "packages that are installed provide others."
         raise InputFileError(

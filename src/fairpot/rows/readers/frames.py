@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, ClassVar
 
-import narwhals as nw
 import numpy as np
 
 from fairpot._arguments import argument
+from fairpot._optional import Lazy
 from fairpot._validation import check_scores, place_groups
 from fairpot._validation.columns import complete_rows, lacking
 from fairpot.counting import as_table
@@ -18,7 +19,12 @@ from fairpot.rows.readers.protocol import Applying, CountedRows, Counting
 from fairpot.rows.roles import Roles, find_column
 from fairpot.transport import ScoreMap
 
-Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
+if TYPE_CHECKING:
+    import narwhals as nw
+
+    Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
+else:
+    nw = Lazy("narwhals")
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,6 +123,8 @@ class FrameReader:
 
 def as_frame(rows: Any) -> Frame | None:
     """Wrap a frame, lazy or not, of any library Narwhals knows; None for anything else."""
+    if rows is None or isinstance(rows, str | Path | list | tuple):
+        return None
     try:
         wrapped = nw.from_native(rows, pass_through=True)
     except nw.exceptions.DuplicateError as error:
