@@ -420,10 +420,7 @@ def signed(scale: float) -> None:
     draws = int(100 * scale)
     top = {"top": 0.25, "top_of": "group"}
     for method, n, grain, bound, more in (
-        (FairPOT, 2000, 1.0, 0.3, {"top": top}),
         (FairPOT, 2000, 1.0, 0.3, {"top": top, "held_out": True}),
-        (FairPOT, 2000, 1.0, 0.1, {"top": top | {"top": 0.5}}),
-        (FairPOT, 2000, 0.5, 0.15, {"top": {"top": 0.3}}),
         (FairPOT, 2000, None, 0.15, {"top": {"top": 0.3}}),
         (FairPOT, 2000, 0.5, 0.15, {"top": {"top": 0.3, "repair": "top"}}),
         (FairPOT, 2000, None, 0.15, {"top": {"top": 0.3, "repair": "top"}}),

@@ -17,6 +17,7 @@ from fairpot._validation import check_level, check_share
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.dial import Cut, DialEstimates, Top, band_of
 from fairpot.inference.limits import Estimate, draw_errors
+from fairpot.inference.region import OpenTops
 from fairpot.inference.shortfall import shortfall
 from fairpot.transport import Floats
 from fairpot.words import gap_from, gap_name
@@ -156,13 +157,25 @@ def certify_dial(
 ) -> tuple[NDArray[np.bool_], How]:
     """Certify values of a dial; where many rows share scores at the cut of a top alpha, in every region left open.
 
-    There the gap jumps along the dial, and no walk is valid.
+    There the gap jumps along the dial, and no walk is valid: Holm's step-down takes each value by itself.
     """
     if dial.regions is None:
         mask, used = certify(dial.gaps, bound, delta, dial.many, how, backwards=backwards)
     else:
-        mask, used = dial.regions.certified(bound, delta), "step-down"
+        mask, used = _holm(dial, dial.regions, bound, delta), "step-down"
     return mask if dial.least is None else mask & (dial.least <= bound), used
+
+
+def _holm(dial: DialEstimates, tops: OpenTops, bound: float, delta: float) -> NDArray[np.bool_]:
+    """Mark the values whose limit is within a bound, each paying for the moved tables that are not marked yet."""
+    certified = np.zeros(len(dial), dtype=bool)
+    while not certified.all():
+        left = tops.at(np.flatnonzero(~certified)).distinct
+        inside = dial.largest(delta / left) <= bound
+        if not (inside & ~certified).any():
+            break
+        certified |= inside
+    return certified
 
 
 @dataclass(frozen=True, repr=False)
@@ -179,8 +192,7 @@ class Certificate(ShownBars):
         How many repair strengths were accounted for: by two chains along a falling curve, by all together, or one, as
         the map was there before the rows.
     rows : str
-        The rows that it was certified on: held out, or cross-fitted folds; in a top alpha of coarse scores the fitted
-        rows and the folds.
+        The rows that it was certified on: held out, or cross-fitted folds.
     dial : str
         What the method calls its repair strength.
     value : float or dict
@@ -406,7 +418,7 @@ def _within_loss(worth: Worth, mask: np.ndarray, bound: float, max_auc_loss: flo
 def _numbers(dial: DialEstimates, place: int, level: float, top: Top | Cut | None) -> tuple[Estimate, Estimate]:
     """Give gap and AUC at one value with their limits."""
     names = ("xauc_gap", "auc") if top is None else ("partial_xauc_gap", "partial_auc")
-    note = None if dial.regions is None else dial.regions.said(place)
+    note = None if dial.regions is None else dial.regions.note(place)
     band = band_of(dial.at([place]), level)
     errors = _widest_se(dial, place), float(dial.auc.se[place])
     gap, auc = (

@@ -20,8 +20,7 @@ from fairpot._validation import check_level
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.candidates import Population, populations
 from fairpot.inference.limits import fold, joint_tail
-from fairpot.inference.open_regions import OpenRegions
-from fairpot.inference.region import Seen, estimate_seen, own_levels
+from fairpot.inference.region import OpenTops, Seen, estimate_seen, own_levels
 from fairpot.inference.shares import (
     ENTRIES,
     FEWEST,
@@ -75,7 +74,7 @@ class DialEstimates:
     xauc: ShareEstimates  # for each value, both directions of every pair of groups, side by side
     reason: str | None = None  # why no interval is honest, if none is
     # Where the top alpha may begin at each value, if many rows share the scores there.
-    regions: OpenRegions | None = None
+    regions: OpenTops | None = None
     # Bounds that each value cannot be certified below, whatever its own gap is; None if there are none.
     least: Floats | None = None
 
@@ -100,7 +99,7 @@ class DialEstimates:
     def largest(self, tail: float) -> Floats:
         """Give the upper limit of the largest gap at each value, each wrong with probability ``tail``."""
         if self.regions is not None:
-            return self.regions.limits(tail)[1].high
+            return self.regions.limits(tail)[1][1]
         return fold(*self.gaps.limits(tail))[1].reshape(len(self), self.many).max(axis=1)
 
     def at(self, places: Sequence[int]) -> DialEstimates:
@@ -116,13 +115,6 @@ class DialEstimates:
             regions=None if self.regions is None else self.regions.at(wanted),
             least=None if self.least is None else self.least[wanted],
         )
-
-    def shares_at(self, place: int) -> tuple[ShareEstimates, ShareEstimates]:
-        """Give AUC, and both directions of every pair, at one value: with limits of every region left open there."""
-        if self.regions is not None:
-            return self.regions.shares_at(place)
-        size = 2 * self.many
-        return self.auc.take([place]), self.xauc.take(np.arange(place * size, (place + 1) * size))
 
     def cell_names(self, gap: int) -> tuple[Hashable, Hashable]:
         """Name the two groups of one of the gaps."""
@@ -186,14 +178,14 @@ def estimate_steps(
 
 def _estimate_top(
     table: ScoreTable, pairs: tuple[Pairs, ...], ties: Kernel, top: Top, scored: Callable[[ScoreTable], Sequence[View]]
-) -> tuple[ScoreTable, ShareEstimates, OpenRegions | None]:
+) -> tuple[ScoreTable, ShareEstimates, OpenTops | None]:
     """Estimate in the top alpha at every value; say where it may begin, if many rows share scores there at any."""
     fine = merge_entries(table, _fine_entries(table, top.alpha))
     seen = scored(fine)
     found = [populations(fine.viewed(view), top.alpha, top.region) for view in seen]
     if any(p.coarse for each in found for p in each):
         wanted = [Seen(view, own_levels(p), pairs, _smooth(p)) for view, p in zip(seen, found)]
-        return fine, estimate_seen(fine, ties, wanted), OpenRegions.of(fine, ties, seen, found)
+        return fine, estimate_seen(fine, ties, wanted), OpenTops.of(fine, ties, seen, found)
     small = merge_entries(table)
     if small is not fine:
         seen = scored(small)
@@ -346,15 +338,6 @@ class Evidence:
             [part] = self.parts
             return self._estimate(part, values, exact)
         return average_dials([self._estimate(part, values) for part in self.parts])
-
-    def ends(self, part: Part, everyone: ScoreTable, values: Any, delta: float) -> tuple[Floats, Floats]:
-        """Give each pair's smallest and largest signed gap of a part's rows, in regions that all rows leave open."""
-        assert self.top is not None
-        assert part.views is not None
-        fine = merge_entries(everyone, _fine_entries(everyone, self.top.alpha))
-        seen = part.views(fine, values)
-        found = [populations(fine.viewed(view), *self.top) for view in seen]
-        return OpenRegions.of(fine, self.ties, seen, found).extremes(part.table, part.views(part.table, values), delta)
 
     def _estimate(self, part: Part, values: Any, exact: tuple[Floats, Floats] | None = None) -> DialEstimates:
         table, steps, count, views = part

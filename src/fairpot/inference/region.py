@@ -13,19 +13,23 @@ from numpy.typing import NDArray
 from fairpot._defaults import Region
 from fairpot.counts import Clusters, GroupCounts, Indices
 from fairpot.inference.candidates import Population, TooMany, candidates, open_note, populations, said
+from fairpot.inference.limits import gap_limits
 from fairpot.inference.merged import MOST_GROUPS, Counted, Lines, count_ranking
 from fairpot.inference.merged import shares as counted_shares
 from fairpot.inference.shares import (
     FEWEST,
     CellRows,
     Cut,
+    GapEstimates,
     Influence,
     Kernel,
     Pairs,
     Rests,
     ShareEstimates,
     View,
+    all_pairs,
     clustered_covariance,
+    cross_pairs,
     independent_covariance,
     independent_units,
     influences,
@@ -237,6 +241,53 @@ def estimate_region(
     own = where.estimate(pairs)
     refused = tuple(where.why_not(pair) for pair in pairs)
     return RegionShares(own.value, own.covariance, own.variance, own.units, refused, pairs=tuple(pairs), region=where)
+
+
+@dataclass(frozen=True, eq=False)
+class OpenTops:
+    """The moved tables of a dial, in some of which many rows share the score at which the top begins."""
+
+    shares: tuple[RegionShares, ...]  # of each distinct moved table: its AUC, then both directions of every pair
+    which: Indices  # which of them belongs to each value of the dial
+
+    @classmethod
+    def of(
+        cls, table: ScoreTable, kernel: Kernel, views: Sequence[View], found: Sequence[tuple[Population, ...]]
+    ) -> OpenTops:
+        """Estimate in each distinct moved table once."""
+        keys = [b"".join(np.ascontiguousarray(scores).tobytes() for scores in view) for view in views]
+        number = {key: k for k, key in enumerate(dict.fromkeys(keys))}
+        pairs, shares = (all_pairs(table), *cross_pairs(table)), []
+        for k in (keys.index(key) for key in number):
+            region = TopRegion(table.viewed(views[k]), kernel, found[k])
+            own = region.estimate(pairs)
+            shares.append(RegionShares(own.value, own.covariance, own.variance, own.units, pairs=pairs, region=region))
+        return cls(tuple(shares), np.array([number[key] for key in keys], dtype=np.intp))
+
+    @property
+    def distinct(self) -> int:
+        """How many different moved tables there are."""
+        return len(np.unique(self.which))
+
+    def at(self, places: Indices) -> OpenTops:
+        """Keep some values of the dial."""
+        return OpenTops(self.shares, self.which[places])
+
+    def limits(self, tail: float) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+        """Limit AUC and largest gap at each value, in all regions that the rows leave open there."""
+        kept, places = np.unique(self.which, return_inverse=True)
+        found = np.array([self._limits(self.shares[k], tail) for k in kept])[places]
+        return (found[:, 0], found[:, 1]), (found[:, 2], found[:, 3])
+
+    @staticmethod
+    def _limits(shares: RegionShares, tail: float) -> tuple[float, float, float, float]:
+        [low], [high] = shares.take([0]).limits(tail)
+        gaps = GapEstimates.side_by_side(shares.take(range(1, len(shares))))
+        return float(low), float(high), *gap_limits(gaps, tail)
+
+    def note(self, place: int) -> str | None:
+        """Say why the region at a value is open; None if the rows leave one only."""
+        return self.shares[self.which[place]].note
 
 
 def threshold_cuts(

@@ -118,7 +118,7 @@ def shortfall(dial: DialEstimates, bound: float, delta: float, certifies: Certif
     """
     least = smallest_bound(dial, certifies)
     said = Shortfall(rounded_up(least, certifies), float(dial.gap.min()))
-    region = None if dial.regions is None else dial.regions.said(int(np.argmin(dial.gap)))
+    region = None if dial.regions is None else dial.regions.note(int(np.argmin(dial.gap)))
     if region is not None:
         return replace(said, region=region)
     if math.isnan(least) or not (dial.gaps.se > 0).all():
