@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, Protocol
 
@@ -17,7 +17,6 @@ from fairpot._validation import check_level, check_share
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.dial import Cut, DialEstimates, Top, band_of
 from fairpot.inference.limits import Estimate, draw_errors
-from fairpot.inference.region import OpenTops
 from fairpot.inference.shortfall import shortfall
 from fairpot.transport import Floats
 from fairpot.words import gap_from, gap_name
@@ -148,33 +147,22 @@ def certify(
 
 
 def certify_dial(
-    dial: DialEstimates,
-    bound: float,
-    delta: float,
-    how: Literal["auto", "step-down", "walk"] = "auto",
-    *,
-    backwards: bool = False,
-) -> tuple[NDArray[np.bool_], How]:
-    """Certify values of a dial; where many rows share scores at the cut of a top alpha, in every region left open.
+    dial: DialEstimates, delta: float, *, backwards: bool
+) -> Callable[[float], tuple[NDArray[np.bool_], How]]:
+    """Give a function from a bound to the values of a dial that are certified for it.
 
-    There the gap jumps along the dial, and no walk is valid: Holm's step-down takes each value by itself.
+    Where many rows share scores at the cut of a top alpha, it is in every region left open. There the gap jumps along
+    the dial, and no walk is valid.
     """
-    if dial.regions is None:
-        mask, used = certify(dial.gaps, bound, delta, dial.many, how, backwards=backwards)
-    else:
-        mask, used = _holm(dial, dial.regions, bound, delta), "step-down"
-    return mask if dial.least is None else mask & (dial.least <= bound), used
+    tops = None if dial.regions is None else dial.regions.hypotheses(delta)
 
+    def certified(bound: float) -> tuple[NDArray[np.bool_], How]:
+        if tops is None:
+            mask, used = certify(dial.gaps, bound, delta, dial.many, backwards=backwards)
+        else:
+            mask, used = tops.certified(bound, delta), "step-down"
+        return mask if dial.least is None else mask & (dial.least <= bound), used
 
-def _holm(dial: DialEstimates, tops: OpenTops, bound: float, delta: float) -> NDArray[np.bool_]:
-    """Mark the values whose limit is within a bound, each paying for the moved tables that are not marked yet."""
-    certified = np.zeros(len(dial), dtype=bool)
-    while not certified.all():
-        left = tops.at(np.flatnonzero(~certified)).distinct
-        inside = dial.largest(delta / left) <= bound
-        if not (inside & ~certified).any():
-            break
-        certified |= inside
     return certified
 
 
@@ -331,14 +319,10 @@ def choose_certified(
     delta = 1 - check_level(confidence, "confidence")
     if dial.reason is not None:
         raise InfeasibleRuleError(f"no {name} can be certified: {dial.reason}.\nHint: more rows of that group.")
-    backwards = _ends_unrepaired(dial, unrepaired)
-    mask, used = certify_dial(dial, bound, delta, backwards=backwards)
+    certified = certify_dial(dial, delta, backwards=_ends_unrepaired(dial, unrepaired))
+    mask, used = certified(bound)
     if not mask.any():
-
-        def certifies(other: float) -> bool:
-            return bool(certify_dial(dial, other, delta, backwards=backwards)[0].any())
-
-        missing = shortfall(dial, bound, delta, certifies)
+        missing = shortfall(dial, bound, delta, lambda other: bool(certified(other)[0].any()))
         raise InfeasibleRuleError(
             f"no {name} can be certified to have a gap within {bound:g} with confidence {confidence:g} "
             f"({rows}): {missing}.\nHint: {missing.hint}.",

@@ -20,7 +20,8 @@ from fairpot._validation import check_level
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.candidates import Population, populations
 from fairpot.inference.limits import fold, joint_tail
-from fairpot.inference.region import OpenTops, Seen, estimate_seen, own_levels
+from fairpot.inference.open_tops import OpenTops
+from fairpot.inference.region import Seen, estimate_seen, own_levels
 from fairpot.inference.shares import (
     ENTRIES,
     FEWEST,

@@ -13,26 +13,24 @@ from numpy.typing import NDArray
 from fairpot._defaults import Region
 from fairpot.counts import Clusters, GroupCounts, Indices
 from fairpot.inference.candidates import Population, TooMany, candidates, open_note, populations, said
-from fairpot.inference.limits import gap_limits
-from fairpot.inference.merged import MOST_GROUPS, Counted, Lines, count_ranking
+from fairpot.inference.merged import Counted, Lines, count_ranking
 from fairpot.inference.merged import shares as counted_shares
 from fairpot.inference.shares import (
     FEWEST,
     CellRows,
     Cut,
-    GapEstimates,
     Influence,
     Kernel,
     Pairs,
     Rests,
     ShareEstimates,
     View,
-    all_pairs,
     clustered_covariance,
-    cross_pairs,
     independent_covariance,
     independent_units,
     influences,
+    outcome_entries,
+    own_scores,
     placements,
     small_sample_factor,
 )
@@ -88,22 +86,24 @@ class TopRegion:
         pairs, levels = asked
         table, kernel = self.table, self.kernel
         smooth = [p for p in self.populations if not p.coarse]
-        if table.units is None and kernel != "equal" and len(table.groups) <= MOST_GROUPS:
-            counted = self.counted if levels == tuple(self.thresholds.values()) else self._count(levels)
-            assert counted.cells is not None
-            top, base, lines = counted.table, counted_shares(counted, pairs), Lines.of(counted, pairs)
-            cuts, sums = threshold_cuts(table, top, pairs, lines, kernel, smooth), lines.sums(counted.cells)
-        else:
+        if table.clusters is not None:
             top = table.above(dict(zip(table.groups, levels)))
+            assert top.clusters is not None
             found = influences(top, pairs, kernel)
             cuts = threshold_cuts(table, top, pairs, found, kernel, smooth)
-            if table.clusters is not None:
-                assert top.clusters is not None
-                return clustered_covariance(found, top.clusters, cuts, table.clusters)
-            base = independent_covariance(found, top, independent_units(top, pairs, 1))
-            sums = _influence_sums(found, top)
+            return clustered_covariance(found, top.clusters, cuts, table.clusters)
+        counted = self.counted if levels == tuple(self.thresholds.values()) else self._count(levels)
+        if counted.cells is None:
+            return estimate_seen(table, kernel, [Seen(own_scores(table), levels, pairs, tuple(smooth))])
+        top, base, lines = counted.table, counted_shares(counted, pairs), Lines.of(counted, pairs)
+        cuts, sums = threshold_cuts(table, top, pairs, lines, kernel, smooth), lines.sums(counted.cells)
         covariance = base.covariance + sum(_threshold_part(table, top, sums, base.units, cut) for cut in cuts)
         return ShareEstimates(base.value, covariance, base.variance, base.units)
+
+    def shares(self, pairs: Sequence[Pairs], refused: tuple[str | None, ...] = ()) -> RegionShares:
+        """Estimate shares in the sample's own region, with limits that hold in every region left open."""
+        own, asked = self.estimate(pairs), tuple(pairs)
+        return RegionShares(own.value, own.covariance, own.variance, own.units, refused, pairs=asked, region=self)
 
     def each(self, pairs: Sequence[Pairs], tail: float) -> list[tuple[ShareEstimates, float]]:
         """Estimate shares in every region that the rows leave open, with the tail of their limits there."""
@@ -238,56 +238,7 @@ def estimate_region(
 ) -> RegionShares:
     """Estimate shares inside the top-alpha region with their covariance, the threshold's error included."""
     where = TopRegion.of(table, kernel, alpha, region)
-    own = where.estimate(pairs)
-    refused = tuple(where.why_not(pair) for pair in pairs)
-    return RegionShares(own.value, own.covariance, own.variance, own.units, refused, pairs=tuple(pairs), region=where)
-
-
-@dataclass(frozen=True, eq=False)
-class OpenTops:
-    """The moved tables of a dial, in some of which many rows share the score at which the top begins."""
-
-    shares: tuple[RegionShares, ...]  # of each distinct moved table: its AUC, then both directions of every pair
-    which: Indices  # which of them belongs to each value of the dial
-
-    @classmethod
-    def of(
-        cls, table: ScoreTable, kernel: Kernel, views: Sequence[View], found: Sequence[tuple[Population, ...]]
-    ) -> OpenTops:
-        """Estimate in each distinct moved table once."""
-        keys = [b"".join(np.ascontiguousarray(scores).tobytes() for scores in view) for view in views]
-        number = {key: k for k, key in enumerate(dict.fromkeys(keys))}
-        pairs, shares = (all_pairs(table), *cross_pairs(table)), []
-        for k in (keys.index(key) for key in number):
-            region = TopRegion(table.viewed(views[k]), kernel, found[k])
-            own = region.estimate(pairs)
-            shares.append(RegionShares(own.value, own.covariance, own.variance, own.units, pairs=pairs, region=region))
-        return cls(tuple(shares), np.array([number[key] for key in keys], dtype=np.intp))
-
-    @property
-    def distinct(self) -> int:
-        """How many different moved tables there are."""
-        return len(np.unique(self.which))
-
-    def at(self, places: Indices) -> OpenTops:
-        """Keep some values of the dial."""
-        return OpenTops(self.shares, self.which[places])
-
-    def limits(self, tail: float) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
-        """Limit AUC and largest gap at each value, in all regions that the rows leave open there."""
-        kept, places = np.unique(self.which, return_inverse=True)
-        found = np.array([self._limits(self.shares[k], tail) for k in kept])[places]
-        return (found[:, 0], found[:, 1]), (found[:, 2], found[:, 3])
-
-    @staticmethod
-    def _limits(shares: RegionShares, tail: float) -> tuple[float, float, float, float]:
-        [low], [high] = shares.take([0]).limits(tail)
-        gaps = GapEstimates.side_by_side(shares.take(range(1, len(shares))))
-        return float(low), float(high), *gap_limits(gaps, tail)
-
-    def note(self, place: int) -> str | None:
-        """Say why the region at a value is open; None if the rows leave one only."""
-        return self.shares[self.which[place]].note
+    return where.shares(pairs, tuple(where.why_not(pair) for pair in pairs))
 
 
 def threshold_cuts(
@@ -366,8 +317,6 @@ def _kappa(
 
 def _at(top: ScoreTable, pair: Pairs, threshold: float, kernel: Kernel) -> tuple[float, float]:
     """Count the region's negatives that a positive at the threshold beats, and the positives a negative loses to."""
-    if kernel == "equal":
-        return 0.0, 0.0
     won = sum(
         float(top.counts[h].negative[: np.searchsorted(top.counts[h].score, threshold)].sum()) for h in pair.losers
     )
@@ -375,16 +324,6 @@ def _at(top: ScoreTable, pair: Pairs, threshold: float, kernel: Kernel) -> tuple
         float(top.counts[g].positive[np.searchsorted(top.counts[g].score, threshold) :].sum()) for g in pair.winners
     )
     return won, lost
-
-
-def _influence_sums(found: Influence, top: ScoreTable) -> Floats:
-    """Add up what the rows of each cell add to each share, by squared weights: sides x groups x shares."""
-    sums = np.zeros((2, len(top.groups), len(found.value)))
-    for side in range(2):
-        for g, cell in enumerate(found.cells[side]):
-            square = top.squared(g, side == 0)[cell.entries].astype(np.float64)
-            sums[side, g, cell.shares] = cell.values @ square
-    return sums
 
 
 def _threshold_part(table: ScoreTable, top: ScoreTable, sums: Floats, units: tuple[Floats, Floats], cut: Cut) -> Floats:
@@ -417,7 +356,7 @@ def estimate_seen(table: ScoreTable, kernel: Kernel, wanted: Sequence[Seen]) -> 
 
     What each row adds through a smooth threshold is part of the row's influence.
     """
-    entries = [(np.flatnonzero(c.positive > 0), np.flatnonzero(c.negative > 0)) for c in table.counts]
+    entries = outcome_entries(table)
     size = sum(len(seen.pairs) for seen in wanted)
     rows = [[np.zeros((size, len(places[side]))) for places in entries] for side in range(2)]
     parts, place = [], 0
