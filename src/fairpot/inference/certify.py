@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri, stdtrit
+from scipy.special import ndtr, ndtri
 
 from fairpot._arguments import argument
 from fairpot._defaults import Region
@@ -17,6 +17,7 @@ from fairpot._validation import check_level, check_share
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.dial import Cut, DialEstimates, Top, band_of
 from fairpot.inference.limits import Estimate, draw_errors
+from fairpot.inference.shares import GapEstimates
 from fairpot.inference.shortfall import shortfall
 from fairpot.transport import Floats
 from fairpot.words import gap_from, gap_name
@@ -26,45 +27,7 @@ How = Literal["step-down", "walk"]
 _LEVEL_GROUND = 0.25
 
 
-class SignedGaps(Protocol):
-    """Signed gaps with limits and the covariance of their errors."""
-
-    @property
-    def value(self) -> Floats:
-        """Signed gaps."""
-
-    @property
-    def covariance(self) -> Floats:
-        """Covariance of their errors."""
-
-    @property
-    def se(self) -> Floats:
-        """Standard errors."""
-
-    def limits(self, tail: float | Floats) -> tuple[Floats, Floats]:
-        """Compute limits, each wrong with probability ``tail``."""
-
-
-@dataclass(frozen=True, eq=False)
-class PlainGaps:
-    """Signed gaps with symmetric limits, from estimates and their covariance alone."""
-
-    value: Floats
-    covariance: Floats
-    free: float = np.inf
-
-    @property
-    def se(self) -> Floats:
-        """Standard errors."""
-        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
-
-    def limits(self, tail: float | Floats) -> tuple[Floats, Floats]:
-        """Compute limits, each wrong with probability ``tail``."""
-        quantile = -ndtri(tail) if np.isinf(self.free) else -stdtrit(self.free, tail)
-        return self.value - quantile * self.se, self.value + quantile * self.se
-
-
-def step_down(gaps: SignedGaps, bound: float, delta: float, pairs: int = 1) -> NDArray[np.bool_]:
+def step_down(gaps: GapEstimates, bound: float, delta: float, pairs: int = 1) -> NDArray[np.bool_]:
     """Mark the values whose gaps are certified within a bound: any of them false at most ``delta`` of the time.
 
     ``gaps``: those of all pairs of groups at the first value, then at the second, ... ``pairs``: number of pairs of
@@ -86,7 +49,7 @@ def step_down(gaps: SignedGaps, bound: float, delta: float, pairs: int = 1) -> N
     return certified
 
 
-def walk(gaps: SignedGaps, bound: float, delta: float, *, backwards: bool = False) -> NDArray[np.bool_]:
+def walk(gaps: GapEstimates, bound: float, delta: float, *, backwards: bool = False) -> NDArray[np.bool_]:
     """Mark the values that two chains certify, if the signed gap falls (or rises) along the dial.
 
     Any of them false at most ``delta`` of the time. ``backwards`` walks from the last value to the first.
@@ -121,7 +84,7 @@ def walking_tail(bound: float, se: Floats, delta: float) -> Floats:
     return np.asarray(ndtr(-high))
 
 
-def falls(gaps: SignedGaps) -> bool:
+def falls(gaps: GapEstimates) -> bool:
     """Whether the signed gap goes one way along the dial, but for rises that its standard error hides."""
     value = gaps.value if gaps.value[-1] <= gaps.value[0] else -gaps.value
     rise = value - np.minimum.accumulate(value)
@@ -129,19 +92,13 @@ def falls(gaps: SignedGaps) -> bool:
 
 
 def certify(
-    gaps: SignedGaps,
-    bound: float,
-    delta: float,
-    pairs: int = 1,
-    how: Literal["auto", "step-down", "walk"] = "auto",
-    *,
-    backwards: bool = False,
+    gaps: GapEstimates, bound: float, delta: float, pairs: int = 1, *, backwards: bool = False
 ) -> tuple[NDArray[np.bool_], How]:
     """Certify values by the walk where it holds, else by step-down; say which.
 
     Any value may be chosen from those that are marked.
     """
-    if how == "walk" or (how == "auto" and pairs == 1 and falls(gaps)):
+    if pairs == 1 and falls(gaps):
         return walk(gaps, bound, delta, backwards=backwards), "walk"
     return step_down(gaps, bound, delta, pairs), "step-down"
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from fairpot._arguments import by_name
@@ -16,7 +15,7 @@ from fairpot._defaults import LEVEL
 from fairpot._docs import documented
 from fairpot._html import intervals_svg, paragraph
 from fairpot._shown import Bar, ShownBars, bar, ends_of
-from fairpot._validation import Rows, check_level, check_rows, check_scores, wording
+from fairpot._validation import check_level, check_rows, check_scores, wording
 from fairpot.counting import count
 from fairpot.inference.dial import Evidence, Part
 from fairpot.inference.shares import (
@@ -269,9 +268,7 @@ def change_by_maps(table: ScoreTable, maps: Maps, *, ties: str = "half", level: 
     >>> print(change_by_maps(table, {"F": lambda score: score + 1}).gap)
     0.438 -> 0.036; signed, M over F: a change of -0.401 (95% interval -0.447 to -0.356)
     """
-    before = own_scores(table)
-    after = table.view(maps)
-    return compare_views(table, before, after, ties=ties, level=level)
+    return compare_views(table, own_scores(table), table.view(maps), ties=ties, level=level)
 
 
 @by_name
@@ -336,7 +333,9 @@ def change_of_columns(
         names=("y_true", first),
         beside=dict(others) if clusters is None else {**dict(others), "clusters": clusters},
     )
-    table, _ = _row_by_row(rows, weights, clusters)
+    # One entry a row, known by its number, so that two columns can stand side by side.
+    numbers = np.arange(len(rows.scores), dtype=np.float64)
+    table = count(rows._replace(scores=numbers), weights=weights, clusters=clusters)
     table = table if groups is None else table.only(groups)
     order = [c.score.astype(np.intp) for c in table.counts]
     before = [rows.scores[own] for own in order]
@@ -347,13 +346,6 @@ def change_of_columns(
             raise ValueError(wording.other_length(name, len(other), len(rows.scores), f"{first} has {{than}}"))
         found[name] = compare_views(table, before, [other[own] for own in order], ties=ties, level=level)
     return found
-
-
-def _row_by_row(rows: Rows, weights: str | None, clusters: Any) -> tuple[ScoreTable, list[NDArray[np.intp]]]:
-    """Count with one entry a row, so that two columns can stand side by side: rows are known by their number."""
-    numbers = np.arange(len(rows.scores), dtype=np.float64)
-    table = count(rows._replace(scores=numbers), weights=weights, clusters=clusters)
-    return table, [c.score.astype(np.intp) for c in table.counts]
 
 
 def compare_views(table: ScoreTable, before: View, after: View, *, ties: str = "half", level: float = LEVEL) -> Changes:
@@ -472,9 +464,6 @@ def _signed_se(shares: ShareEstimates, many: int, widest: list[int]) -> float:
     return _se(shares, row)
 
 
-__all__ = ["Change", "Changes", "Contrasts", "change_by_maps", "change_of_columns", "change_of_scores", "compare_views"]
-
-
 Chosen = tuple[Evidence, Any]
 
 
@@ -502,13 +491,7 @@ def auc_difference(first: Chosen, second: Chosen, values: tuple[float, float], *
 def _fold(one: Part, other: Part, values: Sequence[Any], ties: Kernel) -> tuple[float, float, float]:
     """Give variance, degrees of freedom and units of the difference on one fold."""
     table = merge_entries(one.table)
-    views = [
-        [maps[g](c.score) if g in maps else c.score for g, c in zip(table.groups, table.counts)]
-        for maps in (_maps(one, values[0]), _maps(other, values[1]))
-    ]
+    maps = [next(iter(part.steps(np.asarray([value])))) for part, value in zip((one, other), values)]
+    views = [table.view(each) for each in maps]
     shares, found = estimate_views(table, [all_pairs(table)], ties, views, np.array([[-1.0, 1.0]]))
     return float(found.covariance[0, 0]), float(found.free[0]), float(min(u.min() for u in shares.units))
-
-
-def _maps(part: Part, value: Any) -> Maps:
-    return next(iter(part.steps(np.asarray([value]))))

@@ -43,8 +43,6 @@ from fairpot.metrics.wins import WinMatrix
 from fairpot.table import Maps, ScoreTable
 from fairpot.transport import Floats
 
-MapsAt = Callable[[Any], Maps]
-
 
 class Top(NamedTuple):
     """The region that a curve looks at: the top alpha of all rows, or of each group."""
@@ -122,23 +120,6 @@ class DialEstimates:
         return list(itertools.combinations(self.groups, 2))[gap % self.many]
 
 
-def estimate_dial(
-    table: ScoreTable,
-    maps_at: MapsAt,
-    values: Sequence[Any] | Floats,
-    *,
-    ties: Kernel = "half",
-    exact: tuple[Floats, Floats] | None = None,
-) -> DialEstimates:
-    """Estimate AUC and gaps at every value of a dial.
-
-    ``table``: rows that the maps were not fitted on, at least two groups. ``maps_at``: from a value of the dial to the
-    maps of the groups that it moves. ``exact``: AUCs (k,) and xAUCs (k, 2 * pairs) where they are known; None counts
-    them on the whole table. Covariances come from a merged table in either case.
-    """
-    return estimate_steps(table, lambda given: (maps_at(value) for value in given), values, ties=ties, exact=exact)
-
-
 def estimate_steps(
     table: ScoreTable,
     steps: Steps,
@@ -150,8 +131,10 @@ def estimate_steps(
     count: Count | None = None,
     views: Callable[[ScoreTable, Any], Sequence[View]] | None = None,
 ) -> DialEstimates:
-    """Do the same with a function from all values to their maps, one after the other.
+    """Estimate AUC and gaps at every value of a dial.
 
+    ``table``: rows that the maps were not fitted on. ``steps``: from values of the dial to the maps of each, one after
+    the other. ``exact``: AUCs (k,) and xAUCs (k, 2 * pairs) where they are known. Covariances come from a merged table.
     ``top`` looks at the top of the ranking only; ``count`` and ``views`` are quick ways, see :class:`Part`.
     """
     pairs = (all_pairs(table), *cross_pairs(table))

@@ -83,11 +83,6 @@ class Counted:
         return WinMatrix(self.table.groups, half_wins, self.positives, self.negatives)
 
     @property
-    def independent(self) -> tuple[Floats, Floats]:
-        """How many independent positives, and negatives, each group has: clusters, or what weights are worth."""
-        return self.table.independent
-
-    @property
     def tied_share(self) -> float:
         """Share of all pairs that have equal scores; 0 without pairs."""
         pairs = float(self.positives.sum()) * float(self.negatives.sum())

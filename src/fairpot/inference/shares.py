@@ -376,13 +376,13 @@ def clustered_covariance(
             beside += extra.T @ extra + crossed + crossed.T
     total, variance = np.zeros((size, size)), []
     for side in range(2):
-        factor = np.sqrt(_factor(rests.units[side]))
+        factor = np.sqrt(small_sample_factor(rests.units[side]))
         part = own[side] * np.outer(factor, factor)
         variance.append(np.diag(part).copy())
         total += part
-    total += (shared + shared.T) * _factor(rests.in_either)
+    total += (shared + shared.T) * small_sample_factor(rests.in_either)
     if everyone is not None:
-        total += beside * float(_factor(np.array(count_units(everyone.unit), dtype=np.float64)))
+        total += beside * float(small_sample_factor(np.array(count_units(everyone.unit), dtype=np.float64)))
     return ShareEstimates(found.value, total, (variance[0], variance[1]), rests.units)
 
 
@@ -478,10 +478,6 @@ def _clusters_in_either(there: list[np.ndarray]) -> Floats:
     return np.asarray(own[:, None] + own[None, :] - both)
 
 
-def _factor(units: Floats) -> Floats:
-    return np.divide(units, units - 1, out=np.full(units.shape, np.nan), where=units > 1)
-
-
 def estimate_shares(
     table: ScoreTable, pairs: Sequence[Pairs], kernel: Kernel = "half", views: Sequence[View] | None = None
 ) -> ShareEstimates:
@@ -498,8 +494,7 @@ def estimate_shares(
 
 def independent_units(table: ScoreTable, pairs: Sequence[Pairs], views: int) -> tuple[Floats, Floats]:
     """Count how many equally weighted rows each side of a share is worth: W^2 / sum of w^2."""
-    table, groups = table, range(len(table.groups))
-    units = []
+    units, groups = [], range(len(table.groups))
     for side, total in enumerate((table.positives, table.negatives)):
         square = np.array([float(table.squared(g, side == 0).sum()) for g in groups])
         weight = total.astype(np.float64)
@@ -511,7 +506,7 @@ def independent_units(table: ScoreTable, pairs: Sequence[Pairs], views: int) -> 
 
 def small_sample_factor(units: Floats) -> Floats:
     """Give m / (m - 1); NaN for a single unit, whose spread cannot be seen."""
-    return np.divide(units, units - 1, out=np.full(len(units), np.nan), where=units > 1)
+    return np.divide(units, units - 1, out=np.full(units.shape, np.nan), where=units > 1)
 
 
 def independent_covariance(found: Influence, table: ScoreTable, units: tuple[Floats, Floats]) -> ShareEstimates:

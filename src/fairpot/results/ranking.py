@@ -537,7 +537,7 @@ def _ahead(counted: _Counted, passed: Counted) -> Hashable:
     xauc = _xauc(counted.matrix)
     if np.isnan(xauc).any():
         return counted.groups[0]
-    large = np.flatnonzero(np.minimum(*passed.independent) >= SMALL)
+    large = np.flatnonzero(np.minimum(*passed.table.independent) >= SMALL)
     large = large if len(large) else np.arange(len(counted.groups))
     won = xauc[np.ix_(large, large)]
     lead = np.zeros(len(large))
