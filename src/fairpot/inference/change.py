@@ -23,7 +23,6 @@ from fairpot.inference.shares import (
     Influence,
     Kernel,
     Pairs,
-    Question,
     ShareEstimates,
     View,
     all_pairs,
@@ -357,7 +356,7 @@ def compare_views(table: ScoreTable, before: View, after: View, *, ties: str = "
     differ = np.hstack((-np.eye(many), np.eye(many)))
     gaps = differ[1::2] - differ[2::2]
     shares, found = estimate_views(table, pairs, kernel, (before, after), np.vstack((differ, gaps)))
-    reason = why_not(table, Question("xauc_gap", pairs, True, kernel, None, "pooled"), shares)
+    reason = why_not(table, pairs, shares)
     low, high = found.limits(tail)
     names = [(table.groups[p.winners[0]], table.groups[p.losers[0]]) for p in pairs[1:]]
 

@@ -28,7 +28,6 @@ from fairpot.inference.shares import (
     GapEstimates,
     Kernel,
     Pairs,
-    Question,
     ShareEstimates,
     View,
     all_pairs,
@@ -146,11 +145,9 @@ def estimate_steps(
     if top is None:
         small = merge_entries(table)
         found = estimate_shares(small, pairs, ties, scored(small))
-        asked = Question("xauc_gap", pairs, True, ties, None, "pooled")
     else:
         small, found, regions = _estimate_top(table, pairs, ties, top, scored)
-        asked = Question("xauc_gap", pairs, True, ties, top.alpha, top.region)
-    reason = why_not(table, asked, found.fewest(len(pairs)))
+    reason = why_not(table, pairs, found.fewest(len(pairs)), None if top is None else top.alpha)
     grid = np.arange(len(found)).reshape(-1, len(pairs))
     auc, xauc = found.take(grid[:, 0]), found.take(grid[:, 1:].ravel())
     if exact is None and small is not table:

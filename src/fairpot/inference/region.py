@@ -365,8 +365,8 @@ def estimate_seen(table: ScoreTable, kernel: Kernel, wanted: Sequence[Seen]) -> 
         parts.append(_add_seen(table, kernel, seen, entries, rows, own))
         place = own.stop
     value = np.concatenate([part.value for part in parts])
-    sides = [[np.concatenate([getattr(part, name)[k] for part in parts]) for k in range(2)] for name in _BY_SIDE]
-    (v, w), (m, n) = sides
+    v, w = (np.concatenate([part.variance[side] for part in parts]) for side in range(2))
+    m, n = (np.concatenate([part.units[side] for part in parts]) for side in range(2))
     if table.clusters is not None:
         return _clustered(table.clusters, value, (m, n), entries, rows)
     covariance = np.zeros((size, size))
@@ -375,9 +375,6 @@ def estimate_seen(table: ScoreTable, kernel: Kernel, wanted: Sequence[Seen]) -> 
             square = table.squared(g, side == 0)[places[side]].astype(np.float64)
             covariance += (rows[side][g] * square) @ rows[side][g].T
     return ShareEstimates(value, covariance, (v, w), (m, n))
-
-
-_BY_SIDE = ("variance", "units")
 
 
 def _clustered(
@@ -415,8 +412,11 @@ def _add_seen(
         scales = [np.ones(len(pairs)), np.ones(len(pairs))]  # clusters are scaled when they are added up
     cuts = threshold_cuts(moved, top, pairs, found, kernel, smooth) if smooth else []
     inside = [scores >= level for level, scores in zip(levels, view)]
-    weights = [[np.where(i, w, 0) for i, w in zip(inside, side)] for side in _sides(table)]
-    placed = placements(view, weights[0], weights[1], kernel, entries)
+    positive, negative = (
+        [np.where(up, c.positive if side == 0 else c.negative, 0) for up, c in zip(inside, table.counts)]
+        for side in range(2)
+    )
+    placed = placements(view, positive, negative, kernel, entries)
     for k, pair in enumerate(pairs):
         value, p, n = found.value[k], found.weight[0][k], found.weight[1][k]
         for side, (groups, others) in enumerate((pair, pair[::-1])):
@@ -444,7 +444,3 @@ def _add_thresholds(
             for side in range(2):
                 added = np.where(inside[g][entries[g][side]], cut.inside, cut.outside) * scale
                 rows[side][g][own] += np.outer(cut.kappa, added)
-
-
-def _sides(table: ScoreTable) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    return [c.positive for c in table.counts], [c.negative for c in table.counts]

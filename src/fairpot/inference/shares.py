@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._defaults import Region
 from fairpot.counts import Clusters, Counts, GroupCounts, Indices, count_units
 from fairpot.inference.limits import Parts, difference_limits, exceeding_tail, fold, share_limits
 from fairpot.table import ScoreTable
@@ -564,42 +563,27 @@ def _merged(counts: GroupCounts, first: Indices) -> GroupCounts:
     return counts.merged(first, mean)
 
 
-class Question(NamedTuple):
-    """A metric as shares of pairs; a gap is the largest difference of shares side by side."""
-
-    metric: str
-    pairs: tuple[Pairs, ...]
-    gap: bool
-    kernel: Kernel
-    alpha: float | None
-    region: Region
-    group: int | None = None  # of a rate that has one
-
-
 # Fewer independent rows than this on one side of a share, and its spread cannot be seen.
 FEWEST = 5
 
 
-def why_not(table: ScoreTable, question: Question, found: ShareEstimates) -> str | None:
+def why_not(table: ScoreTable, pairs: Sequence[Pairs], found: ShareEstimates, alpha: float | None = None) -> str | None:
     """Say which cell has too few independent rows for an interval; None if all have enough."""
-    for k, pair in enumerate(question.pairs):
+    for k, pair in enumerate(pairs):
         if found.refused and found.refused[k] is not None:
             return found.refused[k]
         for side, what in enumerate(("with the outcome", "without the outcome")):
             units = float(found.units[side][k])
             # A hair of round-off: five weights of 0.1 are worth five rows.
             if units < FEWEST - 1e-9:
-                return _said(units, what, _names(table, pair[side]), question, table.clusters is not None)
+                return _said(table, pair[side], units, what, alpha)
     return None
 
 
-def _names(table: ScoreTable, places: tuple[int, ...]) -> tuple[Hashable, ...]:
-    return tuple(table.groups[place] for place in places) if len(table.groups) > 1 else ()
-
-
-def _said(units: float, what: str, groups: tuple[Hashable, ...], question: Question, clustered: bool) -> str:
-    counted = f"{'cluster' if clustered else 'row'}{'' if units == 1 else 's'} {what}"
-    where = "" if question.alpha is None else f" in the top {question.alpha:g}"
+def _said(table: ScoreTable, places: tuple[int, ...], units: float, what: str, alpha: float | None) -> str:
+    counted = f"{'row' if table.clusters is None else 'cluster'}{'' if units == 1 else 's'} {what}"
+    where = "" if alpha is None else f" in the top {alpha:g}"
     number = "no" if units == 0 else f"{units:.3g}"
-    who = f"group {groups[0]!r} has" if len(groups) == 1 else f"there {'is' if units == 1 else 'are'}"
+    one = len(places) == 1 and len(table.groups) > 1
+    who = f"group {table.groups[places[0]]!r} has" if one else f"there {'is' if units == 1 else 'are'}"
     return f"{who} {number} {counted}{where}, and with fewer than {FEWEST} there is no interval"

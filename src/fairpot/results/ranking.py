@@ -20,7 +20,6 @@ from fairpot.inference.region import estimate_region
 from fairpot.inference.shares import (
     GapEstimates,
     Pairs,
-    Question,
     ShareEstimates,
     all_pairs,
     cross_pairs,
@@ -345,9 +344,8 @@ class _Counted:
             found = seen = estimate_region(table, distinct, ties, top.alpha, top.region)
             assert seen.region is not None
             passed, note = seen.region.counted, seen.note
-        where = (None, "pooled") if top is None else (top.alpha, top.region)
-        asked = [Question("", (pair,), False, ties, *where) for pair in distinct]
-        reasons = [why_not(table, question, found.take([k])) for k, question in enumerate(asked)]
+        alpha = None if top is None else top.alpha
+        reasons = [why_not(table, [pair], found.take([k]), alpha) for k, pair in enumerate(distinct)]
         low, high = found.limits((1 - level) / 2)
         return cls(table.groups, passed.matrix(), level, distinct, found, reasons, low, high, note), passed
 
