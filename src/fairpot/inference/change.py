@@ -403,21 +403,21 @@ def _gap_change(
     """
     widest = [int(np.argmax(np.abs(row))) for row in signed]
     start, end = (float(abs(signed[when, widest[when]])) for when in range(2))
-    se = _signed_se(shares, many, widest)
+    se = _se(shares, _gap_row(many, 1, widest[1]) - _gap_row(many, 0, widest[0]))
     if reason is not None:
         return Change(start, end, end - start, se, np.nan, np.nan, level, reason)
-    sided = [_sided(many, when, signed[when], widest[when]) for when in range(2)]
-    named = [_may_be_widest(shares, rows, signed[when]) for when, rows in enumerate(sided)]
-    tops = [next(k for k in named[when] if k[0] == widest[when] and sided[when][k][1]) for when in range(2)]
+    keys = list(itertools.product(range(signed.shape[1]), (1.0, -1.0)))
+    rows = [{(k, sign): sign * _gap_row(many, when, k) for k, sign in keys} for when in range(2)]
+    named = [_may_be_widest(shares, rows[when], signed[when]) for when in range(2)]
     sums, spent = [], []
     for when in (1, 0):
+        top = named[1 - when][0]
         for key in named[when]:
-            others = [key, tops[1 - when]]
-            for other in others:
-                pair = (key, other) if when == 1 else (other, key)
-                sums.append(sided[1][pair[0]][0] - sided[0][pair[1]][0])
+            for other in (key, top):
+                then, first = (key, other) if when == 1 else (other, key)
+                sums.append(rows[1][then] - rows[0][first])
                 chosen = tail / 2 / len(named[1 - when])  # it was chosen for its size, from so many
-                spent.append(tail if others[0] == others[1] else tail / 2 if other == key else chosen)
+                spent.append(tail if key == top else tail / 2 if other == key else chosen)
     _, found = estimate_views(table, (all_pairs(table), *cross_pairs(table)), kernel, views, np.array(sums))
     low, high = found.limits(np.array(spent))
     cut = 2 * len(named[1])
@@ -426,24 +426,18 @@ def _gap_change(
     return Change(start, end, end - start, se, float(lower), float(upper), level)
 
 
+# A pair of groups, by its place, and the sign with which its gap is looked at.
 Side = tuple[int, float]
 
 
-def _sided(many: int, when: int, signed: Floats, widest: int) -> dict[Side, tuple[Floats, bool]]:
-    """Give every pair's gap with either sign as a sum of shares, and whether it is the widest as it looks."""
-    ahead = 1.0 if signed[widest] >= 0 else -1.0
-    keys = itertools.product(range(len(signed)), (1.0, -1.0))
-    return {(k, sign): (sign * _gap_row(many, when, k), (k, sign) == (widest, ahead)) for k, sign in keys}
-
-
-def _may_be_widest(shares: ShareEstimates, rows: dict[Side, tuple[Floats, bool]], signed: Floats) -> list[Side]:
+def _may_be_widest(shares: ShareEstimates, rows: dict[Side, Floats], signed: Floats) -> list[Side]:
     """Name the pairs and signs that chance may keep from being the largest, that which is so first."""
-    [top] = [key for key, (_, is_widest) in rows.items() if is_widest]
-    largest = top[1] * float(signed[top[0]])
+    widest = int(np.argmax(np.abs(signed)))
+    top = widest, 1.0 if signed[widest] >= 0 else -1.0
     kept = [top]
-    for (k, sign), (row, is_widest) in rows.items():
-        behind = largest - sign * float(signed[k])
-        if not is_widest and behind <= _CLEAR * _se(shares, row - rows[top][0]) + 1e-12:
+    for (k, sign), row in rows.items():
+        behind = float(abs(signed[widest])) - sign * float(signed[k])
+        if (k, sign) != top and behind <= _CLEAR * _se(shares, row - rows[top]) + 1e-12:
             kept.append((k, sign))
     return kept
 
@@ -456,11 +450,6 @@ def _gap_row(many: int, when: int, pair: int) -> Floats:
 
 def _se(shares: ShareEstimates, row: Floats) -> float:
     return float(np.sqrt(np.maximum(row @ shares.covariance @ row, 0.0)))
-
-
-def _signed_se(shares: ShareEstimates, many: int, widest: list[int]) -> float:
-    row = _gap_row(many, 1, widest[1]) - _gap_row(many, 0, widest[0])
-    return _se(shares, row)
 
 
 Chosen = tuple[Evidence, Any]

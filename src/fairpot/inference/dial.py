@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -113,10 +112,6 @@ class DialEstimates:
             regions=None if self.regions is None else self.regions.at(wanted),
             least=None if self.least is None else self.least[wanted],
         )
-
-    def cell_names(self, gap: int) -> tuple[Hashable, Hashable]:
-        """Name the two groups of one of the gaps."""
-        return list(itertools.combinations(self.groups, 2))[gap % self.many]
 
 
 def estimate_steps(

@@ -165,7 +165,7 @@ def _weakest(dial: DialEstimates, delta: float) -> tuple[int, float]:
     gap = place * dial.many + int(np.argmax(reach.reshape(len(dial), -1)[place]))
     shares = [int(dial.gaps.first[gap]), int(dial.gaps.second[gap])]
     most = int(np.argmax(dial.xauc.variance[0][shares]))
-    group = dial.groups.index(dial.cell_names(gap)[most])
+    group = list(itertools.combinations(range(len(dial.groups)), 2))[gap % dial.many][most]
     return group, float(dial.xauc.units[0][shares[most]])
 
 
