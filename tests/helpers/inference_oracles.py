@@ -3,7 +3,9 @@
 from typing import NamedTuple
 
 import numpy as np
+from scipy.special import ndtri
 
+from fairpot.inference.dial import estimate_steps
 from fairpot.metrics import METRICS
 
 
@@ -114,3 +116,22 @@ def _measured(metric, y, s, groups, weight, given):
     xauc = METRICS[metric.removesuffix("_gap")].function
     there, back = (xauc(y, s, positive=p, negative=n, **given) for p, n in ((one, other), (other, one)))
     return there - back
+
+
+def estimate_dial(table, maps_at, values):
+    """Estimate AUC and gaps along a dial whose maps come one value at a time."""
+    return estimate_steps(table, lambda given: (maps_at(value) for value in given), values)
+
+
+class PlainGaps(NamedTuple):
+    """Signed gaps with symmetric limits, from estimates and their covariance alone."""
+
+    value: np.ndarray
+    covariance: np.ndarray
+
+    @property
+    def se(self):
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
+
+    def limits(self, tail):
+        return self.value + ndtri(tail) * self.se, self.value - ndtri(tail) * self.se

@@ -7,16 +7,15 @@ from scipy import stats
 from fairpot import score_table
 from fairpot.inference import change_by_maps, confidence_interval, verdict
 from fairpot.inference.certify import (
-    PlainGaps,
     certify,
     falls,
     step_down,
     walk,
     walking_tail,
 )
-from fairpot.inference.dial import average_dials, band_of, estimate_dial
+from fairpot.inference.dial import average_dials, band_of
 from fairpot.inference.shares import merge_entries
-from inference_oracles import size_limits
+from inference_oracles import PlainGaps, estimate_dial, size_limits
 
 DIAL = np.linspace(0, 1, 9)
 

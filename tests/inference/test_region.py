@@ -153,5 +153,4 @@ def test_a_region_knows_its_thresholds_and_what_is_counted_there(region, cluster
     assert found.region.thresholds == table.thresholds(0.3, region)
     counted, top = found.region.counted, table.top(0.3, region)
     np.testing.assert_array_equal(counted.matrix().half_wins, WinMatrix._counted(top, "half").half_wins)
-    np.testing.assert_array_equal(counted.independent, top.independent)
     np.testing.assert_array_equal(found.value, [counted.matrix().cell(0, 1), counted.matrix().cell(1, 0)])

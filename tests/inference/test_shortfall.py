@@ -8,9 +8,9 @@ import pytest
 
 from fairpot import FairPOT, InfeasibleRuleError, score_table
 from fairpot.inference.certify import certify
-from fairpot.inference.dial import estimate_dial
 from fairpot.inference.shortfall import Shortfall, rounded_up, shortfall, smallest_bound
 from fairpot.methods import WassersteinRepair
+from inference_oracles import estimate_dial
 
 DIAL = np.linspace(0, 1, 21)
 SMALLEST = re.compile(r"on these rows is ([0-9.e-]+);")

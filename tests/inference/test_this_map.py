@@ -5,9 +5,10 @@ import pytest
 
 from fairpot import FairPOT, InfeasibleRuleError, LogitShift, OptimalMerge, load, score_table
 from fairpot.inference import confidence_interval
-from fairpot.inference.dial import Cut, Evidence, Part, SameMaps, estimate_dial
+from fairpot.inference.dial import Cut, Evidence, Part, SameMaps
 from fairpot.metrics import xauc_gap
 from fairpot.splitting import all_but, split_table
+from inference_oracles import estimate_dial
 
 
 def drawn(seed, n=3000, groups=2, shift=0.6):

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, Protocol
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr, ndtri, stdtrit
+from scipy.special import ndtr, ndtri
 
 from fairpot._arguments import argument
 from fairpot._defaults import Region
@@ -17,6 +17,7 @@ from fairpot._validation import check_level, check_share
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.dial import Cut, DialEstimates, Top, band_of
 from fairpot.inference.limits import Estimate, draw_errors
+from fairpot.inference.shares import GapEstimates
 from fairpot.inference.shortfall import shortfall
 from fairpot.transport import Floats
 from fairpot.words import gap_from, gap_name
@@ -26,45 +27,7 @@ How = Literal["step-down", "walk"]
 _LEVEL_GROUND = 0.25
 
 
-class SignedGaps(Protocol):
-    """Signed gaps with limits and the covariance of their errors."""
-
-    @property
-    def value(self) -> Floats:
-        """Signed gaps."""
-
-    @property
-    def covariance(self) -> Floats:
-        """Covariance of their errors."""
-
-    @property
-    def se(self) -> Floats:
-        """Standard errors."""
-
-    def limits(self, tail: float | Floats) -> tuple[Floats, Floats]:
-        """Compute limits, each wrong with probability ``tail``."""
-
-
-@dataclass(frozen=True, eq=False)
-class PlainGaps:
-    """Signed gaps with symmetric limits, from estimates and their covariance alone."""
-
-    value: Floats
-    covariance: Floats
-    free: float = np.inf
-
-    @property
-    def se(self) -> Floats:
-        """Standard errors."""
-        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
-
-    def limits(self, tail: float | Floats) -> tuple[Floats, Floats]:
-        """Compute limits, each wrong with probability ``tail``."""
-        quantile = -ndtri(tail) if np.isinf(self.free) else -stdtrit(self.free, tail)
-        return self.value - quantile * self.se, self.value + quantile * self.se
-
-
-def step_down(gaps: SignedGaps, bound: float, delta: float, pairs: int = 1) -> NDArray[np.bool_]:
+def step_down(gaps: GapEstimates, bound: float, delta: float, pairs: int = 1) -> NDArray[np.bool_]:
     """Mark the values whose gaps are certified within a bound: any of them false at most ``delta`` of the time.
 
     ``gaps``: those of all pairs of groups at the first value, then at the second, ... ``pairs``: number of pairs of
@@ -86,7 +49,7 @@ def step_down(gaps: SignedGaps, bound: float, delta: float, pairs: int = 1) -> N
     return certified
 
 
-def walk(gaps: SignedGaps, bound: float, delta: float, *, backwards: bool = False) -> NDArray[np.bool_]:
+def walk(gaps: GapEstimates, bound: float, delta: float, *, backwards: bool = False) -> NDArray[np.bool_]:
     """Mark the values that two chains certify, if the signed gap falls (or rises) along the dial.
 
     Any of them false at most ``delta`` of the time. ``backwards`` walks from the last value to the first.
@@ -121,7 +84,7 @@ def walking_tail(bound: float, se: Floats, delta: float) -> Floats:
     return np.asarray(ndtr(-high))
 
 
-def falls(gaps: SignedGaps) -> bool:
+def falls(gaps: GapEstimates) -> bool:
     """Whether the signed gap goes one way along the dial, but for rises that its standard error hides."""
     value = gaps.value if gaps.value[-1] <= gaps.value[0] else -gaps.value
     rise = value - np.minimum.accumulate(value)
@@ -129,40 +92,35 @@ def falls(gaps: SignedGaps) -> bool:
 
 
 def certify(
-    gaps: SignedGaps,
-    bound: float,
-    delta: float,
-    pairs: int = 1,
-    how: Literal["auto", "step-down", "walk"] = "auto",
-    *,
-    backwards: bool = False,
+    gaps: GapEstimates, bound: float, delta: float, pairs: int = 1, *, backwards: bool = False
 ) -> tuple[NDArray[np.bool_], How]:
     """Certify values by the walk where it holds, else by step-down; say which.
 
     Any value may be chosen from those that are marked.
     """
-    if how == "walk" or (how == "auto" and pairs == 1 and falls(gaps)):
+    if pairs == 1 and falls(gaps):
         return walk(gaps, bound, delta, backwards=backwards), "walk"
     return step_down(gaps, bound, delta, pairs), "step-down"
 
 
 def certify_dial(
-    dial: DialEstimates,
-    bound: float,
-    delta: float,
-    how: Literal["auto", "step-down", "walk"] = "auto",
-    *,
-    backwards: bool = False,
-) -> tuple[NDArray[np.bool_], How]:
-    """Certify values of a dial; where many rows share scores at the cut of a top alpha, in every region left open.
+    dial: DialEstimates, delta: float, *, backwards: bool
+) -> Callable[[float], tuple[NDArray[np.bool_], How]]:
+    """Give a function from a bound to the values of a dial that are certified for it.
 
-    There the gap jumps along the dial, and no walk is valid.
+    Where many rows share scores at the cut of a top alpha, it is in every region left open. There the gap jumps along
+    the dial, and no walk is valid.
     """
-    if dial.regions is None:
-        mask, used = certify(dial.gaps, bound, delta, dial.many, how, backwards=backwards)
-    else:
-        mask, used = dial.regions.certified(bound, delta), "step-down"
-    return mask if dial.least is None else mask & (dial.least <= bound), used
+    tops = None if dial.regions is None else dial.regions.hypotheses(delta)
+
+    def certified(bound: float) -> tuple[NDArray[np.bool_], How]:
+        if tops is None:
+            mask, used = certify(dial.gaps, bound, delta, dial.many, backwards=backwards)
+        else:
+            mask, used = tops.certified(bound, delta), "step-down"
+        return mask if dial.least is None else mask & (dial.least <= bound), used
+
+    return certified
 
 
 @dataclass(frozen=True, repr=False)
@@ -179,8 +137,7 @@ class Certificate(ShownBars):
         How many repair strengths were accounted for: by two chains along a falling curve, by all together, or one, as
         the map was there before the rows.
     rows : str
-        The rows that it was certified on: held out, or cross-fitted folds; in a top alpha of coarse scores the fitted
-        rows and the folds.
+        The rows that it was certified on: held out, or cross-fitted folds.
     dial : str
         What the method calls its repair strength.
     value : float or dict
@@ -319,14 +276,10 @@ def choose_certified(
     delta = 1 - check_level(confidence, "confidence")
     if dial.reason is not None:
         raise InfeasibleRuleError(f"no {name} can be certified: {dial.reason}.\nHint: more rows of that group.")
-    backwards = _ends_unrepaired(dial, unrepaired)
-    mask, used = certify_dial(dial, bound, delta, backwards=backwards)
+    certified = certify_dial(dial, delta, backwards=_ends_unrepaired(dial, unrepaired))
+    mask, used = certified(bound)
     if not mask.any():
-
-        def certifies(other: float) -> bool:
-            return bool(certify_dial(dial, other, delta, backwards=backwards)[0].any())
-
-        missing = shortfall(dial, bound, delta, certifies)
+        missing = shortfall(dial, bound, delta, lambda other: bool(certified(other)[0].any()))
         raise InfeasibleRuleError(
             f"no {name} can be certified to have a gap within {bound:g} with confidence {confidence:g} "
             f"({rows}): {missing}.\nHint: {missing.hint}.",
@@ -406,7 +359,7 @@ def _within_loss(worth: Worth, mask: np.ndarray, bound: float, max_auc_loss: flo
 def _numbers(dial: DialEstimates, place: int, level: float, top: Top | Cut | None) -> tuple[Estimate, Estimate]:
     """Give gap and AUC at one value with their limits."""
     names = ("xauc_gap", "auc") if top is None else ("partial_xauc_gap", "partial_auc")
-    note = None if dial.regions is None else dial.regions.said(place)
+    note = None if dial.regions is None else dial.regions.note(place)
     band = band_of(dial.at([place]), level)
     errors = _widest_se(dial, place), float(dial.auc.se[place])
     gap, auc = (

@@ -8,7 +8,6 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import stdtrit
 
 from fairpot._arguments import by_name
@@ -16,14 +15,13 @@ from fairpot._defaults import LEVEL
 from fairpot._docs import documented
 from fairpot._html import intervals_svg, paragraph
 from fairpot._shown import Bar, ShownBars, bar, ends_of
-from fairpot._validation import Rows, check_level, check_rows, check_scores, wording
+from fairpot._validation import check_level, check_rows, check_scores, wording
 from fairpot.counting import count
 from fairpot.inference.shares import (
     FEWEST,
     Influence,
     Kernel,
     Pairs,
-    Question,
     ShareEstimates,
     View,
     all_pairs,
@@ -271,9 +269,7 @@ def change_by_maps(table: ScoreTable, maps: Maps, *, ties: str = "half", level: 
     >>> print(change_by_maps(table, {"F": lambda score: score + 1}).gap)
     0.438 -> 0.036; signed, M over F: a change of -0.401 (95% interval -0.447 to -0.356)
     """
-    before = own_scores(table)
-    after = table.view(maps)
-    return compare_views(table, before, after, ties=ties, level=level)
+    return compare_views(table, own_scores(table), table.view(maps), ties=ties, level=level)
 
 
 @by_name
@@ -338,7 +334,9 @@ def change_of_columns(
         names=("y_true", first),
         beside=dict(others) if clusters is None else {**dict(others), "clusters": clusters},
     )
-    table, _ = _row_by_row(rows, weights, clusters)
+    # One entry a row, known by its number, so that two columns can stand side by side.
+    numbers = np.arange(len(rows.scores), dtype=np.float64)
+    table = count(rows._replace(scores=numbers), weights=weights, clusters=clusters)
     table = table if groups is None else table.only(groups)
     order = [c.score.astype(np.intp) for c in table.counts]
     before = [rows.scores[own] for own in order]
@@ -351,13 +349,6 @@ def change_of_columns(
     return found
 
 
-def _row_by_row(rows: Rows, weights: str | None, clusters: Any) -> tuple[ScoreTable, list[NDArray[np.intp]]]:
-    """Count with one entry a row, so that two columns can stand side by side: rows are known by their number."""
-    numbers = np.arange(len(rows.scores), dtype=np.float64)
-    table = count(rows._replace(scores=numbers), weights=weights, clusters=clusters)
-    return table, [c.score.astype(np.intp) for c in table.counts]
-
-
 def compare_views(table: ScoreTable, before: View, after: View, *, ties: str = "half", level: float = LEVEL) -> Changes:
     """Compare two scores of every entry of a table."""
     kernel = check_ties(ties)
@@ -367,7 +358,7 @@ def compare_views(table: ScoreTable, before: View, after: View, *, ties: str = "
     differ = np.hstack((-np.eye(many), np.eye(many)))
     gaps = differ[1::2] - differ[2::2]
     shares, found = estimate_views(table, pairs, kernel, (before, after), np.vstack((differ, gaps)))
-    reason = why_not(table, Question("xauc_gap", pairs, True, kernel, None, "pooled"), shares)
+    reason = why_not(table, pairs, shares)
     low, high = found.limits(tail)
     names = [(table.groups[p.winners[0]], table.groups[p.losers[0]]) for p in pairs[1:]]
 
@@ -414,21 +405,21 @@ def _gap_change(
     """
     widest = [int(np.argmax(np.abs(row))) for row in signed]
     start, end = (float(abs(signed[when, widest[when]])) for when in range(2))
-    se = _signed_se(shares, many, widest)
+    se = _se(shares, _gap_row(many, 1, widest[1]) - _gap_row(many, 0, widest[0]))
     if reason is not None:
         return Change(start, end, end - start, se, np.nan, np.nan, level, reason)
-    sided = [_sided(many, when, signed[when], widest[when]) for when in range(2)]
-    named = [_may_be_widest(shares, rows, signed[when]) for when, rows in enumerate(sided)]
-    tops = [next(k for k in named[when] if k[0] == widest[when] and sided[when][k][1]) for when in range(2)]
+    keys = list(itertools.product(range(signed.shape[1]), (1.0, -1.0)))
+    rows = [{(k, sign): sign * _gap_row(many, when, k) for k, sign in keys} for when in range(2)]
+    named = [_may_be_widest(shares, rows[when], signed[when]) for when in range(2)]
     sums, spent = [], []
     for when in (1, 0):
+        top = named[1 - when][0]
         for key in named[when]:
-            others = [key, tops[1 - when]]
-            for other in others:
-                pair = (key, other) if when == 1 else (other, key)
-                sums.append(sided[1][pair[0]][0] - sided[0][pair[1]][0])
+            for other in (key, top):
+                then, first = (key, other) if when == 1 else (other, key)
+                sums.append(rows[1][then] - rows[0][first])
                 chosen = tail / 2 / len(named[1 - when])  # it was chosen for its size, from so many
-                spent.append(tail if others[0] == others[1] else tail / 2 if other == key else chosen)
+                spent.append(tail if key == top else tail / 2 if other == key else chosen)
     _, found = estimate_views(table, (all_pairs(table), *cross_pairs(table)), kernel, views, np.array(sums))
     low, high = found.limits(np.array(spent))
     cut = 2 * len(named[1])
@@ -437,24 +428,18 @@ def _gap_change(
     return Change(start, end, end - start, se, float(lower), float(upper), level)
 
 
+# A pair of groups, by its place, and the sign with which its gap is looked at.
 Side = tuple[int, float]
 
 
-def _sided(many: int, when: int, signed: Floats, widest: int) -> dict[Side, tuple[Floats, bool]]:
-    """Give every pair's gap with either sign as a sum of shares, and whether it is the widest as it looks."""
-    ahead = 1.0 if signed[widest] >= 0 else -1.0
-    keys = itertools.product(range(len(signed)), (1.0, -1.0))
-    return {(k, sign): (sign * _gap_row(many, when, k), (k, sign) == (widest, ahead)) for k, sign in keys}
-
-
-def _may_be_widest(shares: ShareEstimates, rows: dict[Side, tuple[Floats, bool]], signed: Floats) -> list[Side]:
+def _may_be_widest(shares: ShareEstimates, rows: dict[Side, Floats], signed: Floats) -> list[Side]:
     """Name the pairs and signs that chance may keep from being the largest, that which is so first."""
-    [top] = [key for key, (_, is_widest) in rows.items() if is_widest]
-    largest = top[1] * float(signed[top[0]])
+    widest = int(np.argmax(np.abs(signed)))
+    top = widest, 1.0 if signed[widest] >= 0 else -1.0
     kept = [top]
-    for (k, sign), (row, is_widest) in rows.items():
-        behind = largest - sign * float(signed[k])
-        if not is_widest and behind <= _CLEAR * _se(shares, row - rows[top][0]) + 1e-12:
+    for (k, sign), row in rows.items():
+        behind = float(abs(signed[widest])) - sign * float(signed[k])
+        if (k, sign) != top and behind <= _CLEAR * _se(shares, row - rows[top]) + 1e-12:
             kept.append((k, sign))
     return kept
 
@@ -467,14 +452,6 @@ def _gap_row(many: int, when: int, pair: int) -> Floats:
 
 def _se(shares: ShareEstimates, row: Floats) -> float:
     return float(np.sqrt(np.maximum(row @ shares.covariance @ row, 0.0)))
-
-
-def _signed_se(shares: ShareEstimates, many: int, widest: list[int]) -> float:
-    row = _gap_row(many, 1, widest[1]) - _gap_row(many, 0, widest[0])
-    return _se(shares, row)
-
-
-__all__ = ["Change", "Changes", "Contrasts", "change_by_maps", "change_of_columns", "change_of_scores", "compare_views"]
 
 
 Chosen = tuple["Evidence", Any]
@@ -504,13 +481,7 @@ def auc_difference(first: Chosen, second: Chosen, values: tuple[float, float], *
 def _fold(one: Part, other: Part, values: Sequence[Any], ties: Kernel) -> tuple[float, float, float]:
     """Give variance, degrees of freedom and units of the difference on one fold."""
     table = merge_entries(one.table)
-    views = [
-        [maps[g](c.score) if g in maps else c.score for g, c in zip(table.groups, table.counts)]
-        for maps in (_maps(one, values[0]), _maps(other, values[1]))
-    ]
+    maps = [next(iter(part.steps(np.asarray([value])))) for part, value in zip((one, other), values)]
+    views = [table.view(each) for each in maps]
     shares, found = estimate_views(table, [all_pairs(table)], ties, views, np.array([[-1.0, 1.0]]))
     return float(found.covariance[0, 0]), float(found.free[0]), float(min(u.min() for u in shares.units))
-
-
-def _maps(part: Part, value: Any) -> Maps:
-    return next(iter(part.steps(np.asarray([value]))))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
@@ -20,7 +19,7 @@ from fairpot._validation import check_level
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.candidates import Population, populations
 from fairpot.inference.limits import fold, joint_tail
-from fairpot.inference.open_regions import OpenRegions
+from fairpot.inference.open_tops import OpenTops
 from fairpot.inference.region import Seen, estimate_seen, own_levels
 from fairpot.inference.shares import (
     ENTRIES,
@@ -28,7 +27,6 @@ from fairpot.inference.shares import (
     GapEstimates,
     Kernel,
     Pairs,
-    Question,
     ShareEstimates,
     View,
     all_pairs,
@@ -42,8 +40,6 @@ from fairpot.metrics.benefit import net_benefit, net_benefit_of, require_probabi
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import Maps, ScoreTable
 from fairpot.transport import Floats
-
-MapsAt = Callable[[Any], Maps]
 
 
 class Top(NamedTuple):
@@ -75,7 +71,7 @@ class DialEstimates:
     xauc: ShareEstimates  # for each value, both directions of every pair of groups, side by side
     reason: str | None = None  # why no interval is honest, if none is
     # Where the top alpha may begin at each value, if many rows share the scores there.
-    regions: OpenRegions | None = None
+    regions: OpenTops | None = None
     # Bounds that each value cannot be certified below, whatever its own gap is; None if there are none.
     least: Floats | None = None
 
@@ -100,7 +96,7 @@ class DialEstimates:
     def largest(self, tail: float) -> Floats:
         """Give the upper limit of the largest gap at each value, each wrong with probability ``tail``."""
         if self.regions is not None:
-            return self.regions.limits(tail)[1].high
+            return self.regions.limits(tail)[1][1]
         return fold(*self.gaps.limits(tail))[1].reshape(len(self), self.many).max(axis=1)
 
     def at(self, places: Sequence[int]) -> DialEstimates:
@@ -117,34 +113,6 @@ class DialEstimates:
             least=None if self.least is None else self.least[wanted],
         )
 
-    def shares_at(self, place: int) -> tuple[ShareEstimates, ShareEstimates]:
-        """Give AUC, and both directions of every pair, at one value: with limits of every region left open there."""
-        if self.regions is not None:
-            return self.regions.shares_at(place)
-        size = 2 * self.many
-        return self.auc.take([place]), self.xauc.take(np.arange(place * size, (place + 1) * size))
-
-    def cell_names(self, gap: int) -> tuple[Hashable, Hashable]:
-        """Name the two groups of one of the gaps."""
-        return list(itertools.combinations(self.groups, 2))[gap % self.many]
-
-
-def estimate_dial(
-    table: ScoreTable,
-    maps_at: MapsAt,
-    values: Sequence[Any] | Floats,
-    *,
-    ties: Kernel = "half",
-    exact: tuple[Floats, Floats] | None = None,
-) -> DialEstimates:
-    """Estimate AUC and gaps at every value of a dial.
-
-    ``table``: rows that the maps were not fitted on, at least two groups. ``maps_at``: from a value of the dial to the
-    maps of the groups that it moves. ``exact``: AUCs (k,) and xAUCs (k, 2 * pairs) where they are known; None counts
-    them on the whole table. Covariances come from a merged table in either case.
-    """
-    return estimate_steps(table, lambda given: (maps_at(value) for value in given), values, ties=ties, exact=exact)
-
 
 def estimate_steps(
     table: ScoreTable,
@@ -157,8 +125,10 @@ def estimate_steps(
     count: Count | None = None,
     views: Callable[[ScoreTable, Any], Sequence[View]] | None = None,
 ) -> DialEstimates:
-    """Do the same with a function from all values to their maps, one after the other.
+    """Estimate AUC and gaps at every value of a dial.
 
+    ``table``: rows that the maps were not fitted on. ``steps``: from values of the dial to the maps of each, one after
+    the other. ``exact``: AUCs (k,) and xAUCs (k, 2 * pairs) where they are known. Covariances come from a merged table.
     ``top`` looks at the top of the ranking only; ``count`` and ``views`` are quick ways, see :class:`Part`.
     """
     pairs = (all_pairs(table), *cross_pairs(table))
@@ -170,11 +140,9 @@ def estimate_steps(
     if top is None:
         small = merge_entries(table)
         found = estimate_shares(small, pairs, ties, scored(small))
-        asked = Question("xauc_gap", pairs, True, ties, None, "pooled")
     else:
         small, found, regions = _estimate_top(table, pairs, ties, top, scored)
-        asked = Question("xauc_gap", pairs, True, ties, top.alpha, top.region)
-    reason = why_not(table, asked, found.fewest(len(pairs)))
+    reason = why_not(table, pairs, found.fewest(len(pairs)), None if top is None else top.alpha)
     grid = np.arange(len(found)).reshape(-1, len(pairs))
     auc, xauc = found.take(grid[:, 0]), found.take(grid[:, 1:].ravel())
     if exact is None and small is not table:
@@ -186,14 +154,14 @@ def estimate_steps(
 
 def _estimate_top(
     table: ScoreTable, pairs: tuple[Pairs, ...], ties: Kernel, top: Top, scored: Callable[[ScoreTable], Sequence[View]]
-) -> tuple[ScoreTable, ShareEstimates, OpenRegions | None]:
+) -> tuple[ScoreTable, ShareEstimates, OpenTops | None]:
     """Estimate in the top alpha at every value; say where it may begin, if many rows share scores there at any."""
     fine = merge_entries(table, _fine_entries(table, top.alpha))
     seen = scored(fine)
     found = [populations(fine.viewed(view), top.alpha, top.region) for view in seen]
     if any(p.coarse for each in found for p in each):
         wanted = [Seen(view, own_levels(p), pairs, _smooth(p)) for view, p in zip(seen, found)]
-        return fine, estimate_seen(fine, ties, wanted), OpenRegions.of(fine, ties, seen, found)
+        return fine, estimate_seen(fine, ties, wanted), OpenTops.of(fine, ties, seen, found)
     small = merge_entries(table)
     if small is not fine:
         seen = scored(small)
@@ -346,15 +314,6 @@ class Evidence:
             [part] = self.parts
             return self._estimate(part, values, exact)
         return average_dials([self._estimate(part, values) for part in self.parts])
-
-    def ends(self, part: Part, everyone: ScoreTable, values: Any, delta: float) -> tuple[Floats, Floats]:
-        """Give each pair's smallest and largest signed gap of a part's rows, in regions that all rows leave open."""
-        assert self.top is not None
-        assert part.views is not None
-        fine = merge_entries(everyone, _fine_entries(everyone, self.top.alpha))
-        seen = part.views(fine, values)
-        found = [populations(fine.viewed(view), *self.top) for view in seen]
-        return OpenRegions.of(fine, self.ties, seen, found).extremes(part.table, part.views(part.table, values), delta)
 
     def _estimate(self, part: Part, values: Any, exact: tuple[Floats, Floats] | None = None) -> DialEstimates:
         table, steps, count, views = part

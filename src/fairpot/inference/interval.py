@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 
@@ -20,7 +20,6 @@ from fairpot.inference.shares import (
     GapEstimates,
     Kernel,
     Pairs,
-    Question,
     ShareEstimates,
     all_pairs,
     cross_pairs,
@@ -41,6 +40,18 @@ _PARTIAL = {"auc": "partial_auc", "xauc": "partial_xauc", "xauc_gap": "partial_x
 
 # What has a standard error in closed form.
 KNOWN = (*_PARTIAL, *_PARTIAL.values(), *TOP_RATES, "group_auc", "tied_share")
+
+
+class Question(NamedTuple):
+    """A metric as shares of pairs; a gap is the largest difference of shares side by side."""
+
+    metric: str
+    pairs: tuple[Pairs, ...]
+    gap: bool
+    kernel: Kernel
+    alpha: float | None
+    region: Region
+    group: int | None = None  # of a rate that has one
 
 
 def metric_name(metric: str, alpha: float | None) -> str:
@@ -198,7 +209,7 @@ def answer(table: ScoreTable, question: Question, level: float) -> Estimate:
         asked = TopRate(question.metric, float(question.alpha or 1.0), question.region, question.group)
         return top_rate_interval(table, asked, level)
     found = estimate(table, question)
-    reason = why_not(table, question, found)
+    reason = why_not(table, question.pairs, found, question.alpha)
     note = found.note if isinstance(found, RegionShares) else None
     low, high = (np.nan, np.nan) if reason is not None else _limits(found, question, tail)
     return _interval(table, question, found, low, high, level, reason, note)

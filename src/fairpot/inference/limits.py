@@ -121,20 +121,20 @@ def correlation(covariance: Floats) -> Floats:
     return result
 
 
-def draw_errors(covariance: Floats, draws: int = _DRAWS, seed: int = _SEED) -> Floats:
+def draw_errors(covariance: Floats, draws: int = _DRAWS) -> Floats:
     """Draw standardised errors with a given covariance, one row a draw: the Gaussian multiplier bootstrap."""
     values, vectors = np.linalg.eigh(correlation(covariance))
     kept = values > 1e-6 * values[-1]  # what is left out would not be seen in any quantile
     root = vectors[:, kept] * np.sqrt(values[kept])
     root /= np.sqrt(np.sum(root**2, axis=1, keepdims=True))
     rank = int(kept.sum())
-    return _normals(draws, 1 << (rank - 1).bit_length(), seed)[:, :rank] @ root.T
+    return _normals(draws, 1 << (rank - 1).bit_length())[:, :rank] @ root.T
 
 
 @lru_cache(maxsize=4)
-def _normals(draws: int, rank: int, seed: int) -> Floats:
+def _normals(draws: int, rank: int) -> Floats:
     """Draw independent errors, once for all calls that need about as many."""
-    return np.random.default_rng(seed).standard_normal((draws, rank))
+    return np.random.default_rng(_SEED).standard_normal((draws, rank))
 
 
 def joint_tail(covariance: Floats, tail: float) -> float:
@@ -153,14 +153,8 @@ def joint_tail(covariance: Floats, tail: float) -> float:
     """
     if len(covariance) == 1:
         return tail
-    largest = np.abs(draw_errors(covariance)).max(axis=1)
-    return joint_tail_of(largest, tail, len(covariance))
-
-
-def joint_tail_of(largest: Floats, tail: float, many: int) -> float:
-    """Turn draws of the largest error into a tail, never beyond Bonferroni's and never above the plain one."""
-    critical = float(np.quantile(largest, 1 - 2 * tail))
-    return float(np.clip(ndtr(-critical), tail / many, tail))
+    critical = float(np.quantile(np.abs(draw_errors(covariance)).max(axis=1), 1 - 2 * tail))
+    return float(np.clip(ndtr(-critical), tail / len(covariance), tail))  # never beyond Bonferroni's
 
 
 Answer = Literal["within", "exceeds", "cannot tell"]

@@ -17,7 +17,14 @@ from numpy.typing import NDArray
 
 from fairpot._defaults import Ties
 from fairpot.counts import Counts, GroupCounts, Indices
-from fairpot.inference.shares import Pairs, ShareEstimates, estimate_shares, merge_entries, small_sample_factor
+from fairpot.inference.shares import (
+    Merged,
+    Pairs,
+    ShareEstimates,
+    estimate_shares,
+    merge_entries,
+    small_sample_factor,
+)
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
@@ -76,11 +83,6 @@ class Counted:
         return WinMatrix(self.table.groups, half_wins, self.positives, self.negatives)
 
     @property
-    def independent(self) -> tuple[Floats, Floats]:
-        """How many independent positives, and negatives, each group has: clusters, or what weights are worth."""
-        return self.table.independent
-
-    @property
     def tied_share(self) -> float:
         """Share of all pairs that have equal scores; 0 without pairs."""
         pairs = float(self.positives.sum()) * float(self.negatives.sum())
@@ -130,28 +132,37 @@ class _Pass:
         return tuple(self.cells[0]), tuple(cell._replace(mean=positives - cell.mean) for cell in self.cells[1])
 
     def _add(self, parts: list[GroupCounts]) -> None:
-        block = _Block.of(parts)
+        block = Merged.of([part.score for part in parts])
         self.distinct += block.distinct
-        for side in range(2):
-            for g, part in enumerate(parts):
-                weight = part.positive if side == 0 else part.negative
-                there = np.flatnonzero(weight != 0)
-                if len(there):
-                    self._add_cell(block, side, g, there, weight.take(there), part)
-        self.below += block.totals
+        running = [block.running([p.negative for p in parts]), block.running([p.positive for p in parts])]
+        totals = [each[:, -1] for each in running]
+        if running[0].dtype.kind == "i" and int(totals[0].sum()) * int(totals[1].sum()) < _EXACT:
+            running = [each.astype(np.float64) for each in running]  # products are exact, and quick
+        mixed = any(bool(((part.positive != 0) & (part.negative != 0)).any()) for part in parts)
+        ties = mixed or block.distinct < sum(len(part.score) for part in parts)
+        for side, (g, part) in itertools.product(range(2), enumerate(parts)):
+            weight = part.positive if side == 0 else part.negative
+            there = np.flatnonzero(weight != 0)
+            if len(there):
+                low = running[side].take(block.first[g][there], axis=1)
+                high = running[side].take(block.last[g][there], axis=1) if ties else low
+                self._add_cell(side, g, (low, high), there, weight.take(there), part)
+        self.below += totals
 
-    def _add_cell(self, block: _Block, side: int, g: int, there: Indices, weight: Counts, part: GroupCounts) -> None:
-        low = block.passed(side, g, there)
-        high = block.passed(side, g, there, upto=1) if block.ties else low
+    def _add_cell(
+        self, side: int, g: int, passed: tuple[Counts, Counts], there: Indices, weight: Counts, part: GroupCounts
+    ) -> None:
+        """Add some rows of a group and outcome: ``passed`` are those of each group below, and up to, their scores."""
+        low, high = passed
         if side == 0:
             self.won[g] += (low @ weight).astype(self.won.dtype) + self.below[0] * weight.sum()
-            if block.ties:
+            if high is not low:
                 self.tied[g] += ((high - low) @ weight).astype(self.won.dtype)
         square = (weight if part.squares is None else part.squares[side].take(there)).astype(np.float64)
         total = float(square.sum())
         if not self.spread or not total:  # squares of the smallest weights there are may be 0
             return
-        placed: Any = (low + high) / 2 if self.ties == "half" and block.ties else (low, high)[side]
+        placed: Any = (low + high) / 2 if self.ties == "half" and high is not low else passed[side]
         mean = placed @ square / total
         placed = placed - mean[:, None]
         # Two different factors: NumPy would hand equal ones to a routine that takes five times as long.
@@ -180,65 +191,6 @@ def _blocks(scores: Sequence[Floats]) -> Iterator[list[slice]]:
     bounds = np.concatenate((np.zeros((1, len(scores)), dtype=np.intp), kept, sizes[None, :]))
     for first, last in itertools.pairwise(bounds):
         yield [slice(i, j) for i, j in zip(first.tolist(), last.tolist())]
-
-
-class _Block(NamedTuple):
-    """A stretch of the merged order, in which every group has its entries side by side from ``starts`` on.
-
-    ``level`` numbers the distinct scores upwards: that of each entry. ``before[h, k]`` is how many entries of group h
-    are below level k, as a place in the groups' ``running`` weights: negatives, and positives.
-    """
-
-    starts: Indices
-    level: Indices
-    before: NDArray[np.int32]
-    running: tuple[Counts, ...]
-    totals: Counts
-    distinct: int
-    ties: bool
-
-    @classmethod
-    def of(cls, parts: list[GroupCounts]) -> _Block:
-        """Merge the entries of all groups."""
-        starts = np.cumsum([0] + [len(part.score) for part in parts])
-        level, distinct = _merge(np.concatenate([part.score for part in parts]))
-        before: NDArray[Any] = np.zeros((len(parts), distinct + 1), dtype=np.int32)
-        for g, row in enumerate(before):
-            row[1:][level[starts[g] : starts[g + 1]]] = 1  # a group has each score once
-        np.cumsum(before, axis=1, out=before)
-        before += (starts[:-1] + np.arange(len(parts))).astype(np.int32)[:, None]
-        sides = [[part.negative for part in parts], [part.positive for part in parts]]
-        running, totals = zip(*(_running(weights, starts) for weights in sides))
-        mixed = any(bool(((part.positive != 0) & (part.negative != 0)).any()) for part in parts)
-        if running[0].dtype.kind == "i" and int(totals[0].sum()) * int(totals[1].sum()) < _EXACT:
-            running = tuple(each.astype(np.float64) for each in running)  # products are exact, and quick
-        return cls(starts, level, before, running, np.stack(totals), distinct, mixed or distinct < len(level))
-
-    def passed(self, side: int, g: int, there: Indices, upto: int = 0) -> Counts:
-        """Give each group's negatives (for positives of g), or positives, below some entries, or with 1 up to them."""
-        return self.running[side].take(self.before[:, upto:].take(self.level[self.starts[g] :].take(there), axis=1))
-
-
-def _merge(scores: Floats) -> tuple[Indices, int]:
-    """Number the distinct scores upwards: give the number of each entry's, and how many there are."""
-    keys = (scores + 0.0).view(np.int64)  # in the order of the scores once negative ones are turned round
-    if keys.min() < 0:
-        keys ^= (keys >> 63) & np.int64(2**63 - 1)
-    order = np.argsort(keys, kind="stable")  # sorted runs: this merges them
-    ranked = keys[order]
-    step = np.zeros(len(order), dtype=np.intp)
-    np.cumsum(ranked[1:] != ranked[:-1], out=step[1:])
-    level = np.empty_like(step)
-    level[order] = step
-    return level, int(step[-1]) + 1
-
-
-def _running(weights: Sequence[Counts], starts: Indices) -> tuple[Counts, Counts]:
-    """Sum each group's weights along its entries, from 0, one group after another; and give the totals."""
-    found = np.zeros(starts[-1] + len(weights), dtype=np.result_type(*weights))
-    for g, weight in enumerate(weights):
-        np.cumsum(weight, out=found[starts[g] + g + 1 : starts[g + 1] + g + 1])
-    return found, found[starts[1:] + np.arange(len(weights))]
 
 
 def shares(counted: Counted, pairs: Sequence[Pairs]) -> ShareEstimates:

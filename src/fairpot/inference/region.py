@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from fairpot._defaults import Region
 from fairpot.counts import Clusters, GroupCounts, Indices
 from fairpot.inference.candidates import Population, TooMany, candidates, open_note, populations, said
-from fairpot.inference.merged import MOST_GROUPS, Counted, Lines, count_ranking
+from fairpot.inference.merged import Counted, Lines, count_ranking
 from fairpot.inference.merged import shares as counted_shares
 from fairpot.inference.shares import (
     FEWEST,
@@ -29,6 +29,8 @@ from fairpot.inference.shares import (
     independent_covariance,
     independent_units,
     influences,
+    outcome_entries,
+    own_scores,
     placements,
     small_sample_factor,
 )
@@ -84,22 +86,24 @@ class TopRegion:
         pairs, levels = asked
         table, kernel = self.table, self.kernel
         smooth = [p for p in self.populations if not p.coarse]
-        if table.units is None and kernel != "equal" and len(table.groups) <= MOST_GROUPS:
-            counted = self.counted if levels == tuple(self.thresholds.values()) else self._count(levels)
-            assert counted.cells is not None
-            top, base, lines = counted.table, counted_shares(counted, pairs), Lines.of(counted, pairs)
-            cuts, sums = threshold_cuts(table, top, pairs, lines, kernel, smooth), lines.sums(counted.cells)
-        else:
+        if table.clusters is not None:
             top = table.above(dict(zip(table.groups, levels)))
+            assert top.clusters is not None
             found = influences(top, pairs, kernel)
             cuts = threshold_cuts(table, top, pairs, found, kernel, smooth)
-            if table.clusters is not None:
-                assert top.clusters is not None
-                return clustered_covariance(found, top.clusters, cuts, table.clusters)
-            base = independent_covariance(found, top, independent_units(top, pairs, 1))
-            sums = _influence_sums(found, top)
+            return clustered_covariance(found, top.clusters, cuts, table.clusters)
+        counted = self.counted if levels == tuple(self.thresholds.values()) else self._count(levels)
+        if counted.cells is None:
+            return estimate_seen(table, kernel, [Seen(own_scores(table), levels, pairs, tuple(smooth))])
+        top, base, lines = counted.table, counted_shares(counted, pairs), Lines.of(counted, pairs)
+        cuts, sums = threshold_cuts(table, top, pairs, lines, kernel, smooth), lines.sums(counted.cells)
         covariance = base.covariance + sum(_threshold_part(table, top, sums, base.units, cut) for cut in cuts)
         return ShareEstimates(base.value, covariance, base.variance, base.units)
+
+    def shares(self, pairs: Sequence[Pairs], refused: tuple[str | None, ...] = ()) -> RegionShares:
+        """Estimate shares in the sample's own region, with limits that hold in every region left open."""
+        own, asked = self.estimate(pairs), tuple(pairs)
+        return RegionShares(own.value, own.covariance, own.variance, own.units, refused, pairs=asked, region=self)
 
     def each(self, pairs: Sequence[Pairs], tail: float) -> list[tuple[ShareEstimates, float]]:
         """Estimate shares in every region that the rows leave open, with the tail of their limits there."""
@@ -234,9 +238,7 @@ def estimate_region(
 ) -> RegionShares:
     """Estimate shares inside the top-alpha region with their covariance, the threshold's error included."""
     where = TopRegion.of(table, kernel, alpha, region)
-    own = where.estimate(pairs)
-    refused = tuple(where.why_not(pair) for pair in pairs)
-    return RegionShares(own.value, own.covariance, own.variance, own.units, refused, pairs=tuple(pairs), region=where)
+    return where.shares(pairs, tuple(where.why_not(pair) for pair in pairs))
 
 
 def threshold_cuts(
@@ -315,8 +317,6 @@ def _kappa(
 
 def _at(top: ScoreTable, pair: Pairs, threshold: float, kernel: Kernel) -> tuple[float, float]:
     """Count the region's negatives that a positive at the threshold beats, and the positives a negative loses to."""
-    if kernel == "equal":
-        return 0.0, 0.0
     won = sum(
         float(top.counts[h].negative[: np.searchsorted(top.counts[h].score, threshold)].sum()) for h in pair.losers
     )
@@ -324,16 +324,6 @@ def _at(top: ScoreTable, pair: Pairs, threshold: float, kernel: Kernel) -> tuple
         float(top.counts[g].positive[np.searchsorted(top.counts[g].score, threshold) :].sum()) for g in pair.winners
     )
     return won, lost
-
-
-def _influence_sums(found: Influence, top: ScoreTable) -> Floats:
-    """Add up what the rows of each cell add to each share, by squared weights: sides x groups x shares."""
-    sums = np.zeros((2, len(top.groups), len(found.value)))
-    for side in range(2):
-        for g, cell in enumerate(found.cells[side]):
-            square = top.squared(g, side == 0)[cell.entries].astype(np.float64)
-            sums[side, g, cell.shares] = cell.values @ square
-    return sums
 
 
 def _threshold_part(table: ScoreTable, top: ScoreTable, sums: Floats, units: tuple[Floats, Floats], cut: Cut) -> Floats:
@@ -366,7 +356,7 @@ def estimate_seen(table: ScoreTable, kernel: Kernel, wanted: Sequence[Seen]) -> 
 
     What each row adds through a smooth threshold is part of the row's influence.
     """
-    entries = [(np.flatnonzero(c.positive > 0), np.flatnonzero(c.negative > 0)) for c in table.counts]
+    entries = outcome_entries(table)
     size = sum(len(seen.pairs) for seen in wanted)
     rows = [[np.zeros((size, len(places[side]))) for places in entries] for side in range(2)]
     parts, place = [], 0
@@ -375,8 +365,8 @@ def estimate_seen(table: ScoreTable, kernel: Kernel, wanted: Sequence[Seen]) -> 
         parts.append(_add_seen(table, kernel, seen, entries, rows, own))
         place = own.stop
     value = np.concatenate([part.value for part in parts])
-    sides = [[np.concatenate([getattr(part, name)[k] for part in parts]) for k in range(2)] for name in _BY_SIDE]
-    (v, w), (m, n) = sides
+    v, w = (np.concatenate([part.variance[side] for part in parts]) for side in range(2))
+    m, n = (np.concatenate([part.units[side] for part in parts]) for side in range(2))
     if table.clusters is not None:
         return _clustered(table.clusters, value, (m, n), entries, rows)
     covariance = np.zeros((size, size))
@@ -385,9 +375,6 @@ def estimate_seen(table: ScoreTable, kernel: Kernel, wanted: Sequence[Seen]) -> 
             square = table.squared(g, side == 0)[places[side]].astype(np.float64)
             covariance += (rows[side][g] * square) @ rows[side][g].T
     return ShareEstimates(value, covariance, (v, w), (m, n))
-
-
-_BY_SIDE = ("variance", "units")
 
 
 def _clustered(
@@ -425,8 +412,11 @@ def _add_seen(
         scales = [np.ones(len(pairs)), np.ones(len(pairs))]  # clusters are scaled when they are added up
     cuts = threshold_cuts(moved, top, pairs, found, kernel, smooth) if smooth else []
     inside = [scores >= level for level, scores in zip(levels, view)]
-    weights = [[np.where(i, w, 0) for i, w in zip(inside, side)] for side in _sides(table)]
-    placed = placements(view, weights[0], weights[1], kernel, entries)
+    positive, negative = (
+        [np.where(up, c.positive if side == 0 else c.negative, 0) for up, c in zip(inside, table.counts)]
+        for side in range(2)
+    )
+    placed = placements(view, positive, negative, kernel, entries)
     for k, pair in enumerate(pairs):
         value, p, n = found.value[k], found.weight[0][k], found.weight[1][k]
         for side, (groups, others) in enumerate((pair, pair[::-1])):
@@ -454,7 +444,3 @@ def _add_thresholds(
             for side in range(2):
                 added = np.where(inside[g][entries[g][side]], cut.inside, cut.outside) * scale
                 rows[side][g][own] += np.outer(cut.kappa, added)
-
-
-def _sides(table: ScoreTable) -> tuple[list[np.ndarray], list[np.ndarray]]:
-    return [c.positive for c in table.counts], [c.negative for c in table.counts]

@@ -191,11 +191,6 @@ def _check_reach(goal: str, gap: float, truth: float) -> None:
         )
 
 
-def placement_variance(share: float) -> float:
-    """Compute the variance of placements in a binormal model of equal spread with a given AUC."""
-    return float(_shared(share, share, 0.5))
-
-
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 

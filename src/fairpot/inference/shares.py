@@ -3,14 +3,13 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._defaults import Region
 from fairpot.counts import Clusters, Counts, GroupCounts, Indices, count_units
 from fairpot.inference.limits import Parts, difference_limits, exceeding_tail, fold, share_limits
 from fairpot.table import ScoreTable
@@ -46,6 +45,36 @@ def inside(place: int) -> Pairs:
     return Pairs((place,), (place,))
 
 
+class Merged(NamedTuple):
+    """The entries of all groups in one order: places by group, and where runs of equal scores begin and end."""
+
+    place: list[Indices]
+    first: list[Indices]
+    last: list[Indices]
+    distinct: int
+
+    @classmethod
+    def of(cls, scores: Sequence[Floats]) -> Merged:
+        """Sort the scores of all groups, which may come in any order."""
+        every = np.concatenate(scores)
+        order = np.argsort(every, kind="stable")  # groups mostly come sorted: this merges their runs
+        ranked = every[order]
+        starts = np.concatenate(([0], np.flatnonzero(ranked[1:] != ranked[:-1]) + 1))
+        length = np.diff(starts, append=len(every))
+        found = np.empty((3, len(every)), dtype=np.intp)
+        found[:, order] = np.arange(len(every)), np.repeat(starts, length), np.repeat(starts + length, length)
+        place, first, last = (np.split(each, np.cumsum([len(s) for s in scores])[:-1]) for each in found)
+        return cls(place, first, last, len(starts))
+
+    def running(self, counts: Sequence[Counts]) -> Counts:
+        """Sum the weights of each group along the order, from 0 on."""
+        size = sum(len(place) for place in self.place)
+        total = np.zeros((len(counts), size + 1), dtype=np.result_type(*counts))
+        for row, place, own in zip(total, self.place, counts):
+            row[1:][place] = own
+        return np.cumsum(total, axis=1, out=total)
+
+
 class Placements(NamedTuple):
     """Weights beaten and lost to, at the entries of each group that have positives, and negatives.
 
@@ -62,70 +91,27 @@ def placements(
     positive: Sequence[Counts],
     negative: Sequence[Counts],
     kernel: Kernel,
-    at: Sequence[tuple[NDArray[np.intp], NDArray[np.intp]]] | None = None,
+    at: Sequence[tuple[Indices, Indices]],
 ) -> Placements:
-    """Place every entry among the entries of all groups: one sort of all scores, which may come in any order.
+    """Place entries among the entries of all groups: of each group, some for its positives and some for its negatives.
 
     ``scores``, ``positive`` and ``negative`` have, for each group, the score and the weights of its entries.
     """
-    ends = np.cumsum([len(s) for s in scores])
-    first, last = _runs(np.concatenate(scores))
-    parts = [slice(end - len(s), end) for s, end in zip(scores, ends)]
-    order = first.order
-    below = [_running(c, part, order) for c, part in zip(negative, parts)]
-    above = [_running(c, part, order) for c, part in zip(positive, parts)]
+    merged = Merged.of(scores)
+    below, above = (merged.running(side).astype(np.float64) for side in (negative, positive))
     beaten, lost = [], []
-    places = [(np.flatnonzero(p > 0), np.flatnonzero(n > 0)) for p, n in zip(positive, negative)] if at is None else at
-    for part, (plus, minus) in zip(parts, places):
-        there = plus
-        low, high = first.at(part, there), last.at(part, there)
-        beaten.append(np.stack([_count(run, low, high, kernel) for run in below]))
-        there = minus
-        low, high = first.at(part, there), last.at(part, there)
-        lost.append(np.stack([_count_above(run, low, high, kernel) for run in above]))
+    for first, last, (plus, minus) in zip(merged.first, merged.last, at):
+        low, high = (below.take(edge[plus], axis=1) for edge in (first, last))
+        beaten.append(low if kernel == "strict" else (low + high) / 2 if kernel == "half" else high - low)
+        low, high = (above.take(edge[minus], axis=1) for edge in (first, last))
+        upto = high if kernel == "strict" else (low + high) / 2
+        lost.append(high - low if kernel == "equal" else above[:, -1:] - upto)
     return Placements(beaten, lost)
 
 
-class _Edge(NamedTuple):
-    """Where, in sorted order, the run of equal scores of each entry begins or ends."""
-
-    order: NDArray[np.intp]
-    edge: NDArray[np.intp]
-
-    def at(self, part: slice, entries: NDArray[np.intp]) -> NDArray[np.intp]:
-        return self.edge[part][entries]
-
-
-def _runs(scores: Floats) -> tuple[_Edge, _Edge]:
-    order = np.argsort(scores, kind="stable")  # groups come sorted: this merges their runs
-    ranked = scores[order]
-    starts = np.concatenate(([0], np.flatnonzero(ranked[1:] != ranked[:-1]) + 1))
-    length = np.diff(starts, append=len(scores))
-    first, last = np.empty(len(scores), dtype=np.intp), np.empty(len(scores), dtype=np.intp)
-    first[order] = np.repeat(starts, length)
-    last[order] = np.repeat(starts + length, length)
-    return _Edge(order, first), _Edge(order, last)
-
-
-def _running(counts: Counts, part: slice, order: NDArray[np.intp]) -> Floats:
-    """Sum one group's weights along the sorted entries of all groups."""
-    spread = np.zeros(len(order), dtype=np.float64)
-    spread[part] = counts
-    total = np.zeros(len(order) + 1)
-    np.cumsum(spread[order], out=total[1:])
-    return total
-
-
-def _count(run: Floats, low: NDArray[np.intp], high: NDArray[np.intp], kernel: Kernel) -> Any:
-    if kernel == "strict":
-        return run[low]
-    return (run[low] + run[high]) / 2 if kernel == "half" else run[high] - run[low]
-
-
-def _count_above(run: Floats, low: NDArray[np.intp], high: NDArray[np.intp], kernel: Kernel) -> Any:
-    if kernel == "strict":
-        return run[-1] - run[high]
-    return run[-1] - (run[low] + run[high]) / 2 if kernel == "half" else run[high] - run[low]
+def outcome_entries(table: ScoreTable) -> list[tuple[Indices, Indices]]:
+    """Give, for each group, the entries that have positives and those that have negatives."""
+    return [(np.flatnonzero(c.positive > 0), np.flatnonzero(c.negative > 0)) for c in table.counts]
 
 
 # The score of every entry of every group: as they are in the table, or as a map leaves them.
@@ -162,8 +148,9 @@ def influences(
     positive, negative = [c.positive for c in table.counts], [c.negative for c in table.counts]
     weight = _weights(table, pairs, len(views))
     raw: list[list[list[tuple[int, Floats]]]] = [[[] for _ in table.groups] for _ in range(2)]
+    at = outcome_entries(table)
     for v, view in enumerate(views):
-        placed = placements(view, positive, negative, kernel)
+        placed = placements(view, positive, negative, kernel, at)
         for k, pair in enumerate(pairs):
             place = v * len(pairs) + k
             for g in pair.winners:
@@ -172,8 +159,8 @@ def influences(
                 raw[1][h].append((place, _sum(placed.lost[h], pair.winners)))
     value = _values(raw[0], positive, weight)
     cells = tuple(
-        [_cell(found, counts, value, weight[side], weight[1 - side]) for found, counts in zip(raw[side], entries)]
-        for side, entries in enumerate((positive, negative))
+        [_cell(found, own[side], value, weight[side], weight[1 - side]) for found, own in zip(raw[side], at)]
+        for side in range(2)
     )
     return Influence(value, weight, (cells[0], cells[1]))
 
@@ -200,9 +187,8 @@ def _values(raw: list[list[tuple[int, Floats]]], counts: Sequence[Any], weight: 
     return np.divide(won, pairs, out=np.full(len(won), np.nan), where=pairs > 0)
 
 
-def _cell(found: list[tuple[int, Floats]], counts: Any, value: Floats, own: Floats, other: Floats) -> CellRows:
+def _cell(found: list[tuple[int, Floats]], entries: Indices, value: Floats, own: Floats, other: Floats) -> CellRows:
     """Turn weights beaten into influences: (share of the other side - X) / weight of the own side."""
-    entries = np.flatnonzero(counts > 0)
     shares = np.array([place for place, _ in found], dtype=np.intp)
     rows = np.empty((len(found), len(entries)))
     with np.errstate(divide="ignore", invalid="ignore"):  # shares without pairs are NaN, and refused later
@@ -389,13 +375,13 @@ def clustered_covariance(
             beside += extra.T @ extra + crossed + crossed.T
     total, variance = np.zeros((size, size)), []
     for side in range(2):
-        factor = np.sqrt(_factor(rests.units[side]))
+        factor = np.sqrt(small_sample_factor(rests.units[side]))
         part = own[side] * np.outer(factor, factor)
         variance.append(np.diag(part).copy())
         total += part
-    total += (shared + shared.T) * _factor(rests.in_either)
+    total += (shared + shared.T) * small_sample_factor(rests.in_either)
     if everyone is not None:
-        total += beside * float(_factor(np.array(count_units(everyone.unit), dtype=np.float64)))
+        total += beside * float(small_sample_factor(np.array(count_units(everyone.unit), dtype=np.float64)))
     return ShareEstimates(found.value, total, (variance[0], variance[1]), rests.units)
 
 
@@ -491,10 +477,6 @@ def _clusters_in_either(there: list[np.ndarray]) -> Floats:
     return np.asarray(own[:, None] + own[None, :] - both)
 
 
-def _factor(units: Floats) -> Floats:
-    return np.divide(units, units - 1, out=np.full(units.shape, np.nan), where=units > 1)
-
-
 def estimate_shares(
     table: ScoreTable, pairs: Sequence[Pairs], kernel: Kernel = "half", views: Sequence[View] | None = None
 ) -> ShareEstimates:
@@ -511,8 +493,7 @@ def estimate_shares(
 
 def independent_units(table: ScoreTable, pairs: Sequence[Pairs], views: int) -> tuple[Floats, Floats]:
     """Count how many equally weighted rows each side of a share is worth: W^2 / sum of w^2."""
-    table, groups = table, range(len(table.groups))
-    units = []
+    units, groups = [], range(len(table.groups))
     for side, total in enumerate((table.positives, table.negatives)):
         square = np.array([float(table.squared(g, side == 0).sum()) for g in groups])
         weight = total.astype(np.float64)
@@ -524,7 +505,7 @@ def independent_units(table: ScoreTable, pairs: Sequence[Pairs], views: int) -> 
 
 def small_sample_factor(units: Floats) -> Floats:
     """Give m / (m - 1); NaN for a single unit, whose spread cannot be seen."""
-    return np.divide(units, units - 1, out=np.full(len(units), np.nan), where=units > 1)
+    return np.divide(units, units - 1, out=np.full(units.shape, np.nan), where=units > 1)
 
 
 def independent_covariance(found: Influence, table: ScoreTable, units: tuple[Floats, Floats]) -> ShareEstimates:
@@ -582,42 +563,27 @@ def _merged(counts: GroupCounts, first: Indices) -> GroupCounts:
     return counts.merged(first, mean)
 
 
-class Question(NamedTuple):
-    """A metric as shares of pairs; a gap is the largest difference of shares side by side."""
-
-    metric: str
-    pairs: tuple[Pairs, ...]
-    gap: bool
-    kernel: Kernel
-    alpha: float | None
-    region: Region
-    group: int | None = None  # of a rate that has one
-
-
 # Fewer independent rows than this on one side of a share, and its spread cannot be seen.
 FEWEST = 5
 
 
-def why_not(table: ScoreTable, question: Question, found: ShareEstimates) -> str | None:
+def why_not(table: ScoreTable, pairs: Sequence[Pairs], found: ShareEstimates, alpha: float | None = None) -> str | None:
     """Say which cell has too few independent rows for an interval; None if all have enough."""
-    for k, pair in enumerate(question.pairs):
+    for k, pair in enumerate(pairs):
         if found.refused and found.refused[k] is not None:
             return found.refused[k]
         for side, what in enumerate(("with the outcome", "without the outcome")):
             units = float(found.units[side][k])
             # A hair of round-off: five weights of 0.1 are worth five rows.
             if units < FEWEST - 1e-9:
-                return _said(units, what, _names(table, pair[side]), question, table.clusters is not None)
+                return _said(table, pair[side], units, what, alpha)
     return None
 
 
-def _names(table: ScoreTable, places: tuple[int, ...]) -> tuple[Hashable, ...]:
-    return tuple(table.groups[place] for place in places) if len(table.groups) > 1 else ()
-
-
-def _said(units: float, what: str, groups: tuple[Hashable, ...], question: Question, clustered: bool) -> str:
-    counted = f"{'cluster' if clustered else 'row'}{'' if units == 1 else 's'} {what}"
-    where = "" if question.alpha is None else f" in the top {question.alpha:g}"
+def _said(table: ScoreTable, places: tuple[int, ...], units: float, what: str, alpha: float | None) -> str:
+    counted = f"{'row' if table.clusters is None else 'cluster'}{'' if units == 1 else 's'} {what}"
+    where = "" if alpha is None else f" in the top {alpha:g}"
     number = "no" if units == 0 else f"{units:.3g}"
-    who = f"group {groups[0]!r} has" if len(groups) == 1 else f"there {'is' if units == 1 else 'are'}"
+    one = len(places) == 1 and len(table.groups) > 1
+    who = f"group {table.groups[places[0]]!r} has" if one else f"there {'is' if units == 1 else 'are'}"
     return f"{who} {number} {counted}{where}, and with fewer than {FEWEST} there is no interval"

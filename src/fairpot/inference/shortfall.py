@@ -118,7 +118,7 @@ def shortfall(dial: DialEstimates, bound: float, delta: float, certifies: Certif
     """
     least = smallest_bound(dial, certifies)
     said = Shortfall(rounded_up(least, certifies), float(dial.gap.min()))
-    region = None if dial.regions is None else dial.regions.said(int(np.argmin(dial.gap)))
+    region = None if dial.regions is None else dial.regions.note(int(np.argmin(dial.gap)))
     if region is not None:
         return replace(said, region=region)
     if math.isnan(least) or not (dial.gaps.se > 0).all():
@@ -165,7 +165,7 @@ def _weakest(dial: DialEstimates, delta: float) -> tuple[int, float]:
     gap = place * dial.many + int(np.argmax(reach.reshape(len(dial), -1)[place]))
     shares = [int(dial.gaps.first[gap]), int(dial.gaps.second[gap])]
     most = int(np.argmax(dial.xauc.variance[0][shares]))
-    group = dial.groups.index(dial.cell_names(gap)[most])
+    group = list(itertools.combinations(range(len(dial.groups)), 2))[gap % dial.many][most]
     return group, float(dial.xauc.units[0][shares[most]])
 
 

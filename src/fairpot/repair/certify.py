@@ -56,9 +56,9 @@ def certify(family: Family, again: Learn, ground: Ground, rule: Rule, confidence
 
     Every fold is mapped by what the other folds teach (``again``); curve and standard errors are those of the folds'
     mean. The maps that are delivered are others, taught by all rows: on these the strength must pass by itself as well.
-    In a top whose threshold many rows share the two may be different repairs altogether: there the delivered one is
-    tested, on all rows, and what the folds say is asked for besides. Where several groups have their own strengths,
-    every fold follows the way that the other folds lead: what is tested is how far to go on it.
+    In a top whose threshold many rows share the two may be different repairs altogether, and nothing is promised. Where
+    several groups have their own strengths, every fold follows the way that the other folds lead: what is tested is how
+    far to go on it.
     """
     values, rows = family.tried, ground.rows
     folds = _folds(again, ground, family.dial.name)
@@ -76,18 +76,19 @@ def certify(family: Family, again: Learn, ground: Ground, rule: Rule, confidence
     _tell(len(folds) / (len(folds) + 2), "the maps of all rows")
     own, values = delivered.estimate(places), values[places]
     _tell((len(folds) + 1) / (len(folds) + 2), f"the gap at {len(places):,} repair strengths")
-    if own.regions is None:
-        dial = replace(held.estimate(places), least=own.largest(1 - confidence))
-        said, unrepaired = held.rows, held.unrepaired()
-    else:
-        dial = replace(own, least=_least_bounds(held, rows, places, 1 - confidence))
-        said, unrepaired = f"the fitted rows and {held.rows}", delivered.unrepaired()
+    if own.regions is not None:
+        raise InfeasibleRuleError(
+            f"no {family.dial.name} can be certified by cross-fitting: many rows share the score at which the top "
+            "begins, and parts of the rows would repair another top.\n"
+            f"Hint: {argument('repair', 'top')} makes a promise about everybody from one score on; choose_certified "
+            "tests on rows that the map was not fitted on."
+        )
     place, certificate = choose_certified(
-        replace(dial, values=values),
+        replace(held.estimate(places), values=values, least=own.largest(1 - confidence)),
         float(rule.max_gap or 0.0),
         confidence,
-        unrepaired=unrepaired,
-        rows=said,
+        unrepaired=held.unrepaired(),
+        rows=held.rows,
         name=family.dial.name,
         max_auc_loss=rule.max_auc_loss,
         worth=worth,
@@ -127,17 +128,6 @@ def _worth(
         traced = ground.trace(family, values[places])
         auc, before = traced.auc, traced.unmoved_auc
     return Worth(auc, before, *(held.net_benefits(places, rule.net_benefit_at) if rule.net_benefit_at else ()))
-
-
-def _least_bounds(evidence: Evidence, table: ScoreTable, places: NDArray[np.intp], delta: float) -> Floats:
-    """Give the smallest bound that the folds allow each value: each pair's mean gap in the worst open region.
-
-    The regions that a fold's map leaves open are those of all rows, the gaps those of the rows it was not fitted on.
-    """
-    ends = [evidence.ends(part, table, places, delta) for part in evidence.parts]
-    low, high = np.mean(ends, axis=0)  # of every pair, at every value
-    least = np.maximum(high, -low).max(axis=0)
-    return np.where(np.isnan(least), np.inf, least)
 
 
 def _part(family: Family, fold: ScoreTable, values: Floats, ground: Ground) -> Part:

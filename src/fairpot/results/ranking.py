@@ -20,7 +20,6 @@ from fairpot.inference.region import estimate_region
 from fairpot.inference.shares import (
     GapEstimates,
     Pairs,
-    Question,
     ShareEstimates,
     all_pairs,
     cross_pairs,
@@ -356,9 +355,8 @@ class _Counted:
             found = seen = estimate_region(table, distinct, ties, top.alpha, top.region)
             assert seen.region is not None
             passed, note = seen.region.counted, seen.note
-        where = (None, "pooled") if top is None else (top.alpha, top.region)
-        asked = [Question("", (pair,), False, ties, *where) for pair in distinct]
-        reasons = [why_not(table, question, found.take([k])) for k, question in enumerate(asked)]
+        alpha = None if top is None else top.alpha
+        reasons = [why_not(table, [pair], found.take([k]), alpha) for k, pair in enumerate(distinct)]
         low, high = found.limits((1 - level) / 2)
         return cls(table.groups, passed.matrix(), level, distinct, found, reasons, low, high, note), passed
 
@@ -510,7 +508,7 @@ def _ahead(counted: _Counted, passed: Counted) -> Hashable:
     xauc = _xauc(counted.matrix)
     if np.isnan(xauc).any():
         return counted.groups[0]
-    large = np.flatnonzero(np.minimum(*passed.independent) >= SMALL)
+    large = np.flatnonzero(np.minimum(*passed.table.independent) >= SMALL)
     large = large if len(large) else np.arange(len(counted.groups))
     won = xauc[np.ix_(large, large)]
     lead = np.zeros(len(large))
