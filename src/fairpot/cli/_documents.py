@@ -9,7 +9,7 @@ from typing import Annotated, Any, Literal, Self
 
 from fairpot.cli._rows import Reads, RowsSaid, types_of
 from fairpot.inference import Estimate, Verdict
-from fairpot.repair.achieved import Achieved
+from fairpot.repair.ground import Achieved
 from fairpot.results import Audit, Effect
 from fairpot.results.audit import strictest
 from fairpot.results.kinds import Count, Group, Score, Share, schema_of, schema_of_value

@@ -51,8 +51,9 @@ from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.metrics.benefit import net_benefit
 from fairpot.modelfile import ModelFile
 from fairpot.repair.certify import watching
-from fairpot.repair.estimator import RULES, Repair
+from fairpot.repair.estimator import Repair
 from fairpot.repair.finish import in_words
+from fairpot.repair.fitting import RULES
 from fairpot.results import Effect, effect
 from fairpot.rows.output import complete_file
 from fairpot.table import ScoreTable

@@ -8,7 +8,8 @@ from typing import Any
 from sklearn.base import clone
 
 from fairpot.comparison.trial import Setting
-from fairpot.repair.estimator import RULES, Repair
+from fairpot.repair.estimator import Repair
+from fairpot.repair.fitting import RULES
 from fairpot.repair.registry import find_method, methods, takes_reference
 from fairpot.words.comparison import UNREPAIRED
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Mapping
 from copy import copy
-from dataclasses import replace
 from functools import partial
 from os import PathLike
 from typing import Any, ClassVar, Literal, NamedTuple, NoReturn, Self
@@ -27,7 +26,7 @@ from fairpot._validation.columns import as_column
 from fairpot._version import __version__
 from fairpot._warn import warn_user
 from fairpot.counting import as_table
-from fairpot.exceptions import ModelFileError, SmallGroupWarning
+from fairpot.exceptions import ModelFileError, ScaleWarning, SmallGroupWarning
 from fairpot.export import RowScorer, SimplifiedMaps, simplify, to_javascript, to_onnx, to_python, to_sql
 from fairpot.inference import confidence_interval
 from fairpot.inference.certify import Certificate, certify_one
@@ -37,8 +36,7 @@ from fairpot.modelfile.checks import refuse, shown
 from fairpot.modelfile.files import read_known
 from fairpot.modelfile.origin import describe_table
 from fairpot.modelfile.text import naming
-from fairpot.repair.achieved import Achieved
-from fairpot.repair.ground import Ground
+from fairpot.repair.ground import Achieved, Ground
 from fairpot.repair.private import Learn, made_private
 from fairpot.repair.registry import method_of
 from fairpot.repair.saving import (
@@ -53,6 +51,7 @@ from fairpot.repair.saving import (
 from fairpot.repair.scale import ScoreScale, tell
 from fairpot.repair.stored import TOPS, group_words, is_number, made_of, with_new_names
 from fairpot.table import ScoreTable
+from fairpot.tradeoff.rules import top_share
 from fairpot.transport import Floats, FollowedMap, ScoreMap, ShiftMap, moving
 from fairpot.transport.scoremap import part_words
 from fairpot.words import FRACTIONS, gap_name
@@ -215,7 +214,9 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         share = next((given[name] for name in TOPS if given.get(name) is not None), None)
         if share is None:
             return None
-        if isinstance(share, int):
+        if isinstance(share, int) and self.table_ is not None:
+            share = top_share(share, self.table_.only([g for g in self.groups_ if g not in self.left_out_]))
+        elif isinstance(share, int):  # a file keeps no counts of few rows
             kept = [each for each in self.fitted_on_["groups"] if each["group"] not in self.left_out_]
             share = min(share / (sum(each["counts"]["rows"] or 0 for each in kept) or share), 1.0)
         return Top(float(share), "group" if "group" in (given.get("top_of"), given.get("region")) else "pooled")
@@ -249,14 +250,8 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         FairMaps
             The same maps; ``certified_`` says how the bound is known.
         """
-        table = counted_like(self, scores, y, rows, "a certificate")
-        table = table.only([g for g in table.groups if g not in self.left_out_])
-        top, cut = self.where, None
-        if top is not None and self.thresholds_ is not None:
-            cut, top = Cut(top.alpha, top.region, {g: self.thresholds_[g] for g in table.groups}), None
         found = copy(self)
-        ground = Ground(table, self.params_.get("ties", "half"), top, cut)
-        found.certified_ = certificate_on(self, table, ground, max_gap, confidence).to_dict()
+        found.certified_ = certificate_on(self, scores, y, rows, max_gap, confidence).to_dict()
         return found
 
     @by_name
@@ -564,14 +559,27 @@ def _own_scale(maps: FairMaps) -> Mapping[Hashable, ScoreMap]:
 _ROWS = ("sensitive_features", "sample_weight", "clusters", "weights", "pos_label", "lower_is_riskier")
 
 
-def counted_like(maps: FairMaps, scores: Any, y: Any, rows: Mapping[str, Any], what: str) -> ScoreTable:
-    """Check and count rows to judge maps on, in the direction that these have and with their names of groups."""
+def rows_beside(maps: FairMaps, scores: Any, y: Any, rows: Mapping[str, Any], what: str) -> ScoreTable:
+    """Check and count rows to judge maps on, of the groups that are compared, by the names that these have."""
     unknown = [name for name in rows if name not in (*_ROWS, "high_score_means")]
     if unknown:
         raise TypeError(f"{unknown[0]!r} is nothing that is said of rows.\nHint: {', '.join(_ROWS)}.")
     if not isinstance(scores, ScoreTable):
+        if y is None:
+            raise TypeError(f"y is missing: {what} counts outcomes.\nHint: pass scores, y, sensitive_features=....")
         rows = {"lower_is_riskier": maps.lower_is_riskier_, **rows}
-    return maps.seen(as_table(y, scores, labelled=False, names=("y", "scores"), **rows).require(what))
+    table = maps.seen(as_table(y, scores, labelled=False, names=("y", "scores"), **rows).require(what))
+    here = ScoreScale.of(table)
+    told = maps.scale.mismatch_of_range(here.low, here.high)
+    if told is not None:
+        warn_user(told, ScaleWarning)
+    kept = table.only([g for g in table.groups if g not in maps.left_out_])
+    if maps.reference_ is not None and maps.reference_ not in kept.groups:
+        raise ValueError(
+            f"{argument('sensitive_features')} has no rows of the reference group {maps.reference_!r}: "
+            f"nothing to compare {list(kept.groups)} with."
+        )
+    return kept
 
 
 def _at(maps: FairMaps, value: Any) -> FairMaps:
@@ -592,17 +600,22 @@ def _refuse(maps: FairMaps, what: str, *args: Any, **kwargs: Any) -> NoReturn:
     )
 
 
-def certificate_on(maps: FairMaps, table: ScoreTable, ground: Ground, max_gap: float, confidence: float) -> Certificate:
-    """Certify the gap of the maps on a table, in the part of the list that a ground looks at."""
+def certificate_on(
+    maps: FairMaps, scores: Any, y: Any, rows: Mapping[str, Any], max_gap: float, confidence: float
+) -> Certificate:
+    """Certify the gap of maps on rows that they were not fitted on, in the part of the list that they are about."""
+    table = rows_beside(maps, scores, y, rows, "a certificate")
     if maps.table_ is not None and same_rows(table, maps.table_):
         raise ValueError(
             "nothing can be certified on the rows that the map was fitted on.\n"
             "Hint: pass other rows, or give confidence to the method, which then cross-fits."
         )
-    here = replace(ground, table=table, fitted=False)
+    top, cut = maps.where, None
+    if top is not None and maps.thresholds_ is not None:
+        cut, top = Cut(*top, {g: maps.thresholds_[g] for g in table.groups}), None
+    ground = Ground(table, maps.params_.get("ties", "half"), top, cut)
     moved = moving({g: each for g, each in maps.maps_.items() if g in table.groups})
-    how: dict[str, Any] = {"ties": here.ties, "top": here.top, "cut": here.cut}
-    evidence = Evidence((Part(here.rows, SameMaps(moved)),), **how)
+    evidence = Evidence((Part(ground.rows, SameMaps(moved)),), ties=ground.ties, top=top, cut=cut)
     name, value = maps.dial_
     dial = evidence.estimate(np.array([value if isinstance(value, int | float) else np.nan]))
     known: dict[str, Any] = {"unrepaired": evidence.unrepaired(), "rows": evidence.rows, "name": name}

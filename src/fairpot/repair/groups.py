@@ -1,4 +1,4 @@
-"""Which groups take part in a repair, and which of them stays as it is."""
+"""Which groups take part in a repair, which of them stays as it is, and what has to be said of their rows."""
 
 from __future__ import annotations
 
@@ -11,7 +11,9 @@ from numpy.typing import NDArray
 from fairpot._arguments import argument
 from fairpot._defaults import Ties
 from fairpot._validation import check_group_name, wording
-from fairpot.metrics.cells import carrying_groups
+from fairpot._warn import warn_user
+from fairpot.exceptions import PredictionsWarning, ReversedScoreWarning, SmallGroupWarning
+from fairpot.metrics.cells import carrying_groups, hard_predictions, reversed_score, small_cells
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
@@ -83,6 +85,35 @@ def kept_groups(table: ScoreTable, min_group: Any = 0, groups: Any = None) -> Sc
             "Hint: ask for fewer rows, or join small groups."
         )
     return table if len(kept) == len(table.groups) else table.only(kept)
+
+
+def warn_of_table(kept: ScoreTable, table: ScoreTable) -> None:
+    """Name small cells and the groups of a table left out, and scores that rank the wrong way round."""
+    left_out = [g for g in table.groups if g not in kept.groups]
+    if left_out:
+        sizes = ", ".join(f"{g!r} ({table[g].weight.sum():g} rows)" for g in left_out)
+        warn_user(f"left out of the comparison: {sizes}; their scores do not change.", SmallGroupWarning)
+    hard = hard_predictions(kept)
+    if hard is not None:
+        warn_user(hard.text, PredictionsWarning)
+    if not kept.labelled:
+        return
+    found = small_cells(kept)
+    if found:
+        warn_user(" ".join(note.text for note in found) + _way_out(kept), SmallGroupWarning)
+    told = reversed_score(kept)
+    if told is not None:
+        warn_user(told.text, ReversedScoreWarning)
+
+
+def _way_out(kept: ScoreTable) -> str:
+    """Say what becomes of small groups beside others that can be compared without them."""
+    if not 2 <= len(carrying_groups(kept)) < len(kept.groups):
+        return ""
+    return (
+        f"\nHint: {argument('min_group', ...)} leaves small groups out. None of them becomes the reference unless you "
+        f"name it, {argument('reference', ...)}"
+    )
 
 
 def _named(groups: Any, known: Sequence[Hashable]) -> list[Hashable]:

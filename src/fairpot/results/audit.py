@@ -18,8 +18,7 @@ from fairpot._validation import check_choice, check_group_name, check_share, wor
 from fairpot.counting import as_table
 from fairpot.inference import Changes, Estimate, Verdict, verdict
 from fairpot.inference.change import change_of_columns
-from fairpot.repair.groups import kept_groups
-from fairpot.repair.notices import warn_of_table
+from fairpot.repair.groups import kept_groups, warn_of_table
 from fairpot.results.calibration import BINS, Calibration, calibrations
 from fairpot.results.finding import Finding
 from fairpot.results.kinds import Count, Derived, Group, Plain, renamed, rows_of, to_dict
@@ -429,7 +428,7 @@ def audit(
     gone = tuple(g for g in everything.groups if g not in table.groups)
     left_out = {g: everything[g].weight.sum().item() for g in gone}
     found = audit_table(table, **looked_at, left_out=left_out)
-    warn_of_table(table, gone, everything, min_group)
+    warn_of_table(table, everything)
     return found
 
 
