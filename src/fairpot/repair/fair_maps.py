@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Hashable, Mapping
 from copy import copy
-from functools import partial
+from dataclasses import replace
+from datetime import UTC, datetime
 from os import PathLike
 from typing import Any, ClassVar, Literal, NamedTuple, NoReturn, Self
 
@@ -39,20 +40,22 @@ from fairpot.modelfile.text import naming
 from fairpot.repair.ground import Achieved, Ground
 from fairpot.repair.private import Learn, made_private
 from fairpot.repair.registry import method_of
-from fairpot.repair.saving import (
+from fairpot.repair.stored import (
+    TOPS,
     USUAL_COLUMNS,
+    ScoreScale,
+    group_words,
+    made_of,
     maps_content,
     small_groups,
-    stamped,
     then_content,
     told,
     with_columns,
+    with_new_names,
 )
-from fairpot.repair.scale import ScoreScale, tell
-from fairpot.repair.stored import TOPS, group_words, is_number, made_of, with_new_names
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.rules import top_share
-from fairpot.transport import Floats, FollowedMap, ScoreMap, ShiftMap, moving
+from fairpot.transport import Floats, ScoreMap, moving
 from fairpot.transport.scoremap import part_words
 from fairpot.words import FRACTIONS, gap_name
 
@@ -171,12 +174,14 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if name == "fitted_on_" and known.get("table_") is not None:
             known["fitted_on_"] = describe_table(known["table_"])
             return known["fitted_on_"]
-        if "dial_" in known and name == "at":
-            return partial(_at, self)
-        if "dial_" in known and name in ("tradeoff", "choose_certified"):
-            return partial(_refuse, self, "a trade-off is traced from" if name == "tradeoff" else _ELSEWHERE)
         if "dial_" in known and name in (f"{known['dial_'][0]}_", "strength_"):
             return known["dial_"][1]
+        if "dial_" in known and name in ("at", "tradeoff", "choose_certified"):
+            raise AttributeError(
+                f"a map file keeps the maps at {_strength(self)}, not the rows that others are made from.\n"
+                f"Hint: fit {self.method_} on the rows again and use that; fairpot.effect(model, scores, y, "
+                "sensitive_features=...) measures the maps as they are."
+            )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def fit(self, scores: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None) -> NoReturn:
@@ -384,7 +389,10 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         known = {"lower_is_riskier": self.lower_is_riskier_, "high_score_means": self.high_score_means_}
         if columns is not None or any(known.values()):
             content = with_columns(content, columns or USUAL_COLUMNS, **known)
-        digest = write(stamped(content) if timestamp else content, path, overwrite=overwrite, max_bytes=max_bytes)
+        if timestamp:
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            content = replace(content, fitted_on=content.fitted_on | {"time": now})
+        digest = write(content, path, overwrite=overwrite, max_bytes=max_bytes)
         self._sha256 = self._sha256 if private else digest  # a private file holds other maps than these
 
     def private_content(self) -> ModelFile:
@@ -413,57 +421,45 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return shown_maps(self, repr(self)[1:-1])
 
     def to_sql(self, dialect: str, **options: Any) -> str:
-        """Write the maps as SQL; ``options`` are those of :func:`fairpot.export.to_sql`.
+        """Write the maps as SQL, see :func:`fairpot.export.to_sql`.
 
         Parameters
         ----------
         dialect : {"postgres", "duckdb", "sqlite", "spark", "bigquery", "snowflake"}
             The database.
-        **options
-            ``score``, ``group``, ``table``, ``column``, ``unknown_group``, ``missing_group``, ``form``,
-            ``pieces_table``.
+        {**options}
         """
         return to_sql(_own_scale(self), dialect=dialect, map_sha256=self.sha256_, **options)
 
     def to_onnx(self, model: Any = None, **options: Any) -> Any:
-        """Write the maps as an ONNX model; ``options`` are those of :func:`fairpot.export.to_onnx`.
+        """Write the maps as an ONNX model, see :func:`fairpot.export.to_onnx`.
 
         Parameters
         ----------
         model : onnx.ModelProto or None, default None
             A model whose output is the score, to come before the maps.
-        **options
-            ``model_output``, ``score``, ``group``, ``output``, ``unknown_group``, ``missing_group``.
+        {**options}
         """
         return to_onnx(_own_scale(self), model=model, map_sha256=self.sha256_, **options)
 
     def to_python(self, **options: Any) -> str:
-        """Write the maps as a Python module; ``options`` are those of :func:`fairpot.export.to_python`.
+        """Write the maps as a Python module, see :func:`fairpot.export.to_python`.
 
-        Parameters
-        ----------
-        **options
-            ``name``, ``unknown_group``, ``missing_group``.
+        {**options}
         """
         return to_python(_own_scale(self), map_sha256=self.sha256_, **options)
 
     def to_javascript(self, **options: Any) -> str:
-        """Write the maps as a JavaScript file; ``options`` are those of :func:`fairpot.export.to_javascript`.
+        """Write the maps as a JavaScript file, see :func:`fairpot.export.to_javascript`.
 
-        Parameters
-        ----------
-        **options
-            ``name``, ``module``, ``unknown_group``, ``missing_group``.
+        {**options}
         """
         return to_javascript(_own_scale(self), map_sha256=self.sha256_, **options)
 
     def row_scorer(self, **options: Any) -> RowScorer:
         """Return a function of one score and its group, see :class:`fairpot.export.RowScorer`.
 
-        Parameters
-        ----------
-        **options
-            ``unknown_group``, ``missing_group``.
+        {**options}
         """
         return RowScorer(_own_scale(self), **options)
 
@@ -489,10 +485,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             )
         kept = self.table_ if keep_ranks else None
         return simplify(_own_scale(self), max_error=max_error, max_knots=max_knots, keep_ranks_of=kept)
-
-
-# What a refusal calls strengths that a map file does not have.
-_ELSEWHERE = "maps at other strengths are made from"
 
 
 def _reasons(maps: FairMaps, found: Adjusted) -> list[str]:
@@ -522,9 +514,7 @@ def _adjust(
         check_choice(way, name, UNMAPPED)
     clean = _turned(maps, check_scores(scores))
     codes = place_groups(sensitive_features, len(clean), maps.groups_, **ways)
-    told = maps.scale.mismatch(clean)
-    if told is not None:
-        tell(told, len(clean), other_scale)
+    maps.scale.judge(clean, other_scale)
     result = clean.copy()
     for place, group in enumerate(maps.groups_):
         rows = np.flatnonzero(codes == place)
@@ -582,22 +572,9 @@ def rows_beside(maps: FairMaps, scores: Any, y: Any, rows: Mapping[str, Any], wh
     return kept
 
 
-def _at(maps: FairMaps, value: Any) -> FairMaps:
-    """Return a copy at the strength that maps have; refuse any other."""
-    return copy(maps) if value == maps.dial_[1] else _refuse(maps, _ELSEWHERE)
-
-
 def _strength(maps: FairMaps) -> str:
     name, value = maps.dial_
     return f"{name} = {value:.6g}" if isinstance(value, float | int) else f"{name} = {value}"
-
-
-def _refuse(maps: FairMaps, what: str, *args: Any, **kwargs: Any) -> NoReturn:
-    raise NotImplementedError(
-        f"a map file keeps the maps at {_strength(maps)}, not the rows that {what}.\n"
-        f"Hint: fit {maps.method_} on the rows again and use that; fairpot.effect(model, scores, y, "
-        "sensitive_features=...) measures the maps as they are."
-    )
 
 
 def certificate_on(
@@ -642,17 +619,15 @@ def _measured_here(maps: FairMaps, ground: Ground | None, achieved: Achieved | N
     kept, name = ground.rows, gap_name(ground.alpha)
     if not kept.labelled:
         return "fairpot.effect(model, scores, y, ...) measures gap and AUC with intervals.", []
-    known = (achieved.gap_before, achieved.gap, achieved.auc_before, achieved.auc)
+    known = achieved.gap_before, achieved.gap
     if achieved.gap_top is not None and achieved.gap_top_before is not None:
-        known = (achieved.gap_top_before, achieved.gap_top, *known[2:])
-    was, now, auc_was, auc_now = map(FRACTIONS.auc, known)
+        known = achieved.gap_top_before, achieved.gap_top
+    was, now, auc_was, auc_now = map(FRACTIONS.auc, (*known, achieved.auc_before, achieved.auc))
     said = f"On the fitted rows: {name} {was} -> {now}, AUC {auc_was} -> {auc_now}; new rows may differ."
     if len(kept.groups) > _MOST_MEASURED or sum(len(c.score) for c in kept.counts) > _FEW:
         return f"{said} fairpot.effect(model, scores, y, ...) has the intervals.", []
     moved = moving({g: m for g, m in maps.maps_.items() if g in kept.groups})
-    asked: dict[str, Any] = {"ties": ground.ties}
-    if ground.top is not None:
-        asked |= {"alpha": ground.top.alpha, "region": ground.top.region}
+    asked: dict[str, Any] = {"ties": ground.ties} | ({} if ground.top is None else ground.top._asdict())
     gaps = [confidence_interval("xauc_gap", each, **asked) for each in (kept, kept.rescored(moved))]
     return said, [bar(f"{name} {when}", gap) for when, gap in zip(("before", "after"), gaps)]
 
@@ -718,28 +693,17 @@ def _check_method(content: ModelFile) -> None:
     A method that is not installed here may have made the maps all the same: they are data.
     """
     hint = f"Hint: it was written by fairpot {shown(content.fitted_on['library_version'])}, and this is {__version__}."
-    method = method_of(content.method)
+    method, (dial, _) = method_of(content.method), content.dial
     if method is None:
         return
     known = method().get_params(deep=False)
     unknown = sorted(set(content.parameters) - set(known) - _FORMER)
     if unknown:
         raise ModelFileError(f"{content.method} has no parameters {shown(unknown)}.\n{hint}")
-    dial, _ = content.dial
-    expected = method.dial.name
     for name, value in content.parameters.items():
-        for each in value.values() if isinstance(value, dict) else [value]:
-            if type(known.get(name)) is bool and type(each) is not bool:
-                refuse(f"parameters.{name}", "true or false", each)
-            if name == expected and each is not None and not is_number(each):
-                refuse(f"parameters.{name}", "a number or null", each)
-    if dial != expected:
-        raise ModelFileError(f"{content.method} has no repair strength {shown(dial)}, but {expected!r}.\n{hint}")
-
-
-def _in_words(found: ScoreMap) -> str:
-    if isinstance(found, FollowedMap):
-        return f"{_in_words(found.first)}, then a probability"
-    if found.is_identity:
-        return "does not change"
-    return found.in_words() if isinstance(found, ShiftMap) else f"{len(found.knots)} knots"
+        if type(known.get(name)) is bool and type(value) is not bool:
+            refuse(f"parameters.{name}", "true or false", value)
+    if dial != method.dial.name:
+        raise ModelFileError(
+            f"{content.method} has no repair strength {shown(dial)}, but {method.dial.name!r}.\n{hint}"
+        )

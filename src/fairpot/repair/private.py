@@ -15,7 +15,7 @@ from fairpot.export import simplify
 from fairpot.modelfile import ModelFile
 from fairpot.modelfile.origin import FEWER_THAN, rounded, rows_behind
 from fairpot.repair.calibrating import common_map
-from fairpot.repair.saving import map_content, small_groups, told
+from fairpot.repair.stored import map_content, small_groups, told
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats, ScoreMap, ShiftMap, followed, moving, parted
 
