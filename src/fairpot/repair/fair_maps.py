@@ -45,6 +45,7 @@ from fairpot.repair.stored import (
     USUAL_COLUMNS,
     ScoreScale,
     group_words,
+    is_number,
     made_of,
     maps_content,
     small_groups,
@@ -683,7 +684,7 @@ def load(path: str | PathLike[str], *, expect_sha256: str | None = None, max_byt
 # What methods of earlier versions were given, and none is now.
 _FORMER = {
     *("alpha", "region", "region_from", "capacity", "calibrate", "keep_grid", "high_score_means", "common_dial"),
-    *("exact", "min_group", "groups", "pos_label", "distributions"),
+    *("exact", "min_group", "groups", "pos_label", "distributions", "smoothing"),
 }
 
 
@@ -703,6 +704,9 @@ def _check_method(content: ModelFile) -> None:
     for name, value in content.parameters.items():
         if type(known.get(name)) is bool and type(value) is not bool:
             refuse(f"parameters.{name}", "true or false", value)
+        for each in value.values() if isinstance(value, dict) else [value]:
+            if name == method.dial.name and each is not None and not is_number(each):
+                refuse(f"parameters.{name}", "a number or null", each)
     if dial != method.dial.name:
         raise ModelFileError(
             f"{content.method} has no repair strength {shown(dial)}, but {method.dial.name!r}.\n{hint}"

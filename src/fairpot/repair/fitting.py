@@ -25,7 +25,7 @@ from fairpot.repair.finish import MOST_KNOTS, SLACK
 from fairpot.repair.grid import grid_of, on_grid
 from fairpot.repair.ground import Ground, passing_over
 from fairpot.repair.groups import find_reference, kept_groups, require_outcomes, warn_of_table
-from fairpot.repair.own_dials import Way, along, choose_own, find_way, looked_at
+from fairpot.repair.own_dials import OwnSearch, Way, along, choose_own, looked_at
 from fairpot.repair.region import Learn, in_region
 from fairpot.repair.registry import methods, takes_reference
 from fairpot.table import ScoreTable
@@ -62,7 +62,7 @@ class Fit:
     def again(self, rows: ScoreTable) -> Family:
         """Learn from other rows, the best way of several groups included."""
         family = self.learn(rows)
-        return family if self.way is None else along(family, find_way(family, replace(self.ground, table=rows)))
+        return family if self.way is None else along(family, OwnSearch(family, replace(self.ground, table=rows)).way())
 
     @cached_property
     def _seen(self) -> TradeoffCurve:
@@ -212,7 +212,7 @@ def begin(model: Repair, kept: ScoreTable, table: ScoreTable | None = None) -> F
     fit = start(model, kept, kept if table is None else table, chosen=True)
     if fit.family.reach is None or len(fit.family.moved) < 2:
         return fit
-    return replace(fit, way=find_way(fit.family, fit.ground))
+    return replace(fit, way=OwnSearch(fit.family, fit.ground).way())
 
 
 def fitted(model: Repair, table: ScoreTable, groups: Any, min_group: Any) -> dict[str, Any]:

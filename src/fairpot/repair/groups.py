@@ -139,13 +139,6 @@ def in_rows(table: ScoreTable) -> ScoreTable:
     Where all counts are whole multiples of one weight, that weight is a row: plain counts stay as they are, and
     whole weights go on counting like repeated rows. Other weights have no such unit, and a row is Kish's:
     the sum of the squared counts over their sum, counted at each score and label.
-
-    Examples
-    --------
-    >>> from fairpot.counts import GroupCounts
-    >>> counts = GroupCounts(np.array([0.1, 0.2]), np.array([0.25, 0.5]), np.array([0.75, 0.25]))
-    >>> in_rows(ScoreTable(("all",), (counts,)))["all"].positive
-    array([1, 2])
     """
     cells = np.concatenate([part for c in table.counts for part in (c.positive, c.negative)])
     if cells.dtype.kind == "i":

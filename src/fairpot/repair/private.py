@@ -35,12 +35,7 @@ def made_private(content: ModelFile, maps: Maps, table: ScoreTable | None, learn
     belong together), and every score is replaced by the mean of its run. The maps are those that the method learns from
     such scores. Numbers are rounded to about a thousandth of the fitted range, counts to tens, the repair strength to
     three digits. Tables of scores on a grid stay as they are, if ten rows or more have each score. A certificate is
-    left out: it is that of the full maps.
-
-    Raises
-    ------
-    ModelFileError
-        If fewer than ten rows of a group make up the maps, or if nothing is known of the rows.
+    left out: it is that of the full maps. Refused if fewer than ten rows of a group make up the maps.
     """
     if content.private is not None:
         return content
