@@ -232,7 +232,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         other.postprocessor = clone(other.postprocessor_)
         return other
 
-    @available_if(_gives("predict_proba"))
+    @available_if(_gives("predict_proba"))  # type: ignore[untyped-decorator]
     @documented
     def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
         """Return adjusted probabilities; only where the model's scores are probabilities, or calibrated ones.
@@ -250,7 +250,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         positive = np.clip(self.adjusted_scores(X, sensitive_features=sensitive_features), 0.0, 1.0)
         return np.column_stack([1.0 - positive, positive][:: 1 if self._place == 1 else -1])
 
-    @available_if(_gives("decision_function"))
+    @available_if(_gives("decision_function"))  # type: ignore[untyped-decorator]
     @documented
     def decision_function(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
         """Return :meth:`adjusted_scores`; only where the model's scores are decision values.

@@ -265,7 +265,7 @@ def _other_method(model: Repair, fit: Fit, rule: Rule) -> str:
     asked = {name: getattr(model, name) for name in (*RULES, "top", "top_of", "repair", "keep", "ties")}
     found = []
     for other in tried:
-        own = {"reference": fit.family.reference} if takes_reference(other) else {}
+        own: dict[str, Any] = {"reference": fit.family.reference} if takes_reference(other) else {}
         try:
             made = begin(other(**asked, **own), ground.table)
             found.append((made.search(rule)[1].auc, other.__name__))

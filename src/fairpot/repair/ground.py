@@ -93,8 +93,8 @@ class Ground:
             gaps = trace_top(self.table, values, family.steps(values), **how)
         else:
             gaps = whole if self.cut is None else self._traced(self.rows, family, values, seen_from)
-        whole_auc = {"auc": whole.auc, "unrepaired_auc": whole.unrepaired_auc}
-        return replace(gaps, **whole_auc, alpha=self.alpha, dial=family.dial.name, identity=family.dial.identity)
+        found = replace(gaps, auc=whole.auc, unrepaired_auc=whole.unrepaired_auc, alpha=self.alpha)
+        return replace(found, dial=family.dial.name, identity=family.dial.identity)
 
     def _traced(self, table: ScoreTable, family: Family, values: Floats, seen_from: Hashable) -> TradeoffCurve:
         """Trace on one table: two groups of which one moves all values together, others one after the other."""
@@ -171,7 +171,7 @@ def measure(ground: Ground, maps: Mapping[Hashable, ScoreMap]) -> Achieved:
     moved = moving({g: each for g, each in maps.items() if g in table.groups})
     after = table.rescored(moved)
     if not table.labelled:
-        return Achieved(*[float("nan")] * 4)
+        return Achieved(np.nan, np.nan, np.nan, np.nan)
     whole = (*_numbers(after, ground), *_numbers(table, ground))
     if ground.cut is not None:
         rows = ground.rows
