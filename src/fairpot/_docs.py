@@ -92,6 +92,8 @@ ax : matplotlib axes, or several for several panels
     Passed to matplotlib for the lines, such as ``linewidth=1``.
 **rows
     What else ``fit`` takes of rows: ``sensitive_features``, ``sample_weight``, ``clusters``, ``weights``, ...
+**options
+    Those of the function, or class, of this kind in :mod:`fairpot.export`.
 path : str or path
     Where the file goes.
 overwrite : bool

@@ -13,7 +13,7 @@ import pytest
 from export_cases import NAMES, followed_maps, hostile_maps, hostile_scores, mapped, same_numbers, shift_maps
 from fairpot.exceptions import UnseenGroupError
 from fairpot.export import RowScorer, to_javascript, to_python
-from fairpot.repair.sigmoid import LogitMap
+from fairpot.repair.stored import LogitMap
 from fairpot.transport import ScoreMap
 
 MAPS = dict(zip(NAMES, hostile_maps().values()))

@@ -7,7 +7,7 @@ import pytest
 
 from export_cases import NAMES, followed_maps, hostile_maps, hostile_scores, mapped, same_numbers, shift_maps
 from fairpot.export import to_onnx
-from fairpot.repair.sigmoid import LogitMap
+from fairpot.repair.stored import LogitMap
 from fairpot.transport import ScoreMap
 
 onnx = pytest.importorskip("onnx")

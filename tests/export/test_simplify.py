@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from export_cases import hostile_maps, mapped
 from fairpot.export import simplify, to_javascript, to_onnx, to_python, to_sql
 from fairpot.export.simplify import EXACT_UP_TO, _shortest, _walked, fewest_points, spread_knots
-from fairpot.repair.sigmoid import LogitMap
+from fairpot.repair.stored import LogitMap
 from fairpot.transport import ScoreMap
 
 SMALL = {name: each for name, each in hostile_maps().items() if name != "many knots"}

@@ -12,7 +12,7 @@ import sqlglot
 from export_cases import NAMES, followed_maps, hostile_maps, hostile_scores, mapped, same_numbers, shift_maps
 from fairpot.export import to_sql
 from fairpot.export.sql_dialects import DIALECTS
-from fairpot.repair.sigmoid import LogitMap
+from fairpot.repair.stored import LogitMap
 from fairpot.transport import ScoreMap
 
 NULL = {"unknown_group": "null", "missing_group": "null"}

@@ -63,11 +63,10 @@ def models(names=NAMES["text"]) -> dict[str, Any]:
         "PostLogit, one slope": PostLogit(3.5, reference=last),
         "XOrder": XOrder(0.05),
         "OptimalMerge": OptimalMerge(),
-        "OptimalMerge, isotonic": OptimalMerge(1.3, smoothing="isotonic"),
         "LogitShift": LogitShift(),
         "LogitShift, unmoved": LogitShift(0, reference=last),
         "LogitShift, one shift": LogitShift(-0.5, reference=last),
-        "OptimalMerge, theta by group": OptimalMerge(reference=last, smoothing="none"),
+        "OptimalMerge, theta by group": OptimalMerge(reference=last),
         "OptimalMerge, grid": OptimalMerge(1.5, reference=last, keep="grid"),
     }
     for top_of in ("all", "group"):

@@ -295,17 +295,6 @@ def test_an_effect_carries_paired_changes(fitted, held_out):
     assert rows.signed_gap["F", "M"].se < alone.se  # what both have in common cancels
 
 
-def test_curves_with_their_rows_can_be_kept(fitted, held_out):
-    import pickle
-
-    large = draw(5, n=60_000)
-    for rows in (fitted, large):
-        model = FairPOT(0.5).fit(rows[0], rows[1], sensitive_features=rows[2])
-        curve = model.tradeoff(held_out[0], held_out[1], sensitive_features=held_out[2], lams=[0.0, 0.5])
-        again = pickle.loads(pickle.dumps(curve))
-        np.testing.assert_array_equal(again.band().gap.high, curve.band().gap.high)
-
-
 def test_a_certified_fit_tells_how_far_it_has_come(fitted):
     scores, y, group = fitted
     told = []

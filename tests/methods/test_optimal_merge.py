@@ -13,7 +13,7 @@ from sklearn.exceptions import NotFittedError
 
 from fairpot import FairPOT
 from fairpot.exceptions import InfeasibleRuleError, ScaleWarning, UnseenGroupError
-from fairpot.methods.optimal_merge import SMOOTHINGS, OptimalMerge
+from fairpot.methods.optimal_merge import OptimalMerge
 from fairpot.metrics import auc, xauc_gap
 from fairpot.repair.groups import in_rows
 from fairpot.table import ScoreTable
@@ -41,33 +41,10 @@ def fitted(rows, **parameters):
     return OptimalMerge(**parameters).fit(scores, y, sensitive_features=group)
 
 
-@pytest.mark.parametrize("seed", range(12))
-def test_without_smoothing_it_reaches_the_limit(seed):
-    rng = np.random.default_rng(seed)
-    n = int(rng.integers(40, 300))
-    group = rng.choice(["a", "b"], n)
-    y = rng.integers(0, 2, n)
-    score = np.round(rng.normal(size=n) + 0.7 * y + 0.5 * (group == "a"), 1 + seed % 2)
-    score = 1 / (1 + np.exp(-score)) if seed % 3 else score
-    weight = rng.integers(1, 4, n) if seed % 2 else rng.random(n) + 0.1
-    limit = auc_limit(y, score, sensitive_features=group, sample_weight=weight, ties="strict")
-    inner = limit.theta[(limit.theta > 0) & (limit.theta < np.inf)]
-    thetas = np.sqrt(inner[1:] * inner[:-1])
-    om = OptimalMerge(1.0, smoothing="none", ties="strict", reference=limit.reference).fit(
-        score, y, sensitive_features=group, sample_weight=weight
-    )
-    curve = om.tradeoff(lams=thetas)
-    assert np.abs(distance_to_limit(curve, limit, corrected=False)).max() < 1e-12
-    # Each theta between two bends is a vertex of its own.
-    vertices = limit.signed_gap[np.searchsorted(-limit.theta, -np.unique(thetas), side="left")]
-    assert_allclose(curve.signed_gap, vertices, atol=1e-12)
-
-
-@pytest.mark.parametrize("smoothing", SMOOTHINGS)
 @pytest.mark.parametrize(("probability", "ties"), [(True, "strict"), (False, "half")])
-def test_maps_keep_the_order_and_never_cross_the_limit(smoothing, probability, ties):
+def test_maps_keep_the_order_and_never_cross_the_limit(probability, ties):
     scores, y, group = draw(1500, 3, probability=probability)
-    om = fitted((scores, y, group), smoothing=smoothing, ties=ties)
+    om = fitted((scores, y, group), ties=ties)
     limit = auc_limit(y, scores, sensitive_features=group, ties=ties)
     assert distance_to_limit(om.tradeoff(), limit, corrected=False).min() > -1e-12
     for theta in (0.1, 1.0, 7.0):
@@ -81,9 +58,8 @@ def test_maps_keep_the_order_and_never_cross_the_limit(smoothing, probability, t
         assert new.max() < 1
 
 
-@pytest.mark.parametrize("smoothing", SMOOTHINGS)
-def test_a_larger_theta_lifts_the_group(rows, smoothing):
-    om = fitted(rows, smoothing=smoothing)
+def test_a_larger_theta_lifts_the_group(rows):
+    om = fitted(rows)
     curve = om.tradeoff()
     assert (np.diff(curve.lam) > 0).all()
     assert (np.diff(curve.signed_gap) <= 1e-12).all()
@@ -119,13 +95,12 @@ def test_new_rows_are_better_served_than_by_fairpot(rows):
         assert ours.select(max_gap=max_gap).auc > other.select(max_gap=max_gap).auc
 
 
-@pytest.mark.parametrize("smoothing", SMOOTHINGS)
-def test_rules(rows, smoothing):
+def test_rules(rows):
     rows = scores, y, group = [column[:1500] for column in rows]
     before = auc(y, scores)
 
     def outcome(**rule):
-        new = fitted(rows, smoothing=smoothing, **rule).transform(scores, sensitive_features=group)
+        new = fitted(rows, **rule).transform(scores, sensitive_features=group)
         return xauc_gap(y, new, sensitive_features=group), auc(y, new)
 
     smallest = outcome()
@@ -133,8 +108,7 @@ def test_rules(rows, smoothing):
     gaps, aucs = zip(*(outcome(max_gap=max_gap) for max_gap in (0.001, 0.02, 0.05)))
     assert all(gap <= bound for gap, bound in zip(gaps, (0.001, 0.02, 0.05)))
     assert aucs[0] < aucs[1] < aucs[2]
-    if smoothing != "none":  # its blocks move as one
-        assert gaps[2] > 0.049  # the allowed gap is used
+    assert gaps[2] > 0.049  # the allowed gap is used
     gap, after = outcome(max_auc_loss=0.0)
     assert after >= before
     assert gap >= smallest[0]
@@ -186,8 +160,7 @@ def test_the_reference_can_be_named(rows):
     assert_allclose(one.signed_gap, -other.signed_gap[::-1], atol=2e-3)
 
 
-@pytest.mark.parametrize("smoothing", SMOOTHINGS)
-def test_awkward_scores(smoothing):
+def test_awkward_scores():
     """Certainties, few distinct scores, a single score, perfect and reversed separation."""
     y = np.array([0, 1, 0, 1, 1, 0, 1, 0])
     group = np.array(list("aaaabbbb"))
@@ -199,7 +172,7 @@ def test_awkward_scores(smoothing):
         1.0 - y,
         np.array([1, 2, 3, 4, 5, 6, 7, 8]) * 1e6,
     ):
-        om = OptimalMerge(smoothing=smoothing).fit(scores, y, sensitive_features=group)
+        om = OptimalMerge().fit(scores, y, sensitive_features=group)
         assert om.maps_["b"].is_monotone
         assert np.isfinite(om.transform(scores, sensitive_features=group)).all()
 
@@ -211,18 +184,12 @@ def test_small_weights_do_not_stiffen_the_line(rows):
     assert_allclose(*(om.transform(scores, sensitive_features=group) for om in (whole, shares)), rtol=0, atol=1e-5)
 
 
-@pytest.mark.parametrize(
-    ("smoothing", "options", "decimals"), [("logistic", {}, 9), ("isotonic", {}, 1), ("none", {"theta": 1.3}, 1)]
-)
-def test_only_the_proportions_of_weights_matter(rows, smoothing, options, decimals):
+def test_only_the_proportions_of_weights_matter(rows):
     scores, y, group = (column[:600] for column in rows)
-    scores = scores.round(decimals)
     rng = np.random.default_rng(0)
     for weight in (rng.integers(1, 4, len(y)), rng.random(len(y)) + 0.2):
         fits = [
-            OptimalMerge(smoothing=smoothing, **options).fit(
-                scores, y, sensitive_features=group, sample_weight=weight * factor
-            )
+            OptimalMerge().fit(scores, y, sensitive_features=group, sample_weight=weight * factor)
             for factor in (1, 1e-6, 0.1, 3, 1000)
         ]
         for fit in fits[1:]:
@@ -259,7 +226,7 @@ def test_new_scores_outside_the_range(rows):
 
 def test_estimator_manners(rows):
     scores, y, group = rows
-    om = OptimalMerge(max_gap=0.05, smoothing="isotonic")
+    om = OptimalMerge(max_gap=0.05)
     assert clone(om).get_params() == om.get_params()
     with pytest.raises(NotFittedError):
         om.transform(scores, sensitive_features=group)
@@ -271,7 +238,7 @@ def test_estimator_manners(rows):
     new = om.transform(series, sensitive_features=pd.Series(group))
     assert new.name == "risk"
     assert (new.index == series.index).all()
-    named = OptimalMerge(max_gap=0.05, smoothing="isotonic")
+    named = OptimalMerge(max_gap=0.05)
     named.fit(scores, np.where(y == 1, "yes", "no"), sensitive_features=group, pos_label="yes")
     assert named.maps_ == om.maps_
 
@@ -310,8 +277,6 @@ def test_errors(rows):
         fit(theta={"b": 1.0})
     with pytest.raises(ValueError, match="rule for choosing theta"):
         fit(theta=1.0, max_gap=0.1)
-    with pytest.raises(ValueError, match="smoothing must be one of"):
-        fit(smoothing="spline")
     with pytest.raises(ValueError, match="reference='z'"):
         fit(reference="z")
     with pytest.raises(ValueError, match="max_gap"):
@@ -327,19 +292,15 @@ def test_errors(rows):
         om.tradeoff(lams={"b": [1.0]})
 
 
-@pytest.mark.parametrize("smoothing", ["logistic", "isotonic", "none"])
-def test_scores_of_all_sizes_fit_or_are_told_to_be_too_far_apart(smoothing):
+def test_scores_of_all_sizes_fit_or_are_told_to_be_too_far_apart():
     rng = np.random.default_rng(17)
     y, group = rng.integers(0, 2, 500), rng.choice(["x", "y"], 500)
     power = rng.normal(60 * y + 40 * (group == "x"), 60)
-    model = OptimalMerge(1.0, smoothing=smoothing)
+    model = OptimalMerge(1.0)
     for reach in (1, 100):  # up to about 1e140
         scores = 10.0 ** np.clip(power / 120 * reach, -140, 140)
         moved = model.fit(scores, y, sensitive_features=group).transform(scores, sensitive_features=group)
         assert np.isfinite(moved).all()
     for scores in (10.0 ** np.clip(power * 2, -299, 299), -(10.0 ** np.clip(power * 2, -299, 299))):
-        if smoothing == "none":
-            assert np.isfinite(model.fit(scores, y, sensitive_features=group).maps_["y"](scores)).all()
-            continue
         with pytest.raises(ValueError, match=r"scores from \S+ to \S+ lie too far apart(.|\n)*Hint: rank them"):
             model.fit(scores, y, sensitive_features=group)

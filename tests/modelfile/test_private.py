@@ -27,7 +27,6 @@ METHODS = {
     "Wasserstein": WassersteinRepair(0.8),
     "PostLogit": PostLogit(),
     "OptimalMerge": OptimalMerge(),
-    "OptimalMerge, isotonic": OptimalMerge(1.3, smoothing="isotonic"),
     "XOrder": XOrder(0.05),
     "LogitShift": LogitShift(),
 }
@@ -182,7 +181,7 @@ def test_private_maps(tmp_path, name, scale):
         differences = np.abs(loaded.maps_[group](probes) - full(probes))
         assert differences.max() <= error + 1e-9 * scale[0]
         # What follows outcomes closely is another map where it has learnt from other rows.
-        near = 0.05 if name in ("XOrder", "OptimalMerge, isotonic") else 0.012
+        near = 0.05 if name == "XOrder" else 0.012
         assert np.median(differences[-len(data.scores) :]) <= near * scale[0]
     people_s = {*data.scores[np.abs(data.scores / step - np.rint(data.scores / step)) > 1e-6].tolist()}
     assert len(people_s) > 200
@@ -311,7 +310,6 @@ NOTHING_ELSE = {
     "FairPOT, probabilities": (FairPOT(1.0, reference="c", keep="probabilities"), "whole"),
     "Wasserstein": (WassersteinRepair(0.8), "whole"),
     "OptimalMerge": (OptimalMerge(1.3, reference="c"), "whole"),
-    "OptimalMerge, isotonic": (OptimalMerge(1.3, reference="c", smoothing="isotonic"), None),
     "XOrder": (XOrder(0.05, reference="c"), None),
 }
 

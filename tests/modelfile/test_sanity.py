@@ -108,7 +108,7 @@ def test_every_fit_can_be_loaded(tmp_path, seed):
         FairPOT(None), FairPOT(0.3), FairPOT(1.0, reference="F"), FairPOT(0.5, monotone=True),
         FairPOT(0.6, top=0.7, repair="top"), WassersteinRepair(0.4), WassersteinRepair(1.0), XOrder(0.0), XOrder(1.0),
         OptimalMerge(),
-        OptimalMerge(20.0, smoothing="none"), OptimalMerge(0.02, smoothing="isotonic"), LogitShift(), LogitShift(-300),
+        OptimalMerge(20.0), OptimalMerge(0.02), LogitShift(), LogitShift(-300),
     ):  # fmt: skip
         fitted = model.fit(data.scores * scale + shift, y, sensitive_features=data.group)
         fitted.save(tmp_path / "m", overwrite=True)

@@ -51,7 +51,7 @@ MODELS = [
     FairPOT(0.6, top=0.5, repair="top", monotone=True, reference="b"),
     FairPOT(0.6, top=0.5, keep="grid"),
     WassersteinRepair(0.6, keep="probabilities"),
-    OptimalMerge(1.3, smoothing="none", top=0.6, top_of="group", repair="top"),
+    OptimalMerge(1.3, top=0.6, top_of="group", repair="top"),
 ]
 # Bounds are wide in places: what a method without a value that changes nothing says of that is tested elsewhere.
 pytestmark = pytest.mark.filterwarnings("ignore:no repair needed")

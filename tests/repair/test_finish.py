@@ -6,7 +6,7 @@ import pytest
 import fairpot
 from fairpot import FairPOT, OptimalMerge, WassersteinRepair
 from fairpot.metrics import auc, xauc_gap
-from fairpot.repair import estimator, finish
+from fairpot.repair import finish, fitting
 from fairpot.repair.finish import whole_maps
 
 # As many distinct scores as are simplified, with so few that a test takes no time.
@@ -16,7 +16,7 @@ ROWS, MOST = 6000, 1500
 @pytest.fixture(autouse=True)
 def few_breakpoints(monkeypatch):
     """Simplify maps of a few thousand breakpoints as those of millions are."""
-    for module in (finish, estimator):
+    for module in (finish, fitting):
         monkeypatch.setattr(module, "MOST_KNOTS", MOST)
 
 

@@ -4,7 +4,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from export_cases import hostile_maps, hostile_scores, mapped, same_numbers
-from fairpot.repair.sigmoid import LogitMap
+from fairpot.repair.stored import LogitMap
 from fairpot.transport import ScoreMap, ShiftMap
 from fairpot.transport.pieces import LARGEST, Odds, Sigmoid, formula_of, pieces
 

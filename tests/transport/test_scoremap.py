@@ -204,7 +204,7 @@ def test_reflected_is_the_map_of_scores_with_a_minus(score_map, more):
 
 
 def test_reflected_where_it_cannot_be_and_where_numbers_are_large():
-    from fairpot.repair.sigmoid import PROBES, LogitMap
+    from fairpot.repair.stored import PROBES, LogitMap
 
     with pytest.raises(TypeError, match="LogitMap cannot be reflected"):
         LogitMap(PROBES, 2.0, -1.0).reflected()

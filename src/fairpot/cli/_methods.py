@@ -28,7 +28,8 @@ from fairpot.cli._options import (
 from fairpot.cli._printing import Output
 from fairpot.cli._rows import RowOptions, RowsSaid
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.repair.estimator import RULES, Repair
+from fairpot.repair.estimator import Repair
+from fairpot.repair.fitting import RULES
 from fairpot.repair.registry import find_method, method_name, names, takes_reference
 from fairpot.repair.registry import method as method_called
 from fairpot.tradeoff.rules import Rule

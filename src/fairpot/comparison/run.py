@@ -20,7 +20,8 @@ from fairpot.comparison.trial import Fixed, Part, Ruled, Setting, Trial
 from fairpot.counting import as_table
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.metrics.rank import check_ties
-from fairpot.repair.estimator import RULES, Repair
+from fairpot.repair.estimator import Repair
+from fairpot.repair.fitting import RULES
 from fairpot.repair.groups import find_reference, kept_groups, warn_of_table
 from fairpot.repair.registry import find_method, takes_reference
 from fairpot.repair.registry import methods as every_method
@@ -118,8 +119,7 @@ def compare(
     everything = as_table(y_true, y_score, **columns, weights=weights, pos_label=pos_label, order=order)
     everything = everything.meaning(high_score_means).require("a comparison", groups=2)
     table = kept_groups(everything, min_group, groups)
-    left_out = tuple(g for g in everything.groups if g not in table.groups)
-    warn_of_table(table, left_out, everything, min_group)
+    warn_of_table(table, everything)
     if held_out is None:
         parts = _folds(table, cv, random_state)
         where = f"{len(parts)} folds of {wording.rows_by(table.rows, table.weights)}"

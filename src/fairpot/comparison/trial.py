@@ -21,8 +21,9 @@ from fairpot.inference.dial import Part as Rows
 from fairpot.inference.limits import seen_limits
 from fairpot.metrics.wins import WinMatrix
 from fairpot.repair.choose import curve
-from fairpot.repair.estimator import Fit, Repair, begin
+from fairpot.repair.estimator import Repair
 from fairpot.repair.finish import whole_maps
+from fairpot.repair.fitting import Fit, begin
 from fairpot.repair.ground import Ground
 from fairpot.results.kinds import Share
 from fairpot.results.ranking import MOST_GROUPS

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -18,7 +19,7 @@ import numpy as np
 from fairpot._defaults import Ties
 from fairpot._docs import documented
 from fairpot.repair.estimator import Repair
-from fairpot.repair.family import Dial, Family, remembered
+from fairpot.repair.family import Dial, Family
 from fairpot.repair.groups import find_reference
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import exact_curve
@@ -91,7 +92,7 @@ def learn(
         few=_HUNDREDTHS,
         reach=shares,
         listed=True,
-        quick=remembered(quick) if len(plans) == 1 else None,
+        quick=lru_cache(maxsize=1)(quick) if len(plans) == 1 else None,
         move=move,
     )
 

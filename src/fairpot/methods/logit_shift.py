@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import ClassVar
 
 import numpy as np
@@ -17,7 +18,7 @@ from fairpot._defaults import Ties
 from fairpot._docs import documented
 from fairpot.metrics.wins import cross_half_wins, inner_half_wins
 from fairpot.repair.estimator import Repair
-from fairpot.repair.family import Dial, Family, remembered, spread
+from fairpot.repair.family import Dial, Family, spread
 from fairpot.repair.groups import find_reference
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
@@ -73,7 +74,7 @@ def learn(table: ScoreTable, *, reference: Hashable | None = None, ties: Ties = 
         finer=spread,
         few=few,
         reach=lambda group: own_shifts(scale, z[reference], z[group], len(table.groups)),
-        quick=remembered(quick) if len(moved) == 1 else None,
+        quick=lru_cache(maxsize=1)(quick) if len(moved) == 1 else None,
         move=move,
         scale=scale.forward,
         shy=scale.same(list(z.values())),

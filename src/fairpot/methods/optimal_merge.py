@@ -3,28 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, field, replace
-from typing import ClassVar, Literal
+from dataclasses import dataclass, replace
+from typing import ClassVar
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, logit
 
 from fairpot._defaults import Ties
 from fairpot._docs import documented
-from fairpot._validation import check_choice
 from fairpot.counts import GroupCounts
 from fairpot.repair.estimator import Repair
 from fairpot.repair.family import Dial, Family
 from fairpot.repair.groups import find_reference, in_rows, require_outcomes
 from fairpot.table import ScoreTable
-from fairpot.tradeoff.merging import block_starts, pool
 from fairpot.tradeoff.solve import Mover
 from fairpot.transport import Floats, ScoreMap
 
 DIAL = Dial("theta", high=np.inf, above=True, ratio=True, meaning="factor on the odds of the group")
-SMOOTHINGS = ("logistic", "isotonic", "none")
 # How strongly a group's slope is held to that of all groups, in rows of information on its logarithm.
 _HOLD_SLOPE = 10.0
 # Newton's steps once the minimum is near: they double the digits each time, and leave it where it is if it is not.
@@ -32,25 +28,22 @@ _NEWTON_STEPS = 3
 _NEAR = 1e-3
 
 
-def make_plans(table: ScoreTable, reference: Hashable, smoothing: str) -> dict[Hashable, SmoothPlan | ExactPlan]:
+def make_plans(table: ScoreTable, reference: Hashable) -> dict[Hashable, Plan]:
     """Learn the plan of every group but the reference: the map of any theta, which multiplies the group's odds.
 
     ``table``: labelled, with both outcomes in every group; in rows, as :func:`in_rows` counts them.
     """
     scores = table.pooled().score
     scale = Scale.of(scores)
-    moved = {g: c for g, c in zip(table.groups, table.counts) if g != reference}
-    if smoothing == "none":
-        return {g: ExactPlan.of(c, table[reference], scale) for g, c in moved.items()}
     if not np.isfinite(scale.high):
         raise ValueError(
             f"scores from {scores[0]:g} to {scores[-1]:g} lie too far apart for odds smoothed along the score.\n"
-            "Hint: rank them or take their logarithms first; smoothing='none' looks at their order alone."
+            "Hint: rank them or take their logarithms first."
         )
-    learn = _line if smoothing == "logistic" else _blocks
     slope = _line(table.pooled(), scale, 1.0).slope
-    target = learn(table[reference], scale, slope)
-    return {g: SmoothPlan.of(c.score, learn(c, scale, slope), target, scale) for g, c in moved.items()}
+    lines = {g: _line(c, scale, slope) for g, c in zip(table.groups, table.counts)}
+    moved = [g for g in table.groups if g != reference]
+    return {g: Plan.of(table[g].score, lines[g], lines[reference], scale) for g in moved}
 
 
 @dataclass(frozen=True)
@@ -92,7 +85,7 @@ class Scale:
 
 @dataclass(frozen=True, eq=False)
 class OddsCurve:
-    """Log-odds along the scale: straight between knots, going on with a slope outside; strictly ascending."""
+    """Log-odds along the scale: straight between two knots, going on with that slope outside; strictly ascending."""
 
     z: Floats
     log_odds: Floats
@@ -108,7 +101,7 @@ class OddsCurve:
 
 
 @dataclass(frozen=True, eq=False)
-class SmoothPlan:
+class Plan:
     """A group's scores with their smoothed log-odds, and the reference's curve to read them off."""
 
     knots: Floats
@@ -117,7 +110,7 @@ class SmoothPlan:
     scale: Scale
 
     @classmethod
-    def of(cls, scores: Floats, own: OddsCurve, target: OddsCurve, scale: Scale) -> SmoothPlan:
+    def of(cls, scores: Floats, own: OddsCurve, target: OddsCurve, scale: Scale) -> Plan:
         """Keep every score as a knot, and one beyond each end so that new scores have room."""
         low, high = scale.around(scores)
         knots = np.concatenate(([low], scores, [high]))
@@ -132,43 +125,9 @@ class SmoothPlan:
             values = np.where(self.knots == 0, 0.0, np.where(self.knots == 1, 1.0, values))
         return np.maximum.accumulate(values)
 
-    def thinned(self, scores: Floats) -> SmoothPlan:
+    def thinned(self, scores: Floats) -> Plan:
         """Return a plan of these scores alone."""
         return replace(self, knots=scores, log_odds=np.interp(scores, self.knots, self.log_odds))
-
-
-@dataclass(frozen=True, eq=False)
-class ExactPlan:
-    """A group's scores with the odds of their blocks, and the blocks of the reference to put them between."""
-
-    knots: Floats
-    odds: Floats
-    target: Floats  # the reference's scores, with an end outside each side ...
-    target_odds: Floats  # ... the odds of its blocks ...
-    first: NDArray[np.intp]  # ... and where each block begins
-
-    @classmethod
-    def of(cls, moved: GroupCounts, reference: GroupCounts, scale: Scale) -> ExactPlan:
-        """Pool both groups."""
-        low, high = scale.around(reference.score)
-        starts = block_starts(moved)
-        odds = np.repeat(_odds(pool(moved)), np.diff(np.append(starts, len(moved.score))))
-        first = np.append(block_starts(reference), len(reference.score))
-        target = np.concatenate(([low], reference.score, [high]))
-        return cls(moved.score, odds, target, _odds(pool(reference)), first)
-
-    def moved(self, theta: float) -> Floats:
-        """Space the scores evenly between the blocks they fall between."""
-        slot = self.first[np.searchsorted(self.target_odds, theta * self.odds, side="left")]
-        low, high = self.target[slot], self.target[slot + 1]
-        begin, end = (np.searchsorted(slot, slot, side=side) for side in ("left", "right"))
-        share = (np.arange(len(slot)) - begin + 1) / (end - begin + 1)
-        return np.maximum.accumulate(low + share * (high - low))
-
-    def thinned(self, scores: Floats) -> ExactPlan:
-        """Return a plan of these scores alone, each with the odds of the highest of the group's not above it."""
-        place = np.maximum(np.searchsorted(self.knots, scores, side="right") - 1, 0)
-        return replace(self, knots=scores, odds=self.odds[place])
 
 
 def _line(counts: GroupCounts, scale: Scale, usual_slope: float) -> OddsCurve:
@@ -210,25 +169,10 @@ def _newton_step(at: Floats, gradient: Floats, z: Floats, weight: Floats, usual_
     return after if np.abs(after - at).max() < _NEAR else at
 
 
-def _blocks(counts: GroupCounts, scale: Scale, usual_slope: float) -> OddsCurve:
-    """Pool, and put each block's log-odds (half a row added to either side) at its centre."""
-    first, blocks = block_starts(counts), pool(counts)
-    centre = np.add.reduceat(scale.forward(counts.score) * counts.weight, first) / blocks.weight
-    log_odds = np.log((blocks.positive + 0.5) / (blocks.negative + 0.5))
-    # The added halves can undo the order of small blocks; a hair of slope makes equal ones strictly ascend.
-    log_odds = np.maximum.accumulate(log_odds) + 1e-6 * usual_slope * (centre - centre[0])
-    return OddsCurve(centre, log_odds, usual_slope)
-
-
 def _straight(x: Floats, knots: Floats, values: Floats, slope: float) -> Floats:
     """Interpolate, going on with a slope outside the knots."""
     beyond = np.minimum(x - knots[0], 0.0) + np.maximum(x - knots[-1], 0.0)
     return np.asarray(np.interp(x, knots, values) + slope * beyond)
-
-
-def _odds(blocks: GroupCounts) -> Floats:
-    negative = blocks.negative.astype(np.float64)
-    return np.asarray(np.divide(blocks.positive, negative, out=np.full(len(negative), np.inf), where=negative > 0))
 
 
 _GRID_SIZE = 201
@@ -240,19 +184,12 @@ _FINE_STEPS, _FINE_BEYOND = 100, 0.3
 _COARSE = np.arange(1, 31) / 10
 
 
-def learn(
-    table: ScoreTable,
-    *,
-    reference: Hashable | None = None,
-    ties: Ties = "half",
-    smoothing: Literal["logistic", "isotonic", "none"] = "logistic",
-) -> Family:
+def learn(table: ScoreTable, *, reference: Hashable | None = None, ties: Ties = "half") -> Family:
     """Learn every group's odds; at strength theta a score goes to that of the reference with theta times its odds."""
-    check_choice(smoothing, "smoothing", SMOOTHINGS)
     require_outcomes(table)
     reference = find_reference(table, reference, ties)
     rows = in_rows(table)
-    plans = make_plans(rows, reference, smoothing)
+    plans = make_plans(rows, reference)
 
     def move(group: Hashable, scores: Floats) -> Mover:
         return plans[group].thinned(scores).moved
@@ -282,16 +219,13 @@ class OptimalMerge(Repair):
 
     The scores of the reference group do not change. A score of another group becomes the reference's score with the
     same odds of the outcome, after the group's own odds are multiplied by ``theta``; 1 gives the highest AUC. Of all
-    repairs that keep the order inside each group none has a higher AUC at its gap, as far as the odds are known.
+    repairs that keep the order inside each group none has a higher AUC at its gap, as far as the odds are known: they
+    are a straight line in the log-odds of the score (in the score, if it is no probability) for each group.
 
     Parameters
     ----------
     theta : float > 0 or None, default None
         The factor on the odds. None chooses it in ``fit`` by rule; of several groups each gets its own.
-    smoothing : {"logistic", "isotonic", "none"}, default "logistic"
-        How the odds are learnt: by a straight line in the log-odds of the score (in the score, if it is no
-        probability) for each group; by pooled blocks with straight lines between their centres; or by pooled blocks
-        alone, which reaches the limit on the fitted rows and is fitted to their chance as well.
     {repairing}
 
     Attributes
@@ -316,7 +250,6 @@ class OptimalMerge(Repair):
     _needs_outcomes: ClassVar[bool] = True
 
     theta: float | None = None
-    smoothing: Literal["logistic", "isotonic", "none"] = field(default="logistic", kw_only=True)
 
 
 def _common_grid(table: ScoreTable) -> Floats:

@@ -14,7 +14,7 @@ from fairpot._validation import is_number
 from fairpot.repair.estimator import Repair
 from fairpot.repair.family import Dial, Family
 from fairpot.repair.groups import find_reference
-from fairpot.repair.sigmoid import PROBES, LogitMap
+from fairpot.repair.stored import PROBES, LogitMap
 from fairpot.table import ScoreTable
 
 DIAL = Dial("slope", high=np.inf, meaning="slope of the sigmoid")

@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import replace
-from functools import partial
 from typing import Any
 
 import numpy as np
@@ -147,18 +146,14 @@ def _part(family: Family, fold: ScoreTable, values: Floats, ground: Ground) -> P
 
     quick = count if len(fold.groups) == 2 and ground.top is None else None
     long = family.own is None and sum(len(c.score) for c in fold.counts) > _LONG
-    return Part(fold, partial(_steps, family, values), quick, views if long else exact_views)
+    return Part(fold, lambda places: family.steps(values[places]), quick, views if long else exact_views)
 
 
 # Of more scores than this, covariances are computed from moved entries, not from maps that are written out.
 _LONG = 40_000
 
 
-def _steps(family: Family, values: Floats, places: NDArray[np.intp]) -> Iterator[dict[Any, Any]]:
-    return family.steps(values[places])
-
-
-def fold_count(table: ScoreTable, dial: str = "the repair strength") -> int:
+def fold_count(table: ScoreTable, dial: str) -> int:
     """Say how many folds leave enough positives and negatives of every group in each."""
     counted = "rows" if table.units is None else "clusters"
     cells = [

@@ -2,18 +2,13 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import replace
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot import exceptions
-from fairpot.exceptions import InfeasibleRuleError
 from fairpot.repair.family import Family
-from fairpot.repair.ground import Ground
+from fairpot.repair.ground import Ground, passing_over
 from fairpot.tradeoff.choice import Choice
 from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint
 from fairpot.tradeoff.rules import Rule
@@ -51,14 +46,6 @@ def _read_off(found: TradeoffCurve, family: Family, values: Floats) -> TradeoffC
     places = np.searchsorted(found.lam, values * (1 - 1e-12), side="left")
     numbers = {name: getattr(found, name)[places] for name in ("auc", "xauc_ab", "xauc_ba", "orders")}
     return replace(found, lam=values, **numbers, exact=False, unrepaired_auc=found.unmoved_auc)
-
-
-@contextmanager
-def passing_over() -> Iterator[None]:
-    """Say nothing of strengths at which the gap is undefined: a search passes them over."""
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore", exceptions.UndefinedMetricWarning)
-        yield
 
 
 def choose(family: Family, ground: Ground, rule: Rule, seen: TradeoffCurve | None = None) -> TradeoffPoint:
@@ -156,11 +143,3 @@ def taken(seen: TradeoffCurve, places: NDArray[np.intp]) -> TradeoffCurve:
     numbers = {name: getattr(seen, name)[places] for name in ("lam", "auc", "xauc_ab", "xauc_ba", "orders")}
     pairs = None if seen.pairs is None else tuple(seen.pairs[k] for k in places)
     return replace(seen, **numbers, pairs=pairs, exact=False, unrepaired_auc=seen.unmoved_auc)
-
-
-def reaches(family: Family, ground: Ground, rule: Rule) -> TradeoffPoint | None:
-    """Choose by rule, or give None where nothing keeps it."""
-    try:
-        return choose(family, ground, rule)
-    except InfeasibleRuleError:
-        return None

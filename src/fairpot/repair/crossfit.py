@@ -6,9 +6,7 @@ import warnings
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass, field
-from functools import update_wrapper
-from types import MethodType
-from typing import Any, ClassVar, Self, cast
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -21,6 +19,7 @@ from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d, get_tags, indexable
 from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
@@ -36,26 +35,9 @@ _RESPONSES = ("predict_proba", "decision_function")
 _WITH_GROUPS = ("fit", "predict", "predict_proba", "decision_function", "score")
 
 
-class _Gives:
-    """A method that is there only where the model's scores are of the kind it is named after.
-
-    As scikit-learn's ``available_if``, which leaves no room for a hint.
-    """
-
-    def __init__(self, method: Callable[..., Any]) -> None:
-        self.method = documented(method)
-        update_wrapper(cast(Any, self), method)
-
-    def __get__(self, owner: FairScoreClassifier | None, kind: type) -> Callable[..., Any]:
-        if owner is None:
-            return self.method
-        wanted, given = self.method.__name__, owner._gives()
-        if given != wanted:
-            reason, hint = "its model gives no such scores", "use a model with scores, or response_method='auto'"
-            if given:
-                reason, hint = f"its scores are those of {given}", f"use {given} or adjusted_scores"
-            raise AttributeError(f"this {kind.__name__!r} has no attribute {wanted!r}: {reason}.\nHint: {hint}.")
-        return MethodType(self.method, owner)
+def _gives(kind: str) -> Callable[[FairScoreClassifier], bool]:
+    """Let a method be there only where the scores are of the kind that it is named after."""
+    return lambda model: model._gives() == kind
 
 
 @documented
@@ -214,7 +196,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
             "sensitive_features": _named(groups, codes[tested]),
             "sample_weight": None if sample_weight is None else sample_weight[tested],
         }
-        if unit is not None:
+        if unit is not None:  # other repair methods than fairpot's may not know of these two
             known["clusters"] = _named(units, unit[tested])
         if weights is not None:
             known["weights"] = weights
@@ -250,23 +232,8 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         other.postprocessor = clone(other.postprocessor_)
         return other
 
-    def frame(self) -> Any:
-        """Return the maps of the fitted repair as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
-
-        One row per group and breakpoint: ``group``, ``score`` (of the model) and ``adjusted``.
-        """
-        check_is_fitted(self, "postprocessor_")
-        return self.postprocessor_.frame()
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw what each group's scores become, see :class:`fairpot.display.ScoreMapDisplay`.
-
-        {ax}
-        """
-        check_is_fitted(self, "postprocessor_")
-        return self.postprocessor_.plot(ax)
-
-    @_Gives
+    @available_if(_gives("predict_proba"))  # type: ignore[untyped-decorator]
+    @documented
     def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
         """Return adjusted probabilities; only where the model's scores are probabilities, or calibrated ones.
 
@@ -283,7 +250,8 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         positive = np.clip(self.adjusted_scores(X, sensitive_features=sensitive_features), 0.0, 1.0)
         return np.column_stack([1.0 - positive, positive][:: 1 if self._place == 1 else -1])
 
-    @_Gives
+    @available_if(_gives("decision_function"))  # type: ignore[untyped-decorator]
+    @documented
     def decision_function(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
         """Return :meth:`adjusted_scores`; only where the model's scores are decision values.
 
@@ -425,16 +393,11 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         """Return the groups of the rows, from the call or from the columns of ``X``; exactly one way."""
         if self.sensitive_features is None:
             if given is None:
-                setting = "sklearn.set_config(enable_metadata_routing=True)"
-                inside = f"Inside pipelines and searches, passing groups needs {setting}."
-                if get_config()["enable_metadata_routing"]:
-                    inside = (
-                        "Metadata routing is on: pass sensitive_features to the outermost call, which hands it down."
-                    )
                 raise TypeError(
                     "sensitive_features is missing: pass the group of each row, sensitive_features=...\n"
-                    "Hint: or name a column of the frame X, FairScoreClassifier(..., sensitive_features='sex'). "
-                    + inside
+                    "Hint: or name a column of the frame X, FairScoreClassifier(..., sensitive_features='sex'). Inside "
+                    "pipelines and searches, passing groups needs sklearn.set_config(enable_metadata_routing=True), "
+                    "and goes through the outermost call, which hands it down."
                 )
             return given
         if given is not None:

@@ -6,7 +6,7 @@ import hashlib
 from collections.abc import Hashable, Mapping
 from copy import copy
 from dataclasses import replace
-from functools import partial
+from datetime import UTC, datetime
 from os import PathLike
 from typing import Any, ClassVar, Literal, NamedTuple, NoReturn, Self
 
@@ -27,7 +27,7 @@ from fairpot._validation.columns import as_column
 from fairpot._version import __version__
 from fairpot._warn import warn_user
 from fairpot.counting import as_table
-from fairpot.exceptions import ModelFileError, SmallGroupWarning
+from fairpot.exceptions import ModelFileError, ScaleWarning, SmallGroupWarning
 from fairpot.export import RowScorer, SimplifiedMaps, simplify, to_javascript, to_onnx, to_python, to_sql
 from fairpot.inference import confidence_interval
 from fairpot.inference.certify import Certificate, certify_one
@@ -37,23 +37,26 @@ from fairpot.modelfile.checks import refuse, shown
 from fairpot.modelfile.files import read_known
 from fairpot.modelfile.origin import describe_table
 from fairpot.modelfile.text import naming
-from fairpot.repair.achieved import Achieved
-from fairpot.repair.ground import Ground
+from fairpot.repair.ground import Achieved, Ground
 from fairpot.repair.private import Learn, made_private
 from fairpot.repair.registry import method_of
-from fairpot.repair.saving import (
+from fairpot.repair.stored import (
+    TOPS,
     USUAL_COLUMNS,
+    ScoreScale,
+    group_words,
+    is_number,
+    made_of,
     maps_content,
     small_groups,
-    stamped,
     then_content,
     told,
     with_columns,
+    with_new_names,
 )
-from fairpot.repair.scale import ScoreScale, tell
-from fairpot.repair.stored import TOPS, group_words, is_number, made_of, with_new_names
 from fairpot.table import ScoreTable
-from fairpot.transport import Floats, FollowedMap, ScoreMap, ShiftMap, moving
+from fairpot.tradeoff.rules import top_share
+from fairpot.transport import Floats, ScoreMap, moving
 from fairpot.transport.scoremap import part_words
 from fairpot.words import FRACTIONS, gap_name
 
@@ -172,12 +175,14 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if name == "fitted_on_" and known.get("table_") is not None:
             known["fitted_on_"] = describe_table(known["table_"])
             return known["fitted_on_"]
-        if "dial_" in known and name == "at":
-            return partial(_at, self)
-        if "dial_" in known and name in ("tradeoff", "choose_certified"):
-            return partial(_refuse, self, "a trade-off is traced from" if name == "tradeoff" else _ELSEWHERE)
         if "dial_" in known and name in (f"{known['dial_'][0]}_", "strength_"):
             return known["dial_"][1]
+        if "dial_" in known and name in ("at", "tradeoff", "choose_certified"):
+            raise AttributeError(
+                f"a map file keeps the maps at {_strength(self)}, not the rows that others are made from.\n"
+                f"Hint: fit {self.method_} on the rows again and use that; fairpot.effect(model, scores, y, "
+                "sensitive_features=...) measures the maps as they are."
+            )
         raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
 
     def fit(self, scores: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None) -> NoReturn:
@@ -215,7 +220,9 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         share = next((given[name] for name in TOPS if given.get(name) is not None), None)
         if share is None:
             return None
-        if isinstance(share, int):
+        if isinstance(share, int) and self.table_ is not None:
+            share = top_share(share, self.table_.only([g for g in self.groups_ if g not in self.left_out_]))
+        elif isinstance(share, int):  # a file keeps no counts of few rows
             kept = [each for each in self.fitted_on_["groups"] if each["group"] not in self.left_out_]
             share = min(share / (sum(each["counts"]["rows"] or 0 for each in kept) or share), 1.0)
         return Top(float(share), "group" if "group" in (given.get("top_of"), given.get("region")) else "pooled")
@@ -249,14 +256,8 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         FairMaps
             The same maps; ``certified_`` says how the bound is known.
         """
-        table = counted_like(self, scores, y, rows, "a certificate")
-        table = table.only([g for g in table.groups if g not in self.left_out_])
-        top, cut = self.where, None
-        if top is not None and self.thresholds_ is not None:
-            cut, top = Cut(top.alpha, top.region, {g: self.thresholds_[g] for g in table.groups}), None
         found = copy(self)
-        ground = Ground(table, self.params_.get("ties", "half"), top, cut)
-        found.certified_ = certificate_on(self, table, ground, max_gap, confidence).to_dict()
+        found.certified_ = certificate_on(self, scores, y, rows, max_gap, confidence).to_dict()
         return found
 
     @by_name
@@ -389,7 +390,10 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         known = {"lower_is_riskier": self.lower_is_riskier_, "high_score_means": self.high_score_means_}
         if columns is not None or any(known.values()):
             content = with_columns(content, columns or USUAL_COLUMNS, **known)
-        digest = write(stamped(content) if timestamp else content, path, overwrite=overwrite, max_bytes=max_bytes)
+        if timestamp:
+            now = datetime.now(UTC).isoformat(timespec="seconds")
+            content = replace(content, fitted_on=content.fitted_on | {"time": now})
+        digest = write(content, path, overwrite=overwrite, max_bytes=max_bytes)
         self._sha256 = self._sha256 if private else digest  # a private file holds other maps than these
 
     def private_content(self) -> ModelFile:
@@ -418,57 +422,45 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return shown_maps(self, repr(self)[1:-1])
 
     def to_sql(self, dialect: str, **options: Any) -> str:
-        """Write the maps as SQL; ``options`` are those of :func:`fairpot.export.to_sql`.
+        """Write the maps as SQL, see :func:`fairpot.export.to_sql`.
 
         Parameters
         ----------
         dialect : {"postgres", "duckdb", "sqlite", "spark", "bigquery", "snowflake"}
             The database.
-        **options
-            ``score``, ``group``, ``table``, ``column``, ``unknown_group``, ``missing_group``, ``form``,
-            ``pieces_table``.
+        {**options}
         """
         return to_sql(_own_scale(self), dialect=dialect, map_sha256=self.sha256_, **options)
 
     def to_onnx(self, model: Any = None, **options: Any) -> Any:
-        """Write the maps as an ONNX model; ``options`` are those of :func:`fairpot.export.to_onnx`.
+        """Write the maps as an ONNX model, see :func:`fairpot.export.to_onnx`.
 
         Parameters
         ----------
         model : onnx.ModelProto or None, default None
             A model whose output is the score, to come before the maps.
-        **options
-            ``model_output``, ``score``, ``group``, ``output``, ``unknown_group``, ``missing_group``.
+        {**options}
         """
         return to_onnx(_own_scale(self), model=model, map_sha256=self.sha256_, **options)
 
     def to_python(self, **options: Any) -> str:
-        """Write the maps as a Python module; ``options`` are those of :func:`fairpot.export.to_python`.
+        """Write the maps as a Python module, see :func:`fairpot.export.to_python`.
 
-        Parameters
-        ----------
-        **options
-            ``name``, ``unknown_group``, ``missing_group``.
+        {**options}
         """
         return to_python(_own_scale(self), map_sha256=self.sha256_, **options)
 
     def to_javascript(self, **options: Any) -> str:
-        """Write the maps as a JavaScript file; ``options`` are those of :func:`fairpot.export.to_javascript`.
+        """Write the maps as a JavaScript file, see :func:`fairpot.export.to_javascript`.
 
-        Parameters
-        ----------
-        **options
-            ``name``, ``module``, ``unknown_group``, ``missing_group``.
+        {**options}
         """
         return to_javascript(_own_scale(self), map_sha256=self.sha256_, **options)
 
     def row_scorer(self, **options: Any) -> RowScorer:
         """Return a function of one score and its group, see :class:`fairpot.export.RowScorer`.
 
-        Parameters
-        ----------
-        **options
-            ``unknown_group``, ``missing_group``.
+        {**options}
         """
         return RowScorer(_own_scale(self), **options)
 
@@ -483,10 +475,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             No map may have more breakpoints.
         """
         return simplify(_own_scale(self), max_error=max_error, max_knots=max_knots)
-
-
-# What a refusal calls strengths that a map file does not have.
-_ELSEWHERE = "maps at other strengths are made from"
 
 
 def _reasons(maps: FairMaps, found: Adjusted) -> list[str]:
@@ -516,9 +504,7 @@ def _adjust(
         check_choice(way, name, UNMAPPED)
     clean = _turned(maps, check_scores(scores))
     codes = place_groups(sensitive_features, len(clean), maps.groups_, **ways)
-    told = maps.scale.mismatch(clean)
-    if told is not None:
-        tell(told, len(clean), other_scale)
+    maps.scale.judge(clean, other_scale)
     result = clean.copy()
     for place, group in enumerate(maps.groups_):
         rows = np.flatnonzero(codes == place)
@@ -553,19 +539,27 @@ def _own_scale(maps: FairMaps) -> Mapping[Hashable, ScoreMap]:
 _ROWS = ("sensitive_features", "sample_weight", "clusters", "weights", "pos_label", "lower_is_riskier")
 
 
-def counted_like(maps: FairMaps, scores: Any, y: Any, rows: Mapping[str, Any], what: str) -> ScoreTable:
-    """Check and count rows to judge maps on, in the direction that these have and with their names of groups."""
+def rows_beside(maps: FairMaps, scores: Any, y: Any, rows: Mapping[str, Any], what: str) -> ScoreTable:
+    """Check and count rows to judge maps on, of the groups that are compared, by the names that these have."""
     unknown = [name for name in rows if name not in (*_ROWS, "high_score_means")]
     if unknown:
         raise TypeError(f"{unknown[0]!r} is nothing that is said of rows.\nHint: {', '.join(_ROWS)}.")
     if not isinstance(scores, ScoreTable):
+        if y is None:
+            raise TypeError(f"y is missing: {what} counts outcomes.\nHint: pass scores, y, sensitive_features=....")
         rows = {"lower_is_riskier": maps.lower_is_riskier_, **rows}
-    return maps.seen(as_table(y, scores, labelled=False, names=("y", "scores"), **rows).require(what))
-
-
-def _at(maps: FairMaps, value: Any) -> FairMaps:
-    """Return a copy at the strength that maps have; refuse any other."""
-    return copy(maps) if value == maps.dial_[1] else _refuse(maps, _ELSEWHERE)
+    table = maps.seen(as_table(y, scores, labelled=False, names=("y", "scores"), **rows).require(what))
+    here = ScoreScale.of(table)
+    told = maps.scale.mismatch_of_range(here.low, here.high)
+    if told is not None:
+        warn_user(told, ScaleWarning)
+    kept = table.only([g for g in table.groups if g not in maps.left_out_])
+    if maps.reference_ is not None and maps.reference_ not in kept.groups:
+        raise ValueError(
+            f"{argument('sensitive_features')} has no rows of the reference group {maps.reference_!r}: "
+            f"nothing to compare {list(kept.groups)} with."
+        )
+    return kept
 
 
 def _strength(maps: FairMaps) -> str:
@@ -573,25 +567,22 @@ def _strength(maps: FairMaps) -> str:
     return f"{name} = {value:.6g}" if isinstance(value, float | int) else f"{name} = {value}"
 
 
-def _refuse(maps: FairMaps, what: str, *args: Any, **kwargs: Any) -> NoReturn:
-    raise NotImplementedError(
-        f"a map file keeps the maps at {_strength(maps)}, not the rows that {what}.\n"
-        f"Hint: fit {maps.method_} on the rows again and use that; fairpot.effect(model, scores, y, "
-        "sensitive_features=...) measures the maps as they are."
-    )
-
-
-def certificate_on(maps: FairMaps, table: ScoreTable, ground: Ground, max_gap: float, confidence: float) -> Certificate:
-    """Certify the gap of the maps on a table, in the part of the list that a ground looks at."""
+def certificate_on(
+    maps: FairMaps, scores: Any, y: Any, rows: Mapping[str, Any], max_gap: float, confidence: float
+) -> Certificate:
+    """Certify the gap of maps on rows that they were not fitted on, in the part of the list that they are about."""
+    table = rows_beside(maps, scores, y, rows, "a certificate")
     if maps.table_ is not None and same_rows(table, maps.table_):
         raise ValueError(
             "nothing can be certified on the rows that the map was fitted on.\n"
             "Hint: pass other rows, or give confidence to the method, which then cross-fits."
         )
-    here = replace(ground, table=table, fitted=False)
+    top, cut = maps.where, None
+    if top is not None and maps.thresholds_ is not None:
+        cut, top = Cut(*top, {g: maps.thresholds_[g] for g in table.groups}), None
+    ground = Ground(table, maps.params_.get("ties", "half"), top, cut)
     moved = moving({g: each for g, each in maps.maps_.items() if g in table.groups})
-    how: dict[str, Any] = {"ties": here.ties, "top": here.top, "cut": here.cut}
-    evidence = Evidence((Part(here.rows, SameMaps(moved)),), **how)
+    evidence = Evidence((Part(ground.rows, SameMaps(moved)),), ties=ground.ties, top=top, cut=cut)
     name, value = maps.dial_
     dial = evidence.estimate(np.array([value if isinstance(value, int | float) else np.nan]))
     known: dict[str, Any] = {"unrepaired": evidence.unrepaired(), "rows": evidence.rows, "name": name}
@@ -618,17 +609,15 @@ def _measured_here(maps: FairMaps, ground: Ground | None, achieved: Achieved | N
     kept, name = ground.rows, gap_name(ground.alpha)
     if not kept.labelled:
         return "fairpot.effect(model, scores, y, ...) measures gap and AUC with intervals.", []
-    known = (achieved.gap_before, achieved.gap, achieved.auc_before, achieved.auc)
+    known = achieved.gap_before, achieved.gap
     if achieved.gap_top is not None and achieved.gap_top_before is not None:
-        known = (achieved.gap_top_before, achieved.gap_top, *known[2:])
-    was, now, auc_was, auc_now = map(FRACTIONS.auc, known)
+        known = achieved.gap_top_before, achieved.gap_top
+    was, now, auc_was, auc_now = map(FRACTIONS.auc, (*known, achieved.auc_before, achieved.auc))
     said = f"On the fitted rows: {name} {was} -> {now}, AUC {auc_was} -> {auc_now}; new rows may differ."
     if len(kept.groups) > _MOST_MEASURED or sum(len(c.score) for c in kept.counts) > _FEW:
         return f"{said} fairpot.effect(model, scores, y, ...) has the intervals.", []
     moved = moving({g: m for g, m in maps.maps_.items() if g in kept.groups})
-    asked: dict[str, Any] = {"ties": ground.ties}
-    if ground.top is not None:
-        asked |= {"alpha": ground.top.alpha, "region": ground.top.region}
+    asked: dict[str, Any] = {"ties": ground.ties} | ({} if ground.top is None else ground.top._asdict())
     gaps = [confidence_interval("xauc_gap", each, **asked) for each in (kept, kept.rescored(moved))]
     return said, [bar(f"{name} {when}", gap) for when, gap in zip(("before", "after"), gaps)]
 
@@ -684,7 +673,7 @@ def load(path: str | PathLike[str], *, expect_sha256: str | None = None, max_byt
 # What methods of earlier versions were given, and none is now.
 _FORMER = {
     *("alpha", "region", "region_from", "capacity", "calibrate", "keep_grid", "high_score_means", "common_dial"),
-    *("exact", "min_group", "groups", "pos_label", "distributions"),
+    *("exact", "min_group", "groups", "pos_label", "distributions", "smoothing"),
 }
 
 
@@ -694,28 +683,20 @@ def _check_method(content: ModelFile) -> None:
     A method that is not installed here may have made the maps all the same: they are data.
     """
     hint = f"Hint: it was written by fairpot {shown(content.fitted_on['library_version'])}, and this is {__version__}."
-    method = method_of(content.method)
+    method, (dial, _) = method_of(content.method), content.dial
     if method is None:
         return
     known = method().get_params(deep=False)
     unknown = sorted(set(content.parameters) - set(known) - _FORMER)
     if unknown:
         raise ModelFileError(f"{content.method} has no parameters {shown(unknown)}.\n{hint}")
-    dial, _ = content.dial
-    expected = method.dial.name
     for name, value in content.parameters.items():
+        if type(known.get(name)) is bool and type(value) is not bool:
+            refuse(f"parameters.{name}", "true or false", value)
         for each in value.values() if isinstance(value, dict) else [value]:
-            if type(known.get(name)) is bool and type(each) is not bool:
-                refuse(f"parameters.{name}", "true or false", each)
-            if name == expected and each is not None and not is_number(each):
+            if name == method.dial.name and each is not None and not is_number(each):
                 refuse(f"parameters.{name}", "a number or null", each)
-    if dial != expected:
-        raise ModelFileError(f"{content.method} has no repair strength {shown(dial)}, but {expected!r}.\n{hint}")
-
-
-def _in_words(found: ScoreMap) -> str:
-    if isinstance(found, FollowedMap):
-        return f"{_in_words(found.first)}, then a probability"
-    if found.is_identity:
-        return "does not change"
-    return found.in_words() if isinstance(found, ShiftMap) else f"{len(found.knots)} knots"
+    if dial != method.dial.name:
+        raise ModelFileError(
+            f"{content.method} has no repair strength {shown(dial)}, but {method.dial.name!r}.\n{hint}"
+        )

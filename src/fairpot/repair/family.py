@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import weakref
 from collections.abc import Callable, Hashable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -182,18 +181,6 @@ class Family:
         if self.move is not None:
             return self.move(group, scores)
         return lambda value: self.map(group, value)(scores)
-
-
-def remembered(quick: Callable[[ScoreTable, Ties], TradeoffCurve | None]) -> Callable[..., TradeoffCurve | None]:
-    """Keep the curve that was traced last: a fit chooses from it, and its user looks at it."""
-    last: list[tuple[weakref.ref[ScoreTable], Ties, TradeoffCurve | None]] = []
-
-    def traced(table: ScoreTable, ties: Ties) -> TradeoffCurve | None:
-        if not (last and last[0][0]() is table and last[0][1] == ties):
-            last[:] = [(weakref.ref(table), ties, quick(table, ties))]
-        return last[0][2]
-
-    return traced
 
 
 def spread(low: float, high: float) -> Floats:

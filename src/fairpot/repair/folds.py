@@ -55,16 +55,12 @@ def check_folds(folds: list[Fold], positive: Indices, unit: Indices | None = Non
                 "Hint: a stratified splitter, or an int for folds stratified by label and group."
             )
         both = len(np.intersect1d(train, test))
-        if both:
-            raise ValueError(
-                f"fold {k} of cv tests {both} of the rows it trains on: their scores would not be out of fold.\n"
-                "Hint: a splitter whose train and test parts do not overlap, such as StratifiedKFold."
-            )
         shared = 0 if unit is None else len(np.intersect1d(unit[train], unit[test]))
-        if shared:
+        if both or shared:
+            what = f"tests {both} of the rows it trains on" if both else f"trains on rows of {shared} clusters it tests"
             raise ValueError(
-                f"fold {k} of cv trains on rows of {shared} of the clusters it tests: their scores would not be out of "
-                "fold.\nHint: an int for folds of whole clusters, or a splitter such as StratifiedGroupKFold."
+                f"fold {k} of cv {what}: their scores would not be out of fold.\n"
+                "Hint: an int for folds of whole clusters, or a splitter whose train and test parts do not overlap."
             )
         tested[test] += 1
     if (tested > 1).any():

@@ -54,11 +54,8 @@ def on_grid(family: Family, grid: Floats) -> Family:
         nearest = np.searchsorted(borders, scores, side="right")
         return lambda value: grid[places(group, value)[nearest]]
 
-    values = family.values
-    if not (family.listed and len(family.moved) == 1):
-        values = _distinct(_start(family, values), together)
-    else:
-        values = own(family.moved[0])
+    alone = family.listed and len(family.moved) == 1
+    values = own(family.moved[0]) if alone else _distinct(_start(family, family.values), together)
     return replace(
         family,
         map=lambda group, value: cut_map(family.map(group, value), grid),
@@ -85,12 +82,6 @@ def cut_map(full: ScoreMap, grid: Floats) -> ScoreMap:
     """Make a table of a map: each score of the grid becomes the one nearest to what the map makes of it.
 
     Half way the higher one is taken. A score between two of the grid is first taken for the nearest.
-
-    Examples
-    --------
-    >>> table = cut_map(ScoreMap([1, 10], [2.4, 10]), np.arange(1.0, 11.0))
-    >>> table([1, 2, 5, 9, 10])
-    array([ 2.,  3.,  6.,  9., 10.])
     """
     borders = _borders(grid)
     values = grid[np.searchsorted(borders, full(grid), side="right")]

@@ -1,4 +1,4 @@
-"""Which groups take part in a repair, and which of them stays as it is."""
+"""Which groups take part in a repair, which of them stays as it is, and what has to be said of their rows."""
 
 from __future__ import annotations
 
@@ -87,6 +87,35 @@ def kept_groups(table: ScoreTable, min_group: Any = 0, groups: Any = None) -> Sc
     return table if len(kept) == len(table.groups) else table.only(kept)
 
 
+def warn_of_table(kept: ScoreTable, table: ScoreTable) -> None:
+    """Name small cells and the groups of a table left out, and scores that rank the wrong way round."""
+    left_out = [g for g in table.groups if g not in kept.groups]
+    if left_out:
+        sizes = ", ".join(f"{g!r} ({table[g].weight.sum():g} rows)" for g in left_out)
+        warn_user(f"left out of the comparison: {sizes}; their scores do not change.", SmallGroupWarning)
+    hard = hard_predictions(kept)
+    if hard is not None:
+        warn_user(hard.text, PredictionsWarning)
+    if not kept.labelled:
+        return
+    found = small_cells(kept)
+    if found:
+        warn_user(" ".join(note.text for note in found) + _way_out(kept), SmallGroupWarning)
+    told = reversed_score(kept)
+    if told is not None:
+        warn_user(told.text, ReversedScoreWarning)
+
+
+def _way_out(kept: ScoreTable) -> str:
+    """Say what becomes of small groups beside others that can be compared without them."""
+    if not 2 <= len(carrying_groups(kept)) < len(kept.groups):
+        return ""
+    return (
+        f"\nHint: {argument('min_group', ...)} leaves small groups out. None of them becomes the reference unless you "
+        f"name it, {argument('reference', ...)}"
+    )
+
+
 def _named(groups: Any, known: Sequence[Hashable]) -> list[Hashable]:
     listed = list(groups) if isinstance(groups, list | tuple | set | frozenset | np.ndarray) else [groups]
     found = [check_group_name(group, known, "groups") for group in listed]
@@ -110,13 +139,6 @@ def in_rows(table: ScoreTable) -> ScoreTable:
     Where all counts are whole multiples of one weight, that weight is a row: plain counts stay as they are, and
     whole weights go on counting like repeated rows. Other weights have no such unit, and a row is Kish's:
     the sum of the squared counts over their sum, counted at each score and label.
-
-    Examples
-    --------
-    >>> from fairpot.counts import GroupCounts
-    >>> counts = GroupCounts(np.array([0.1, 0.2]), np.array([0.25, 0.5]), np.array([0.75, 0.25]))
-    >>> in_rows(ScoreTable(("all",), (counts,)))["all"].positive
-    array([1, 2])
     """
     cells = np.concatenate([part for c in table.counts for part in (c.positive, c.negative)])
     if cells.dtype.kind == "i":
@@ -145,31 +167,3 @@ def _common_unit(cells: Floats) -> float | None:
 
 def _mapped(table: ScoreTable, change: Callable[[NDArray[Any]], NDArray[Any]]) -> ScoreTable:
     return table.weighing((change(c.positive), change(c.negative)) for c in table.counts)
-
-
-def warn_of_table(kept: ScoreTable, left_out: tuple[Hashable, ...], table: ScoreTable, min_group: int) -> None:
-    """Name small cells and groups left out, and scores that rank the wrong way round."""
-    if left_out:
-        sizes = ", ".join(f"{g!r} ({table[g].weight.sum():g} rows)" for g in left_out)
-        warn_user(f"left out of the comparison: {sizes}; their scores do not change.", SmallGroupWarning)
-    hard = hard_predictions(kept)
-    if hard is not None:
-        warn_user(hard.text, PredictionsWarning)
-    if not kept.labelled:
-        return
-    found = small_cells(kept)
-    if found:
-        warn_user(" ".join(note.text for note in found) + _way_out(kept), SmallGroupWarning)
-    told = reversed_score(kept)
-    if told is not None:
-        warn_user(told.text, ReversedScoreWarning)
-
-
-def _way_out(kept: ScoreTable) -> str:
-    """Say what becomes of small groups beside others that can be compared without them."""
-    if not 2 <= len(carrying_groups(kept)) < len(kept.groups):
-        return ""
-    return (
-        f"\nHint: {argument('min_group', ...)} leaves small groups out. None of them becomes the reference unless you "
-        f"name it, {argument('reference', ...)}"
-    )

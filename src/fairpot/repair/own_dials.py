@@ -84,11 +84,6 @@ def along(family: Family, way: Way) -> Family:
     )
 
 
-def find_way(family: Family, ground: Ground) -> Way:
-    """Find the best strengths for gaps from the one as it is to the smallest."""
-    return OwnSearch(family, ground).way()
-
-
 def choose_own(
     family: Family, ground: Ground, rule: Rule, way: Way, seen: TradeoffCurve | None = None
 ) -> tuple[Way, TradeoffPoint]:
@@ -111,7 +106,7 @@ def choose_own(
     asked = []
     for found in search.asked(rule, ground):
         strengths = search.strengths(found)
-        asked.append(way.place_for(search.share(found), strengths))
+        asked.append(way.place_for(search.share_of(found.gap), strengths))
         way = way.plus(asked[-1], strengths)
     if look is not ground:
         return way, _on_all_rows(family, ground, look, rule, way, asked).judged(rule).chosen()
@@ -207,10 +202,11 @@ class _Climb:
     def _step(self, part: int) -> bool:
         """Take the first better step of so large a part of the lists; say whether there was one."""
         moved = self.family.moved
+        last = {g: len(self.search.lists[g]) - 1 for g in moved}
         for groups in [*((g,) for g in moved), moved]:
             for sign in (-1, 1):
                 step = {g: sign * max(len(self.search.lists[g]) // part, 1) for g in groups}
-                tried = {g: int(np.clip(k + step.get(g, 0), 0, self.search.last(g))) for g, k in self.places.items()}
+                tried = {g: int(np.clip(k + step.get(g, 0), 0, last[g])) for g, k in self.places.items()}
                 if tried == self.places:
                     continue
                 merit, gap = self._look(tried)
@@ -229,7 +225,8 @@ class OwnSearch:
         self.groups = ground.table.groups
         self.neutral = 1.0 if family.dial.ratio else float(family.dial.identity or 0.0)
         self.lists = {g: self._values(g) for g in self.groups}
-        detail = [self._entries(ground.merged(size)) for size in _ENTRIES]
+        merged = [ground.merged(size) for size in _ENTRIES]
+        detail = [[self._entry(g, c, each) for g, c in zip(self.groups, each.table.counts)] for each in merged]
         capped = family.dial.identity is not None
         self.search = Search(detail, ground.ties, shy=family.shy, threshold=threshold, capped=capped)
 
@@ -242,14 +239,15 @@ class OwnSearch:
         if self.family.dial.identity is not None or self.family.dial.ratio:
             found = np.union1d(found, self.neutral)
         score = self.ground.rows[group].score
-        while len(found) > 1 and len(score) > 1 and np.ptp(self.family.map(group, float(found[0]))(score)) == 0:
+
+        def flat(value: float) -> bool:
+            return len(found) > 1 and len(score) > 1 and np.ptp(self.family.map(group, float(value))(score)) == 0
+
+        while flat(found[0]):
             found = found[1:]
-        while len(found) > 1 and len(score) > 1 and np.ptp(self.family.map(group, float(found[-1]))(score)) == 0:
+        while flat(found[-1]):
             found = found[:-1]
         return found
-
-    def _entries(self, ground: Ground) -> list[Entries]:
-        return [self._entry(g, c, ground) for g, c in zip(ground.table.groups, ground.table.counts)]
 
     def _entry(self, group: Hashable, counts: GroupCounts, ground: Ground) -> Entries:
         positive, negative = counts.positive.astype(np.float64), counts.negative.astype(np.float64)
@@ -273,14 +271,6 @@ class OwnSearch:
     def place(self, group: Hashable, value: float) -> int:
         """Find the place of a strength in a group's list."""
         return int(np.argmin(np.abs(self.lists[group] - value)))
-
-    def last(self, group: Hashable) -> int:
-        """The last place of a group's list."""
-        return len(self.lists[group]) - 1
-
-    def share(self, found: Found) -> float:
-        """Say how far on the way a combination is."""
-        return self.share_of(found.gap)
 
     def share_of(self, gap: float) -> float:
         """Say how far on the way a gap is."""

@@ -15,7 +15,7 @@ from fairpot.export import simplify
 from fairpot.modelfile import ModelFile
 from fairpot.modelfile.origin import FEWER_THAN, rounded, rows_behind
 from fairpot.repair.calibrating import common_map
-from fairpot.repair.saving import map_content, small_groups, told
+from fairpot.repair.stored import map_content, small_groups, told
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats, ScoreMap, ShiftMap, followed, moving, parted
 
@@ -35,12 +35,7 @@ def made_private(content: ModelFile, maps: Maps, table: ScoreTable | None, learn
     belong together), and every score is replaced by the mean of its run. The maps are those that the method learns from
     such scores. Numbers are rounded to about a thousandth of the fitted range, counts to tens, the repair strength to
     three digits. Tables of scores on a grid stay as they are, if ten rows or more have each score. A certificate is
-    left out: it is that of the full maps.
-
-    Raises
-    ------
-    ModelFileError
-        If fewer than ten rows of a group make up the maps, or if nothing is known of the rows.
+    left out: it is that of the full maps. Refused if fewer than ten rows of a group make up the maps.
     """
     if content.private is not None:
         return content

@@ -1,27 +1,138 @@
-"""What a map file holds, as far as applying it needs: maps and what they are of, no estimator and no scikit-learn."""
+"""Maps as files have them, both ways; what applying them needs: no estimator and no scikit-learn."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from importlib import import_module
 from os import PathLike
 from typing import Any
 
 import numpy as np
+from numpy.typing import ArrayLike, NDArray
 
+from fairpot._arguments import argument
 from fairpot._defaults import Meaning
+from fairpot._validation import check_choice
 from fairpot._version import __version__
-from fairpot.exceptions import ModelFileError
+from fairpot._warn import warn_user
+from fairpot.exceptions import ModelFileError, ScaleWarning
 from fairpot.modelfile import ModelFile, read
 from fairpot.modelfile.checks import refuse, shown
+from fairpot.modelfile.origin import FEWER_THAN, rows_behind
 from fairpot.modelfile.text import naming
 from fairpot.repair.registry import method_of
-from fairpot.repair.scale import ScoreScale
-from fairpot.transport import ScoreMap, ShiftMap, followed, parted
+from fairpot.table import ScoreTable
+from fairpot.transport import Floats, ScoreMap, ShiftMap, followed, parted
 
 # What parameters and strengths were called in files of earlier versions.
 _RENAMED = {"FairPOT": {"threshold": "region_from"}, "PostLogit": {"alpha": "slope"}}
+
+
+# Beyond the fitted range by more than this share of its width is far outside.
+_FAR = 0.5
+# So many rows far outside, as a share, and the batch is suspect.
+_MANY = 0.01
+# So many of them, and the scores as a whole are on another scale.
+_ALL = 0.9
+# A batch that fills less than this share of the fitted range is suspect, if it has scores enough to tell.
+_NARROW, _ENOUGH = 0.05, 30
+
+
+# Where the sigmoid is shown as a line; no scores of people, which it does not need.
+PROBES = np.arange(101) / 100
+
+
+class LogitMap(ScoreMap):
+    """The map s -> sigma(alpha s + beta), exact everywhere.
+
+    Its knots are where it can be looked at, the hundredths in [0, 1] after a fit: it needs none itself.
+    """
+
+    __slots__ = ("alpha", "beta")
+
+    def __init__(self, knots: ArrayLike, alpha: float, beta: float) -> None:
+        self.alpha = alpha
+        self.beta = beta
+        super().__init__(knots, self(knots))
+
+    def __call__(self, scores: ArrayLike) -> NDArray[np.float64]:
+        """Map scores; the result has the shape of the input."""
+        from scipy.special import expit  # takes a while to load, and few files need it
+
+        return np.asarray(expit(self.alpha * np.asarray(scores, dtype=np.float64) + self.beta))
+
+    def parts(self, scores: ArrayLike) -> NDArray[np.int8]:
+        """Say that every score is moved."""
+        return np.zeros(np.shape(scores), dtype=np.int8)
+
+
+@dataclass(frozen=True)
+class ScoreScale:
+    """The range of the fitted scores.
+
+    A batch is on another scale if more than 1 % of its rows lie further outside the fitted range than half its
+    width, or if 30 or more distinct scores fill less than a twentieth of it.
+    """
+
+    low: float
+    high: float
+
+    @classmethod
+    def of(cls, table: ScoreTable) -> ScoreScale:
+        """Find the range of a table's scores."""
+        edges = [(float(c.score[0]), float(c.score[-1])) for c in table.counts if len(c.score)]
+        return cls(min(low for low, _ in edges), max(high for _, high in edges))
+
+    @property
+    def far(self) -> tuple[float, float]:
+        """The scores below and above which others are far outside."""
+        width = self.high - self.low
+        return (self.low - _FAR * width, self.high + _FAR * width) if width > 0 else (-np.inf, np.inf)
+
+    def is_left(self, outside: int, rows: int) -> bool:
+        """Whether so many rows far outside are another scale, not a few odd people."""
+        return outside > _MANY * rows
+
+    def mismatch_of_range(self, low: float, high: float) -> str | None:
+        """Say what is odd about a batch of which only the range is known; None if nothing is.
+
+        Its ends lie further outside the fitted range than half its width, or it fills less than a twentieth of it.
+        """
+        width = self.high - self.low
+        if width <= 0 or high < low:
+            return None
+        if low < self.far[0] or high > self.far[1]:
+            return self._odd("", low, high, far=True)
+        return self._odd("", low, high, far=False) if 0 < high - low < _NARROW * width else None
+
+    def judge(self, scores: Floats, other_scale: str | None) -> None:
+        """Warn of the scores of a batch if they seem to be on another scale, or refuse them."""
+        width = self.high - self.low
+        if len(scores) == 0 or width <= 0:
+            return
+        low, high, (least, most) = float(scores.min()), float(scores.max()), self.far
+        beyond = int(((scores < least) | (scores > most)).sum())
+        if self.is_left(beyond, len(scores)):
+            told = self._odd(f"{beyond} of {len(scores)} ", low, high, far=True)
+        elif high - low < _NARROW * width and len(np.unique(scores)) >= _ENOUGH:
+            told = self._odd(f"{len(scores)} ", low, high, far=False)
+        else:
+            return
+        told += "\nHint: bring the scores to the scale of fit (0-1 or 0-100, probabilities or log-odds), or fit anew."
+        if other_scale is not None:
+            check_choice(other_scale, "other_scale", ("error", "warn"))
+        if other_scale == "error" or (other_scale is None and beyond >= _ALL * len(scores)):
+            raise ValueError(f"{told} {argument('other_scale', 'warn')} lets them through.")
+        warn_user(told, ScaleWarning)
+
+    def _odd(self, many: str, low: float, high: float, *, far: bool) -> str:
+        """Say that scores lie far outside the fitted range, or fill little of it."""
+        seen = f"the map was fitted on scores from {self.low:g} to {self.high:g}"
+        seen += f", and these run from {low:g} to {high:g}"
+        if far:
+            return f"{many}scores lie far outside the fitted range: {seen} (far: by more than half its width)."
+        return f"{many}scores fill less than a twentieth of the fitted range: {seen}; is this another scale?"
 
 
 @dataclass(frozen=True)
@@ -141,12 +252,79 @@ def _make_map(content: dict[str, Any]) -> ScoreMap:
     try:
         with np.errstate(all="ignore"):  # numbers near the end of the range overflow where they are compared
             if content["kind"] == "sigmoid":
-                from fairpot.repair.sigmoid import PROBES, LogitMap
-
                 return LogitMap(PROBES, **fields)
             return (ShiftMap if content["kind"] == "shift" else ScoreMap).from_dict(fields)
     except ValueError as error:
         raise ModelFileError(f"a map is not one: {error}\nHint: fit and save the model again.") from error
+
+
+def map_content(score_map: ScoreMap) -> dict[str, Any]:
+    """Return a map as plain values, with the knots it needs; a sigmoid and a shift are their numbers and need none."""
+    if isinstance(score_map, LogitMap):
+        return {"kind": "sigmoid", "alpha": float(score_map.alpha), "beta": float(score_map.beta)}
+    if isinstance(score_map, ShiftMap):
+        return {"kind": "shift", **score_map.to_dict()}
+    if type(score_map) is not ScoreMap:
+        raise ModelFileError(f"a map of type {type(score_map).__name__} has no form in a map file.")
+    return {"kind": "piecewise", **score_map.compact().to_dict()}
+
+
+def maps_content(maps: Mapping[Hashable, ScoreMap], groups: tuple[Hashable, ...]) -> dict[Hashable, dict[str, Any]]:
+    """Return each group's own map as plain values."""
+    own, _ = parted(maps)
+    return {group: map_content(own[group]) for group in groups}
+
+
+def then_content(maps: Mapping[Hashable, ScoreMap]) -> dict[str, Any] | None:
+    """Return the map that follows those of all groups as plain values; None where nothing does."""
+    _, then = parted(maps)
+    return None if then is None else map_content(then)
+
+
+def small_groups(content: ModelFile, table: ScoreTable | None) -> list[Hashable]:
+    """Name the groups of which fewer than ten rows stand behind the knots and values of the maps.
+
+    ``table``: the fitted rows, where they are at hand: of a group with many rows, a few may be moved.
+    """
+    moving = {g: each for g, each in content.maps.items() if each.get("knots")}
+    behind = {g: _begin(each) for g, each in moving.items()}
+    if moving and content.reference is not None:
+        behind[content.reference] = None if content.thresholds is None else content.thresholds[content.reference]
+    hidden = [each["group"] for each in content.fitted_on["groups"] if each["counts"]["rows"] is None]
+    return [g for g in content.groups if g in behind and (g in hidden or _few(g, behind[g], table))]
+
+
+def told(groups: list[Hashable]) -> str:
+    """Say what the file shows of whom."""
+    names = ", ".join(map(repr, groups[:5])) + (", ..." if len(groups) > 5 else "")
+    few = f"fewer than {FEWER_THAN} rows (or clusters) of {names}"
+    return f"{few} make up the maps: who reads the file sees their scores"
+
+
+def _begin(content: dict[str, object]) -> float | None:
+    """Return the score from which a map moves rows."""
+    knots: list[float] = content["knots"]  # type: ignore[assignment]
+    start = content["start"]
+    return knots[0] if not isinstance(start, float) else max(start, knots[0])
+
+
+def _few(group: Hashable, begin: float | None, table: ScoreTable | None) -> bool:
+    if table is None or group not in table.groups:
+        return False
+    counts = table[group] if begin is None else table[group].above(begin)
+    return rows_behind(counts, table.weighted).rows < FEWER_THAN
+
+
+# What columns are called where nothing else is said.
+USUAL_COLUMNS = {"score": "score", "group": ["group"]}
+
+
+def with_columns(content: ModelFile, columns: Mapping[str, Any], **known: Any) -> ModelFile:
+    """Store what the columns were called, and what is known of the score: its direction, what a high one does."""
+    if set(columns) != {"score", "group"} or isinstance(columns["group"], str):
+        raise ModelFileError("columns must be {'score': name, 'group': [names]}.")
+    named = {"score": str(columns["score"]), "group": [str(name) for name in columns["group"]]}
+    return replace(content, columns=named | {name: value for name, value in known.items() if value})
 
 
 def group_words(maps: Any) -> dict[Hashable, tuple[str, str, str]]:

@@ -407,7 +407,7 @@ def audit(
     gone = tuple(g for g in everything.groups if g not in table.groups)
     left_out = {g: everything[g].weight.sum().item() for g in gone}
     found = audit_table(table, **looked_at, left_out=left_out)
-    warn_of_table(table, gone, everything, min_group)
+    warn_of_table(table, everything)
     return found
 
 

@@ -16,7 +16,7 @@ from export_cases import NAMES, followed_maps, hostile_maps, hostile_scores, map
 from fairpot import FairPOT
 from fairpot.exceptions import InputFileError, OutputFileError, ScaleWarning, UnseenGroupError
 from fairpot.export import to_sql
-from fairpot.repair.sigmoid import LogitMap
+from fairpot.repair.stored import LogitMap
 from fairpot.rows import SparkRows, spark_session
 from fairpot.rows.readers.spark import csv_options
 from fairpot.transport import ScoreMap

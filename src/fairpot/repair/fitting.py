@@ -1,0 +1,336 @@
+"""What a fit does: check what is asked, learn, choose a strength, and say what must be known before it is trusted."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable
+from dataclasses import dataclass, replace
+from functools import cached_property, partial
+from inspect import signature
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from fairpot._arguments import argument
+from fairpot._defaults import TIES, Ties
+from fairpot._validation import check_choice, check_level
+from fairpot._warn import warn_user
+from fairpot.exceptions import FairpotWarning, InfeasibleRuleError, TiesWarning
+from fairpot.inference.certify import Certificate
+from fairpot.inference.dial import Cut, Top
+from fairpot.metrics.cells import tied_pairs
+from fairpot.repair.certify import certify
+from fairpot.repair.choose import choose, curve
+from fairpot.repair.family import Family
+from fairpot.repair.finish import MOST_KNOTS, SLACK
+from fairpot.repair.grid import grid_of, on_grid
+from fairpot.repair.ground import Ground, passing_over
+from fairpot.repair.groups import find_reference, kept_groups, require_outcomes, warn_of_table
+from fairpot.repair.own_dials import OwnSearch, Way, along, choose_own, looked_at
+from fairpot.repair.region import Learn, in_region
+from fairpot.repair.registry import methods, takes_reference
+from fairpot.table import ScoreTable
+from fairpot.tradeoff.building import keeps_order
+from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint
+from fairpot.tradeoff.rules import Rule, check_top, top_share
+from fairpot.transport import Floats
+
+if TYPE_CHECKING:
+    from fairpot.repair.estimator import Repair
+
+RULES = ("max_gap", "max_auc_loss", "net_benefit_at")
+# Of more groups than this no other method is tried where one misses a target.
+_TRIED_GROUPS = 8
+# A share of tied pairs from which it is worth asking whether the other convention would choose otherwise.
+_WORTH_A_LOOK = 1e-4
+_VISIBLE = 5e-5
+
+
+@dataclass(frozen=True, eq=False)
+class Fit:
+    """What a fit works with: how to learn, what was learnt, where it is judged, and the way of several groups."""
+
+    learn: Learn
+    family: Family
+    ground: Ground
+    way: Way | None = None
+
+    @property
+    def final(self) -> Family:
+        """The family whose one strength is turned."""
+        return self.family if self.way is None else along(self.family, self.way)
+
+    def again(self, rows: ScoreTable) -> Family:
+        """Learn from other rows, the best way of several groups included."""
+        family = self.learn(rows)
+        return family if self.way is None else along(family, OwnSearch(family, replace(self.ground, table=rows)).way())
+
+    @cached_property
+    def _seen(self) -> TradeoffCurve:
+        """What every rule looks at first; of a way on very many entries, on fewer of them."""
+        return curve(self.final, self.ground if self.way is None else looked_at(self.ground))
+
+    def chosen(self, rule: Rule) -> TradeoffPoint:
+        """Choose by rule, on the fitted rows or on others: the way of several groups is that of the fitted ones."""
+        if self.way is not None and not self.ground.fitted:
+            return choose(self.final, self.ground, rule)
+        return self.search(rule)[1]
+
+    def search(self, rule: Rule) -> tuple[Fit, TradeoffPoint]:
+        """Choose by rule; of several groups the choice becomes a point of their way.
+
+        Maps of very many breakpoints will be simplified: where a repair is needed, its gap is kept by a hair more.
+        """
+        found, point = self._searched(rule)
+        entries = sum(len(counts.score) for counts in self.ground.table.counts)
+        if rule.max_gap is None or not self.ground.fitted or entries <= MOST_KNOTS:
+            return found, point
+        if point.lam == found.final.dial.identity or point.gap <= rule.max_gap - SLACK:
+            return found, point
+        try:
+            return self._searched(replace(rule, max_gap=rule.max_gap - SLACK))
+        except (InfeasibleRuleError, ValueError):  # nothing keeps more than was asked for
+            return found, point
+
+    def _searched(self, rule: Rule) -> tuple[Fit, TradeoffPoint]:
+        with passing_over():
+            if self.way is None:
+                return self, choose(self.family, self.ground, rule, self._seen)
+            way, point = choose_own(self.family, self.ground, rule, self.way, self._seen)
+            return replace(self, way=way), point
+
+
+def rule_of(model: Repair) -> Rule:
+    """Give the rule that a model has been given."""
+    return Rule(*(getattr(model, each) for each in RULES))
+
+
+def check_parameters(model: Repair, labelled: bool) -> None:
+    """Check the parameters, and that outcomes are there if they are needed."""
+    name, given = model.dial.name, getattr(model, model.dial.name)
+    rule = rule_of(model).checked()
+    check_choice(model.ties, "ties", TIES)
+    check_choice(model.top_of, "top_of", ("all", "group"))
+    check_choice(model.repair, "repair", ("all", "top"))
+    if model.keep is not None:
+        check_choice(model.keep, "keep", ("grid", "probabilities"))
+    if not isinstance(getattr(model, "monotone", False), bool | np.bool_):
+        raise TypeError(f"monotone must be True or False, got {model.monotone!r}.")
+    if model.reference is not None and not takes_reference(type(model)):
+        raise ValueError(
+            f"{argument('reference', model.reference)} names a group whose scores do not change, and "
+            f"{type(model).__name__} moves all groups.\nHint: leave it out, or take a method with one, such as FairPOT."
+        )
+    if model.top is not None:
+        check_top(model.top)
+    elif model.repair == "top" or model.top_of == "group":
+        what = argument("repair", "top") if model.repair == "top" else argument("top_of", "group")
+        raise ValueError(f"{what} says something of the top, and no top is given.\nHint: add {argument('top', 0.1)}.")
+    if rule.given and given is not None:
+        raise ValueError(
+            f"{argument(next(iter(rule.given)))} is a rule for choosing {name}, but {argument(name, given)} is given.\n"
+            "Hint: leave one of them out."
+        )
+    if model.confidence is not None:
+        check_level(model.confidence, "confidence")
+        if given is not None or model.max_gap is None:
+            raise ValueError(
+                f"confidence={model.confidence!r} certifies a choice of {name} by max_gap.\n"
+                f"Hint: {name}=None, max_gap=0.05, confidence={model.confidence!r}."
+            )
+    if given is not None:
+        model.dial.check(given, name)
+    if model.keep == "probabilities":
+        _check_probabilities(model, labelled)
+    if not labelled:
+        _check_without_outcomes(model, rule)
+
+
+def _check_probabilities(model: Repair, labelled: bool) -> None:
+    asked = argument("keep", "probabilities")
+    if model.net_benefit_at is not None:
+        raise ValueError(
+            f"{argument('net_benefit_at')} is judged at every repair strength by scores as the repair leaves "
+            f"them, and {asked} gives them another meaning once the strength is chosen.\nHint: leave one of them out."
+        )
+    if not labelled:
+        raise ValueError(
+            f"{argument('y')} is missing: {asked} learns from outcomes what a score means.\n"
+            "Hint: pass it, or leave keep out."
+        )
+
+
+def _check_without_outcomes(model: Repair, rule: Rule) -> None:
+    name = model.dial.name
+    if model._needs_outcomes:
+        raise ValueError(
+            f"{type(model).__name__} looks at outcomes and needs y.\n"
+            "Hint: pass y; WassersteinRepair, or FairPOT with lam and reference, do without."
+        )
+    wanted = [name] if getattr(model, name) is None and (rule.given or model._unasked is None) else []
+    wanted += ["reference"] if model.reference is None and takes_reference(type(model)) else []
+    if wanted:
+        why = "who is ranked higher is seen from outcomes"
+        why = f"{name} is chosen by its effect on outcomes" if wanted[0] == name else why
+        raise ValueError(
+            f"{argument('y')} is missing: {why}.\n"
+            f"Hint: pass it, or give {' and '.join(argument(each, ...) for each in wanted)}"
+            + (" (the group whose scores do not change)." if "reference" in wanted else ".")
+        )
+
+
+def learner(model: Repair, reference: Hashable | None, grid: Floats | None, cut: Cut | None) -> Learn:
+    """Make the function from a table to a family: the method's own, for the top alone and on a grid where asked."""
+    taken = [name for name in signature(type(model).learn).parameters if hasattr(model, name)]
+    own = {name: getattr(model, name) for name in taken} | ({"reference": reference} if "reference" in taken else {})
+    learn: Learn = partial(type(model).learn, **own)
+    if cut is not None:
+        learn = in_region(learn, cut)
+    return learn if grid is None else lambda table: on_grid(learn(table), grid)
+
+
+def start(model: Repair, kept: ScoreTable, table: ScoreTable, chosen: bool = False) -> Fit:
+    """Find where the repair is judged and which group stays, and learn; with ``chosen`` insist on outcomes."""
+    region = "group" if model.top_of == "group" else "pooled"
+    top = None if model.top is None else Top(top_share(model.top, kept), region)  # type: ignore[arg-type]
+    cut = None
+    if top is not None and model.repair == "top":
+        cut, top = Cut(*top, kept.thresholds(*top)), None
+    ground = Ground(kept, model.ties, top, cut, fitted=True)
+    rows = ground.rows if len(ground.rows.counts) and all(len(c.score) for c in ground.rows.counts) else kept
+    if chosen:
+        require_outcomes(rows)
+    reference = None
+    if takes_reference(type(model)):
+        reference = find_reference(rows, model.reference, model.ties, kept)
+    grid = grid_of(table) if model.keep == "grid" else None
+    learn = learner(model, reference, grid, cut)
+    return Fit(learn, learn(kept), ground)
+
+
+def begin(model: Repair, kept: ScoreTable, table: ScoreTable | None = None) -> Fit:
+    """Learn, and find the way of several groups: all that a choice by rule begins with."""
+    fit = start(model, kept, kept if table is None else table, chosen=True)
+    if fit.family.reach is None or len(fit.family.moved) < 2:
+        return fit
+    return replace(fit, way=OwnSearch(fit.family, fit.ground).way())
+
+
+def fitted(model: Repair, table: ScoreTable, groups: Any, min_group: Any) -> dict[str, Any]:
+    """Fit: learn, choose a strength, and say what is to be known before it is trusted."""
+    kept = kept_groups(table, min_group, groups)
+    left_out = tuple(g for g in table.groups if g not in kept.groups)
+    warn_of_table(kept, table)
+    rule, given = rule_of(model), getattr(model, model.dial.name)
+    chosen = given is None and (bool(rule.given) or model._unasked is None)
+    fit, certificate = begin(model, kept, table) if chosen else start(model, kept, table), None
+    if model.confidence is not None:
+        strength, certificate = certify(fit.final, fit.again, fit.ground, rule, float(model.confidence))
+    elif chosen:
+        try:
+            fit, point = fit.search(rule)
+        except InfeasibleRuleError as error:
+            raise InfeasibleRuleError(f"{error}{_other_method(model, fit, rule)}") from error
+        strength = point.lam
+        _warn_of_ties(fit, rule, strength)
+    else:
+        strength = fit.family.dial.check(model._unasked if given is None else given, model.dial.name)
+        _warn_of_flat(fit, strength)
+    if chosen:
+        _warn_of_needless(type(model).__name__, fit, rule, certificate)
+    where, starts = fit.ground.cut, None
+    if where is not None:  # groups that are left out have a place in the top of all rows, but no part in finding it
+        starts = table.thresholds(where.alpha, where.region) | dict(where.starts)
+    return {
+        "strength_": strength,
+        "groups_": table.groups,
+        "left_out_": left_out,
+        "reference_": fit.family.reference,
+        "starts_": starts,
+        "certificate_": certificate,
+        "table_": table.nameless(),
+        "n_features_in_": 1,
+        "_fit": fit,
+        "_fit_given": {"groups": groups, "min_group": min_group},
+        "_fit_made": {},
+    }
+
+
+def _other_method(model: Repair, fit: Fit, rule: Rule) -> str:
+    """Name a method that keeps the rule on these rows, with its AUC; or say that none does."""
+    ground = fit.ground
+    if rule.max_gap is None or len(ground.table.groups) > _TRIED_GROUPS:
+        return ""
+    # xOrder alone takes long enough to keep somebody waiting for an error.
+    tried = [other for other in methods().values() if other is not type(model) and other.__name__ != "XOrder"]
+    asked = {name: getattr(model, name) for name in (*RULES, "top", "top_of", "repair", "keep", "ties")}
+    found = []
+    for other in tried:
+        own: dict[str, Any] = {"reference": fit.family.reference} if takes_reference(other) else {}
+        try:
+            made = begin(other(**asked, **own), ground.table)
+            found.append((made.search(rule)[1].auc, other.__name__))
+        except ValueError:  # it does not keep the rule, or is not for these scores
+            continue
+    if found:
+        auc, name = max(found)
+        return f" {name} keeps it on these rows, with AUC {auc:.3f}."
+    return f" None of {', '.join(other.__name__ for other in tried)} keeps it on these rows either."
+
+
+def _warn_of_ties(fit: Fit, rule: Rule, chosen: float) -> None:
+    """Say where the other convention for ties would choose another strength, or sees a gain for a loss."""
+    ground, dial = fit.ground, fit.final.dial
+    if tied_pairs(ground.rows) < _WORTH_A_LOOK:
+        return
+    ties = ground.ties
+    other: Ties = "strict" if ties == "half" else "half"
+    there = replace(ground, ties=other)
+    if fit.way is None:
+        try:
+            point = choose(fit.family, there, rule)
+        except InfeasibleRuleError:
+            warn_user(f"ties matter: with ties={other!r} no {dial.name} keeps the rule.", TiesWarning)
+            return
+        if dial.far_apart(chosen, point.lam):
+            warn_user(
+                f"ties matter: {dial.name} = {chosen:.4g} is chosen with ties={ties!r}, {point.lam:.4g} with "
+                f"ties={other!r}.\n"
+                "Hint: 'half' is scikit-learn's convention, 'strict' the paper's; say which you report.",
+                TiesWarning,
+            )
+            return
+    with passing_over():
+        traced = {each.ties: each.trace(fit.final, np.array([chosen])) for each in (ground, there)}
+    cost = {how: float(each.unmoved_auc - each.auc[0]) for how, each in traced.items()}
+    if min(cost.values()) < -_VISIBLE and max(cost.values()) > _VISIBLE:
+        warn_user(
+            f"ties matter: the repair costs {cost[ties]:+.4f} AUC with ties={ties!r}, {cost[other]:+.4f} with "
+            f"ties={other!r}: one of them shows a loss as a gain.",
+            TiesWarning,
+        )
+
+
+def _warn_of_flat(fit: Fit, value: float) -> None:
+    """Say that a strength which was not chosen by a rule makes all scores of a group equal."""
+    if not keeps_order(fit.ground.rows, fit.final.maps(value)):
+        warn_user(
+            f"{fit.final.dial.name} = {value:.4g} makes all scores of a group equal: nothing is left of the order "
+            "inside it.\nHint: another value; a rule, such as max_gap, never chooses this one.",
+            FairpotWarning,
+        )
+
+
+def _warn_of_needless(method: str, fit: Fit, rule: Rule, certificate: Certificate | None) -> None:
+    """Say that the scores keep the rule as they came, where the method has no strength that leaves them so."""
+    if fit.final.dial.identity is not None or rule.max_gap is None:
+        return
+    gap = fit.ground.gap_before() if certificate is None else certificate.gap_before.high
+    if gap <= rule.max_gap:
+        said = "is" if certificate is None else "is at most"
+        warn_user(
+            f"no repair needed: the gap of the original scores {said} {gap:.3g}, within "
+            f"{argument('max_gap', rule.max_gap)}; {method} has no {fit.family.dial.name} that changes nothing and "
+            "moves scores all the same.\n"
+            "Hint: keep the original scores, or use FairPOT or WassersteinRepair, which then leave them as they are.",
+            FairpotWarning,
+        )
