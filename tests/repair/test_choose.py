@@ -295,7 +295,7 @@ def test_a_curve_of_many_points_is_looked_at_around_its_best():
 @pytest.mark.parametrize("name", ["fairpot", "logit-shift"])
 def test_the_gap_at_the_top_is_certified(name):
     """Cross-fitted and on rows held out, with numbers that are those of the top."""
-    rows, later = draw(6, n=800, digits=3), draw(7, n=800, digits=3)
+    rows, later = draw(6, n=800, digits=2), draw(7, n=800, digits=2)
     model = fitted(METHODS[name](max_gap=0.6, confidence=0.8, top=400), rows)
     found = model.certificate_
     assert (found.alpha, found.region, found.metric) == (0.5, "pooled", "gap in the top 50%")
