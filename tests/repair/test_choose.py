@@ -107,13 +107,15 @@ def expected(before, others, max_gap):
     return min((each for each in best if min(each[1], worth) >= most - 1e-10), key=lambda each: abs(each[0]))
 
 
-@methods
+TOP, BENEFIT, BOTH = (0, "half", 20, None), (1, "strict", None, 0.4), (2, "half", 50, 0.35)
+
+
 @pytest.mark.parametrize(
-    ("seed", "ties", "count", "p"),
-    [(0, "half", 20, None), (1, "strict", None, 0.4), (2, "half", 50, 0.35)],
-    ids=["top", "net benefit", "both"],
+    ("name", "rule"),
+    [(name, rule) for k, name in enumerate(METHODS) for rule in (BENEFIT, (TOP, BOTH)[k % 2])],
 )
-def test_every_method_chooses_what_rows_show_to_be_the_best(name, seed, ties, count, p):
+def test_every_method_chooses_what_rows_show_to_be_the_best(name, rule):
+    seed, ties, count, p = rule
     rows = draw(seed, digits=1 if name == "logit-shift" else 2, weights=seed > 0)
     s, y, g = repeated(rows)
     before, others = shown(name, rows, ties, count, p)
