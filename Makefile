@@ -41,7 +41,7 @@ slow: $(VENV)/.test  ## the tests that take long: simulations, the site in a bro
 quick: $(VENV)/.test  ## the fast part of the tests, for work in progress
 	$(BIN)/python -m pytest -q -n 2 --dist loadfile tests/transport tests/metrics tests/validation tests/tradeoff/test_curve.py \
 	  tests/tradeoff/test_exact.py tests/table/test_table.py tests/table/test_splitting.py tests/test_layers.py tests/cli/test_show.py \
-	  tests/house/test_import.py tests/house/test_journey.py tests/results/test_warnings.py tests/results/test_frames.py tests/display/test_notebook.py tests/results/test_one_voice.py tests/results/test_effect.py
+	  tests/house/test_import.py tests/house/test_journey.py tests/results/test_warnings.py tests/results/test_frames.py tests/display/test_notebook.py tests/results/test_one_voice.py
 
 MINIMA := tests/table/test_table.py tests/transport tests/metrics tests/validation tests/rows/test_*.py tests/rows/readers/test_*.py \
   tests/repair/test_crossfit.py tests/modelfile/test_round_trip.py \

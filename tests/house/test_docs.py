@@ -21,6 +21,7 @@ import fairpot
 import fairpot.exceptions
 from fairpot.cli._app import app
 from fairpot.repair import registry
+from spark_cluster import own_process
 
 ROOT = Path(__file__).parents[2]
 PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").rglob("*.md"))]
@@ -62,6 +63,7 @@ def check_shown(lines, printed):
 def test_blocks_run_as_pasted(page, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MPLBACKEND", "agg")
+    monkeypatch.setenv("JAVA_TOOL_OPTIONS", own_process()["JAVA_TOOL_OPTIONS"])  # of few rows
     names, printed = {"__name__": "pasted"}, ""
     for language, text in blocks(page):
         if language == "console":

@@ -71,6 +71,16 @@ def test_coarse_scores_pay_for_the_regions_they_leave_open():
     assert tails.min() > 0
 
 
+def test_a_region_that_is_farther_off_is_asked_for_less():
+    """Beyond what the sample's own region is asked for, deviation and quantile add up to one radius."""
+    cases = (populations(table_of(seed, n=300), 0.3, "group") for seed in range(40))
+    found, (places, tails) = next((p, c) for p in cases if np.ptp((c := candidates(p, 0.025)).tails) > 0)
+    squares = sum(p.deviation[places[:, k]] ** 2 for k, p in enumerate(found))
+    less = tails > tails.min()
+    assert squares[less].min() > squares[~less].max()
+    np.testing.assert_allclose(np.ptp(norm.isf(tails[less]) ** 2 + squares[less]), 0, atol=1e-9)
+
+
 @pytest.mark.parametrize("region", REGIONS)
 def test_in_a_given_region_the_covariance_is_delongs(region):
     table = table_of(3)

@@ -116,6 +116,7 @@ def test_a_plan_from_rows_reaches_its_goal(visits):
     assert abs(hits / DRAWS - 0.8) < CLOSE
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_a_plan_from_a_table_is_its_own_standard_error():
     rng = np.random.default_rng(0)
     g, y = rng.integers(0, 2, 5000), rng.random(5000) < 0.3
@@ -129,6 +130,7 @@ def test_a_plan_from_a_table_is_its_own_standard_error():
     assert certified.rows > plan.rows
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_the_parts_of_a_plan_add_up():
     rng = np.random.default_rng(2)
     for _ in range(4):
@@ -138,6 +140,7 @@ def test_the_parts_of_a_plan_add_up():
         assert all(plan.positives[g] + plan.negatives[g] == n for g, n in plan.group_rows.items())
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_of_several_groups_the_smallest_two_need_most():
     plan = plan_sample_size(0.1, shares={"x": 0.45, "y": 0.2, "z": 0.35}, rates={"x": 0.2, "y": 0.2, "z": 0.05})
     assert set(plan.pair) == {"y", "z"}
@@ -148,6 +151,7 @@ def test_of_several_groups_the_smallest_two_need_most():
     assert named.true_gap == pytest.approx(0.1)
 
 
+@pytest.mark.usefixtures("few_draws")
 def test_visits_cost_rows_and_save_nothing_without_correlation():
     given = {"gap": 0.15, "auc": 0.8, "rates": 0.3}
     alone = plan_sample_size(**given)

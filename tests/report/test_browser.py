@@ -330,8 +330,7 @@ def test_thresholds_and_top_shares(page, report):
     assert label.inner_text() == "score 0.5 and above"
 
 
-@pytest.mark.parametrize("scheme", ["light", "dark"])
-@pytest.mark.parametrize("width", [1200, 375])
+@pytest.mark.parametrize(("width", "scheme"), [(1200, "light"), (375, "dark")])
 def test_accessible(visit, file, pytestconfig, scheme, width):
     source = axe_source(pytestconfig)
     page = visit(file, color_scheme=scheme, viewport={"width": width, "height": 800})

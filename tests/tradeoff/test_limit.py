@@ -361,6 +361,7 @@ def test_what_chance_adds_is_the_same_in_every_run_and_on_every_scale(sample):
     table = score_table(y, score, sensitive_features=group)
     assert np.array_equal(auc_limit(table).optimism, one.optimism)
     assert (one.optimism > 0).all()
+    assert one.reason is None
     assert_allclose(one.best(0.05).auc - one.best(0.05).reachable, one.optimism.mean(), rtol=0.5)
 
 

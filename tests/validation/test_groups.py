@@ -6,7 +6,7 @@ import polars as pl
 import pyarrow as pa
 import pytest
 
-from fairpot._validation import check_groups
+from fairpot._validation import check_groups, place_groups
 
 TEXT = ["M", "F", "X", "F", "M"]
 
@@ -84,3 +84,11 @@ def test_intersections_are_named_readably():
     assert names == ("F, 25+", "F, <25", "M, 25+")
     assert check_groups(matrix.tolist(), 3)[1] == names
     assert check_groups(pd.DataFrame({"sex": ["F", "M"], "n": [1, 2]}), 2)[1] == ("sex=F, n=1", "sex=M, n=2")
+
+
+@pytest.mark.parametrize(
+    ("groups", "places"), [(["b", None, "a", "x"], [1, -2, 0, -1]), ([None, None], [-2, -2])], ids=["some", "all"]
+)
+def test_rows_without_a_group_leave_the_others_where_they_are(groups, places):
+    ways = {"unknown_group": "keep", "missing_group": "keep"}
+    assert place_groups(groups, len(groups), ["a", "b"], **ways).tolist() == places

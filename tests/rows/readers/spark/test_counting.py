@@ -30,10 +30,12 @@ WEIGHTS = {"none": None, "parts": [0.0, 0.1, 0.25, 1.7]}
 
 
 def tables():
-    """Twenty small tables: five kinds of scores with four of groups, each of them with and without weights."""
+    """Ten small tables: every kind of scores with two of groups, and each of them with and without weights."""
     pairs = [(score, group) for score in SCORES for group in GROUPS]
     for place, (score, group) in enumerate(pairs):
-        weight = [*WEIGHTS][(place // len(GROUPS) + place) % len(WEIGHTS)]
+        if (place // len(GROUPS) + place) % 2:
+            continue
+        weight = [*WEIGHTS][(place // 8 + place // 2) % len(WEIGHTS)]
         rng = np.random.default_rng(40 + place)
         n = 300
         frame = {"s": SCORES[score](rng, n), "y": rng.integers(0, 2, n), "g": rng.choice(GROUPS[group], n)}
@@ -62,7 +64,7 @@ def in_memory(frame, weighted=False):
     return score_table(frame["y"], frame["s"], sensitive_features=frame["g"], sample_weight=weight)
 
 
-def test_twenty_tables(spark):
+def test_ten_tables(spark):
     for name, frame, weighted in tables():
         rows = SparkRows(to_spark(spark, frame), score="s", label="y", groups="g", weight="w" if weighted else None)
         counted = count_rows(rows)
