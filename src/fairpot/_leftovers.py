@@ -75,11 +75,11 @@ def _lock(path: Path, *, wait: bool) -> int | None:
     """Lock a folder; None if another holds it, or it cannot be."""
     if sys.platform == "win32":
         return None
-    import fcntl
-
     try:
+        import fcntl
+
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC)
-    except OSError:
+    except (ImportError, OSError):
         return None
     try:
         fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
