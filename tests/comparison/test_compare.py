@@ -310,11 +310,7 @@ def test_pareto_is_joint(held_out):
     [("strict", {"held_out": NEW}), ("half", {"cv": 2}), ("strict", {"cv": 2}), ("half", {"held_out": FITTED})],
 )
 def test_nothing_is_above_the_limit(ties, where):
-    methods = {
-        **dict.fromkeys(NAMES, None),
-        "FairPOT": FairPOT(monotone=True),
-        "exact": OptimalMerge(smoothing="none"),
-    }
+    methods = {**dict.fromkeys(NAMES, None), "FairPOT": FairPOT(monotone=True)}
     result = compared(FITTED, methods={k: v or k for k, v in methods.items()}, ties=ties, **where)
     assert (result.limit.auc_at(result.points.signed_gap) - result.points.auc).min() > -1e-12
 
@@ -589,18 +585,18 @@ def test_a_grid_too_large_for_xorder():
 def test_methods_by_name_instance_and_dict():
     assert compared(FITTED, methods="fair_pot", held_out=NEW).methods == ("FairPOT",)
     assert compared(FITTED, methods="wasserstein", held_out=NEW).methods == ("WassersteinRepair",)
-    listed = compared(FITTED, methods=["xorder", OptimalMerge(smoothing="isotonic")], held_out=NEW)
-    assert listed.methods == ("XOrder", "OptimalMerge")
-    named = compared(FITTED, methods={"logistic": "OptimalMerge", "iso": listed_estimator()}, held_out=NEW)
-    assert named.methods == ("logistic", "iso")
+    listed = compared(FITTED, methods=["xorder", PostLogit(beta=-1.0)], held_out=NEW)
+    assert listed.methods == ("XOrder", "PostLogit")
+    named = compared(FITTED, methods={"plain": "PostLogit", "own": listed_estimator()}, held_out=NEW)
+    assert named.methods == ("plain", "own")
     points = named.points
-    assert_array_equal(points.auc[points.method == "iso"], listed.points.auc[listed.points.method == "OptimalMerge"])
-    assert not np.array_equal(points.auc[points.method == "iso"], points.auc[points.method == "logistic"])
+    assert_array_equal(points.auc[points.method == "own"], listed.points.auc[listed.points.method == "PostLogit"])
+    assert not np.array_equal(points.auc[points.method == "own"], points.auc[points.method == "plain"])
 
 
 def listed_estimator():
     """An estimator with a rule that no fit keeps: only its other parameters count."""
-    return OptimalMerge(smoothing="isotonic", max_gap=0.0, max_auc_loss=0.0)
+    return PostLogit(beta=-1.0, max_gap=0.0, max_auc_loss=0.0)
 
 
 def test_tables_in_place_of_rows(held_out):

@@ -7,12 +7,10 @@ from xml.etree import ElementTree
 import matplotlib.pyplot as plt
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 
 import fairpot
 from fairpot import (
     FairPOT,
-    FairScoreClassifier,
     LogitShift,
     OptimalMerge,
     PostLogit,
@@ -223,15 +221,13 @@ def test_a_map_frame_gives_what_transform_gives():
         np.testing.assert_allclose(new, frame["adjusted"], rtol=0, atol=1e-12)
 
 
-def test_maps_classifiers_and_reports_have_a_frame_and_a_picture():
+def test_maps_and_reports_have_a_frame_and_a_picture():
     score, y, group = draw(240, digits=2)
     fp = FairPOT(0.5).fit(score, y, sensitive_features=group)
     [moved] = fp.strengths_
     own = fp.maps_[moved]
     assert own.frame().to_numpy().tolist() == np.stack([own.knots, own(own.knots)], axis=1).tolist()
     assert len(ScoreMap.identity().frame()) == 0
-    model = FairScoreClassifier(LogisticRegression(), FairPOT(0.5)).fit(score[:, None], y, sensitive_features=group)
-    assert model.frame().equals(model.postprocessor_.frame())
     top = FairPOT(0.5, top=0.5, repair="top").fit(score, y, sensitive_features=group)
     report = fairpot.FairnessReport(top.table_, top)
     found = fairpot.effect(top, top.table_)
@@ -244,6 +240,6 @@ def test_maps_classifiers_and_reports_have_a_frame_and_a_picture():
             assert both["value_low"] == pytest.approx(number.low)
     audited = fairpot.FairnessReport(top.table_)
     assert set(audited.frame()["when"]) == {"before"}
-    for each in (own, model, report, audited):
+    for each in (own, report, audited):
         assert each.plot().has_data()
         plt.close("all")
