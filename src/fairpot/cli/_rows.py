@@ -16,7 +16,7 @@ from fairpot._validation import wording
 from fairpot.cli._errors import Failure
 from fairpot.cli._options import SECTIONS, SIZE, Command, Placed, with_options
 from fairpot.cli._printing import Output, shown
-from fairpot.cli._settings import settings_option, tell_settings
+from fairpot.cli._settings import drop_idle, settings_option, tell_settings
 from fairpot.rows.door import count_rows
 from fairpot.rows.formats.layout import FORMATS
 from fairpot.rows.readers import CountedRows, Reader, reader
@@ -343,7 +343,8 @@ def row_options(reads: Reads = "outcomes") -> Callable[[Command], Callable[..., 
     def decorate(command: Command) -> Callable[..., Any]:
         @functools.wraps(command)
         def inner(**values: Any) -> Any:
-            tell_settings()  # they are read by now
+            drop_idle(values)  # they are read by now
+            tell_settings()
             del values["settings"], values["no_settings"]
             names = {each.name for each in fields(RowOptions)} & set(values)
             rows = RowOptions(**absent, **{name: values.pop(name) for name in names})

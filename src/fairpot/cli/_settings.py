@@ -129,6 +129,35 @@ def in_force(context: click.Context | None) -> Settings | None:
     return {"file": context.meta[NAME], "in_force": given}
 
 
+# Options that say by themselves how far a repair goes.
+_DECIDE = ("lam", "t", "slope", "theta", "shift", "strength", "smallest_gap")
+_UNSAID = {"top_of": "all", "region": "pooled"}
+
+
+def drop_idle(values: Settings) -> None:
+    """Take back settings that this command line leaves no use for: they are defaults, which give way to what is typed.
+
+    A map, or a strength of the repair, leaves nothing to choose; whose top it is goes with a top alone.
+    """
+    context = click.get_current_context()
+    typed, setting = click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.DEFAULT_MAP
+    source = {name: context.get_parameter_source(name) for name in values}
+    fitted = source.get("model_file") is typed
+    idle = {
+        "max_gap": fitted or any(source.get(name) is typed for name in _DECIDE),
+        "reference": fitted,
+        "top_of": fitted or not values.get("top"),
+        "region": not values.get("alpha"),
+        "threshold": values.get("changes", "") is None,
+    }
+    for name in (name for name, unused in idle.items() if unused and source.get(name) is setting):
+        values[name] = _UNSAID.get(name)
+        context.set_parameter_source(name, click.core.ParameterSource.DEFAULT)
+    if values.get("max_gap") is None and source.get("confidence") is setting:
+        values["confidence"] = None
+        context.set_parameter_source("confidence", click.core.ParameterSource.DEFAULT)
+
+
 def tell_settings() -> None:
     """Say on standard error which settings hold, whatever else is quiet: they may decide a gate."""
     context = click.get_current_context()

@@ -99,10 +99,8 @@ def apply(
     same order. A group that the map does not know, or a missing one, is an error that counts the rows:
     --unknown-group and --missing-group let them through.
     """
-    if changes is None:
-        if was_given("threshold") or was_given("keep"):
-            raise click.UsageError("--threshold and --keep say what goes into --changes, which is not given.")
-        options["threshold"] = None  # that of the settings file is for other commands
+    if changes is None and (was_given("threshold") or was_given("keep")):
+        raise click.UsageError("--threshold and --keep say what goes into --changes, which is not given.")
     if output == "-":
         if out.as_json:
             raise click.UsageError("standard output takes the rows or the JSON document, not both.")

@@ -37,7 +37,6 @@ from fairpot.cli._options import (
     needs,
     output_options,
     repair_options,
-    was_given,
 )
 from fairpot.cli._printing import Output, curve_picture, figure, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options, with_groups_of
@@ -182,8 +181,6 @@ def fit(
     if output is None and force:
         needs("force", "replaces an output: it needs -o FILE.")
     wish = one_wish(method, {name: options.pop(name) for name in WISHES})
-    if options["top"] is None and not was_given("top_of"):
-        options["top_of"] = "all"  # settings may say whose top it is, and this repair is of no top
     ranking: Options = {"ties": options["ties"], "threshold": list(threshold)}
     options["repair"] = "top" if options.pop("repair_top") else "all"
     about = {"min_group": options.pop("min_group")}

@@ -13,7 +13,7 @@ from scipy.special import ndtr, ndtri
 from fairpot._arguments import argument
 from fairpot._defaults import Region
 from fairpot._shown import Bar, ShownBars, bar, ends_of
-from fairpot._validation import check_level, check_share
+from fairpot._validation import check_level, check_share, wording
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.dial import Cut, DialEstimates, Top, band_of
 from fairpot.inference.limits import Estimate, draw_errors
@@ -275,7 +275,7 @@ def choose_certified(
     check_share(bound, "max_gap", zero=True)
     delta = 1 - check_level(confidence, "confidence")
     if dial.reason is not None:
-        raise InfeasibleRuleError(f"no {name} can be certified: {dial.reason}.\nHint: more rows of that group.")
+        raise InfeasibleRuleError(f"no {name} can be certified: {dial.reason}.\nHint: {_more(dial.reason)}")
     certified = certify_dial(dial, delta, backwards=_ends_unrepaired(dial, unrepaired))
     mask, used = certified(bound)
     if not mask.any():
@@ -299,6 +299,10 @@ def choose_certified(
     return place, Certificate(bound, confidence, used, rows, name, value, *numbers, limit, *(top or ()))
 
 
+def _more(reason: str) -> str:
+    return f"collect more {'clusters' if wording.of_clusters(reason) else 'rows'} of that group."
+
+
 def certify_one(
     dial: DialEstimates,
     bound: float,
@@ -316,7 +320,7 @@ def certify_one(
     check_share(bound, "max_gap", zero=True)
     delta = 1 - check_level(confidence, "confidence")
     if dial.reason is not None:
-        raise InfeasibleRuleError(f"this map cannot be certified: {dial.reason}.\nHint: more rows of that group.")
+        raise InfeasibleRuleError(f"this map cannot be certified: {dial.reason}.\nHint: {_more(dial.reason)}")
     limit = float(dial.largest(delta)[0])
     if limit > bound:
         raise InfeasibleRuleError(

@@ -37,6 +37,7 @@ TEXT = {
     "pairs in the top": "In the top {top}, s{pairs}",
     "found": "Of those with {outcome}, {there} in {first} and {back} in {second} are in the top {top}.",
     "of each group": "{top} of each group",
+    "spelt out": " As stated, a high score, that is low risk, {does} the person.",
     "small groups": " Left out, as too small to be compared with confidence: {groups}.",
     "next: reversed": "Check the direction of the score first: it ranks the outcome worse than chance.",
     "next: repair": "A repair can make this gap smaller: fit one and look at its price.",
@@ -44,6 +45,7 @@ TEXT = {
     "changes.",
     "next: none": "These rows do not show a difference, so no repair is proposed; more rows would tell.",
     "next: more rows": "Collect more rows before you act on this.",
+    "next: more clusters": "Collect more clusters before you act on this: more rows of the same ones do not help.",
     "not checked": "not yet checked on new rows",
     "not checked: what": "Not yet checked on new rows: these are the rows that the repair was fitted on.",
     "checked": "checked on {rows}",
@@ -156,6 +158,8 @@ def meaning(finding: Finding, outcome: str = "the outcome") -> str:
         if finding.found is not None:
             both = _both(100 * finding.found[0], 100 * finding.found[1], "%")
             said = f"{TEXT['found'].format(**names, **both, top=top)} {said}"
+    if finding.lower_is_riskier and finding.high_score_means is not None:
+        said += TEXT["spelt out"].format(does=f"{finding.high_score_means}s")
     if finding.small_groups:
         said += TEXT["small groups"].format(groups=listed(finding.small_groups, 2))
     return said
@@ -172,7 +176,8 @@ def next_step(finding: Finding) -> str:
     if finding.auc is not None and finding.auc < 0.5:
         return TEXT["next: reversed"]
     steps = {"difference": "next: repair", "no clear difference": "next: none"}
-    said = TEXT[steps.get(finding.state, "next: more rows")]
+    lacking = "next: more clusters" if wording.of_clusters(getattr(finding.gap, "reason", None)) else "next: more rows"
+    said = TEXT[steps.get(finding.state, lacking)]
     return f"{said} {say_meaning()}" if finding.clear and finding.high_score_means is None else said
 
 

@@ -19,7 +19,7 @@ SHORT = {
     "share before": "before %",
     "share after": "after %",
     "breakpoints": "points",
-    "mean change of changed": "mean change",
+    "mean change of changed": "mean of changed",
     "expected error": "error",
     "mean score - rate": "bias",
     "precision": "prec.",
