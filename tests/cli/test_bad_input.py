@@ -123,7 +123,7 @@ OPTIONS = {
     "label of numbers": (["audit", "CSV", "--score", "risk", "--label", "age", "--group", "sex"], "0/1"),
     "positive that is not there": (
         ["audit", "CSV", "--score", "risk", "--label", "answer", "--group", "sex", "--positive", "si"],
-        "'si'",
+        "--positive si",
     ),
     "group of identifiers": (
         ["audit", "CSV", "--score", "risk", "--label", "outcome", "--group", "id", "--fail-above", "1"],
@@ -406,7 +406,7 @@ def test_swapped_columns_are_told_in_options(run, folder, tmp_path, people, comm
     swapped = ["--score", "outcome", "--label", "risk", "--group", "sex"]
     answer = run(*command, folder / name, *swapped, *output, expect=2)
     check(answer, f"look swapped: an outcome has two values, but column 'risk' has {people['risk'].nunique()}, and")
-    assert "Hint: name the columns the other way round, --score 'risk' and --label 'outcome'." in answer.err
+    assert "Hint: name the columns the other way round, --score risk and --label outcome." in answer.err
     assert not (tmp_path / "x.json").exists()
 
 
@@ -421,7 +421,7 @@ def test_swapped_columns_with_more_values_than_are_kept(run, tmp_path):
 
     answer = audit(score="outcome", label="risk", group="sex")
     check(answer, "or more, and column 'outcome' has 2.\nHint: ")
-    assert "--score 'risk' and --label 'outcome'" in answer.err
+    assert "--score risk and --label outcome" in answer.err
     check(audit(score="flag", label="outcome", group="id"), "was a column of identifiers")
 
 

@@ -145,7 +145,7 @@ def test_settings_that_are_no_file(run, many, here):
 
 
 def test_settings_give_way_to_what_is_typed(run, many, here):
-    """They are defaults: with a map or a strength there is nothing to choose, and nothing is told that does not hold."""
+    """With a map or a strength there is nothing left to choose, and nothing is told that does not hold."""
     every = 'max_gap = 0.05\nconfidence = 0.9\ntop_of = "group"\nreference = "F"\nthreshold = 0.4\n'
     (here / "fairpot.toml").write_text(every + ROWS)
 
@@ -160,4 +160,6 @@ def test_settings_give_way_to_what_is_typed(run, many, here):
     (here / "fairpot.toml").write_text("confidence = 0.9\n" + ROWS)
     assert told("fit", many, "--max-auc-loss", "0.01") == ")"
     assert "certif" not in run("report", many, "-o", "page.html", "--force").out
-    assert "does not go with it" in run("report", many, "--map", "map.json", "--max-gap", "1%", "-o", "x.md", expect=2).err
+    assert (
+        "does not go with it" in run("report", many, "--map", "map.json", "--max-gap", "1%", "-o", "x.md", expect=2).err
+    )

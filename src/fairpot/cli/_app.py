@@ -57,10 +57,10 @@ class App(click.Group):
         sys.exit(run(lambda: self._invoke(arguments), debug="--debug" in arguments, quiet=_is_quiet(arguments)))
 
     def _invoke(self, arguments: list[str]) -> None:
-        found = find_settings(arguments)
-        defaults: Settings = {}
-        if found is not None and arguments:
-            defaults = {arguments[0]: self._defaults(arguments[0], read_settings(found))}
+        command = self.get_command(click.Context(self), arguments[0]) if arguments else None
+        parameters = [] if command is None else command.params
+        found = find_settings(arguments) if any(each.name == "settings" for each in parameters) else None
+        defaults = {} if found is None else {arguments[0]: _defaults(parameters, read_settings(found))}
         beside = None if found is not None or _is_quiet(arguments) else passed_by(arguments)
         if beside is not None:
             click.echo(one_line(f"note: {beside} is not read; --settings {beside} would use it."), err=True)
@@ -73,18 +73,6 @@ class App(click.Group):
                 if found is not None and TOLD not in context.meta and not isinstance(error, click.exceptions.Exit):
                     click.echo(one_line(f"settings: {found}"), err=True)
                 raise
-
-    def _defaults(self, name: str, settings: Settings) -> Settings:
-        """Put settings into the form that a command's options take: a list where one may be given several times."""
-        command = self.get_command(click.Context(self), name)
-        parameters = [] if command is None else command.params
-        settings = for_command(settings, [str(each.name) for each in parameters])
-        several = {p.name for p in parameters if getattr(p, "multiple", False)}
-        for each in parameters:
-            whole = isinstance(each.type, click.types.IntParamType)
-            if whole and type(settings.get(str(each.name), 0)) is not int:
-                raise Failure(f"the settings give {each.name} {settings[str(each.name)]!r}.\nHint: a whole number.")
-        return {key: [v] if key in several and not isinstance(v, list) else v for key, v in settings.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the commands in the order they are used, then those of other distributions."""
@@ -126,6 +114,17 @@ class App(click.Group):
         """Write the list of commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(_texts().items()))
+
+
+def _defaults(parameters: Sequence[click.Parameter], settings: Settings) -> Settings:
+    """Put settings into the form that a command's options take: a list where one may be given several times."""
+    settings = for_command(settings, [str(each.name) for each in parameters])
+    several = {p.name for p in parameters if getattr(p, "multiple", False)}
+    for each in parameters:
+        whole = isinstance(each.type, click.types.IntParamType)
+        if whole and type(settings.get(str(each.name), 0)) is not int:
+            raise Failure(f"the settings give {each.name} {settings[str(each.name)]!r}.\nHint: give a whole number.")
+    return {key: [v] if key in several and not isinstance(v, list) else v for key, v in settings.items()}
 
 
 def _texts() -> dict[str, str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
@@ -73,7 +74,7 @@ def as_option(name: str, value: Any = NOTHING) -> str:
     if value is ...:
         return f"{option} {_ASKED.get(option, 'VALUE')}"
     named = isinstance(value, str) and option not in _CHOICES
-    return f"{option} {value!r}" if named else f"{option} {value}"
+    return f"{option} {shlex.quote(value)}" if named else f"{option} {value}"
 
 
 OK, ERROR, ABOVE_LIMIT, NOT_CERTIFIED, UNREACHABLE, INTERRUPTED, CLOSED_PIPE = 0, 2, 3, 4, 5, 130, 141

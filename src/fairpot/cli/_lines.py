@@ -256,8 +256,7 @@ def print_certificate(out: Output, found: Certificate) -> None:
     )
     rows = [[name, *with_limits(before), *with_limits(after)] for name, before, after in named]
     out.table("What was certified, on the rows it was tested on", ["", "before", "from", "to", "after", *_ENDS], rows)
-    limit = words.beside(found.limit, found.bound)
-    out.line(f"upper limit at {words.level(found.confidence)} confidence, which guards one end: {limit}; {found.how}")
+    out.line(words.promised(found.bound))
 
 
 _ENDS = ["from", "to"]

@@ -40,6 +40,8 @@ from fairpot.cli._options import (
 )
 from fairpot.cli._printing import Output, curve_picture, figure, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options, with_groups_of
+from fairpot.comparison.answer import Rival
+from fairpot.comparison.higher import higher_auc
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.metrics.benefit import net_benefit
 from fairpot.modelfile import ModelFile
@@ -117,6 +119,7 @@ class FitDocument:
     simplified: Mapping[str, Any] | None
     quantisation: Quantised | None
     output: str | None
+    higher_auc: Rival | None
 
 
 @click.command(cls=Sectioned, short_help="Learn a repair and show what it costs.")
@@ -219,6 +222,7 @@ def fit(
         content.simplified,
         Quantised.of(counted.quantisation),
         output,
+        higher_auc(model, other if model.top is None else None),
     )
     out.document(done)
     _print_answer(out, done, wish, rows)
@@ -281,7 +285,12 @@ def _print_answer(out: Output, done: FitDocument, wish: Wish, rows: RowOptions) 
     if done.repair_needed is False and bound is not None:
         gap = float(done.fitted.before.told.gap or 0.0)
         kept = [words.not_needed(done.fitted.finding.metric, gap, bound, wish.confidence)]
-    out.lines([*kept, *found.sentences])
+    lead = done.higher_auc
+    if lead is not None:
+        said = words.higher_auc(
+            lead.method, lead.lead, done.held_out is not None and done.achieved.gap_top is None, "--method logit-shift"
+        )
+    out.lines([*kept, *found.sentences, *([] if lead is None else [said])])
     if done.output is None:
         out.line("Nothing was written: add -o map.json to save the map.")
     elif not any(each.moved for each in done.fitted.moves):

@@ -106,7 +106,11 @@ class PlanDocument:
     show_default="0",
     help="Correlation of their outcomes; 1 if the outcome is the patient's.",
 )
-@click.option("--true-gap", type=Number(0, 1), help="Gap to assume; default: GAP to detect; to certify the file's gap if it is below GAP, else 0.")
+@click.option(
+    "--true-gap",
+    type=Number(0, 1),
+    help="Gap to assume; default: GAP to detect; to certify the file's gap if it is below GAP, else 0.",
+)
 @click.option("--ties", type=click.Choice(["half", "strict"]), default="half", show_default=True)
 @output_options
 def plan(rows: RowOptions, out: Output, **options: Any) -> None:
@@ -181,9 +185,8 @@ def _print_plan(out: Output, found: SamplePlan) -> None:
     aim = "to detect a gap of" if found.goal == "detect" else "to certify a gap within"
     of = "" if found.clusters is None else f" of {count(found.clusters)} clusters"
     out.line(f"{count(found.rows)} rows{of} {aim} {found.gap:g}", "bold")
-    out.line(
-        f"power {found.power:g}, confidence {100 * found.level:g}%; the standard error of the gap is then {found.se:.2g}"
-    )
+    sure = f"power {found.power:g}, confidence {100 * found.level:g}%"
+    out.line(f"{sure}; the standard error of the gap is then {found.se:.2g}")
     out.line(found.assumes)
     if len(found.group_rows) > 2:
         first, second = map(shown, found.pair)

@@ -143,12 +143,13 @@ class Certificate(ShownBars):
     value : float or dict
         The one that was chosen.
     gap, auc : Estimate
-        At that value on those rows, two-sided limits at ``confidence`` for this value alone.
+        At that value on those rows, two-sided limits at ``confidence`` for this value alone. The value was chosen on
+        the same rows, so that a gap at a barely granted certificate flatters: the promise is ``bound``.
     gap_before, auc_before : Estimate
         The same of the original scores.
     limit : float
-        One-sided upper limit of the gap at ``confidence``, for this value alone: at most ``bound``. The two-sided
-        interval may end a little above it.
+        One-sided upper limit of the gap for this value alone, as if it had not been chosen on the same rows. It is no
+        promise; ``bound`` is.
     alpha, region : float and str, or None
         The top of the ranking that gap and AUC are those of; None for all rows.
     starts : dict of group to float, or None
@@ -161,8 +162,8 @@ class Certificate(ShownBars):
     >>> score, y, group = data.probability, data.target, data.group
     >>> repair = fairpot.FairPOT(max_gap=0.1, confidence=0.95).fit(score, y, sensitive_features=group)
     >>> found = repair.certificate_
-    >>> found.bound, found.confidence, found.limit <= found.bound
-    (0.1, 0.95, True)
+    >>> found
+    <Certificate: the overall gap is at most 0.1 with 95% confidence>
     """
 
     bound: float
@@ -204,10 +205,8 @@ class Certificate(ShownBars):
 
     def __str__(self) -> str:
         return (
-            f"the {self.metric} is at most {self.bound:g} with {self.confidence:.0%} confidence "
-            f"({self.rows}, {self.how}): "
-            f"upper limit {self.limit:.3f} at that confidence; with intervals that guard both ends: "
-            f"gap {self.gap_before!s} -> {self.gap!s}, AUC {self.auc_before!s} -> {self.auc!s}"
+            f"the {self.metric} is at most {self.bound:g} with {self.confidence:.0%} confidence, tested on {self.rows}; "
+            f"measured there: gap {self.gap_before!s} -> {self.gap!s}, AUC {self.auc_before!s} -> {self.auc!s}"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -55,9 +55,9 @@ class Shortfall:
         if math.isnan(self.smallest_bound):
             return f"{said}: there are too few in the top"
         if even is None:
-            return f"{said}. More rows will not help: the smallest gap measured is {self.smallest_gap:.3g}"
+            return f"{said}; more rows will not help: the smallest gap measured is {self.smallest_gap:.3g}"
         sure = "" if likely is None else f" ({likely:.3g} times for a chance of 90%)"
-        said += f". For an even chance of a certificate you would need about {even:.3g} times as many rows{sure}"
+        said += f"; for an even chance of a certificate you would need about {even:.3g} times as many rows{sure}"
         whose = f"with the outcome in {self.group!r}, which has {self.positives:,}"
         if self.more[0] is None:
             return f"{said}; there are too few rows {whose}"
@@ -70,7 +70,7 @@ class Shortfall:
         ways = [] if math.isnan(self.smallest_bound) else [f"accept {argument('max_gap', self.smallest_bound)}"]
         ways += ["collect more rows"] if self.times[0] is not None else []
         if self.region is not None or math.isnan(self.smallest_bound):
-            ways.append(f"try {'another' if self.region is not None else 'a larger'} {argument('alpha')}")
+            ways.append(f"try {'another' if self.region is not None else 'a larger'} {argument('top')}")
         return f"{', '.join(ways)}, or leave {argument('confidence')} out to choose by the measured gap alone"
 
     def to_dict(self) -> dict[str, Any]:

@@ -52,6 +52,7 @@ TEXT = {
     "checked: what": "Checked on {rows}, which the repair was not fitted on.",
     "certified": "Certified: with {level} confidence the {metric} on rows like these is at most {bound}{of} (tested on "
     "{on}).",
+    "promised": "The promise is the bound, {bound}: a gap measured where a certificate was barely granted is too small.",
     "certified badge": "certified: at most {bound}{of}, {level} confidence",
     "contradicted badge": "certificate contradicted by these rows",
     "cannot tell badge": "certified: at most {bound}{of}; these rows cannot tell",
@@ -86,6 +87,7 @@ TEXT = {
     "selected as before": "{where}: as many of each group as before.",
     "group gains": " (gains)",
     "group loses": " (loses)",
+    "higher auc": "{method} keeps the same target with a higher AUC: {lead} more on {rows}. Take it with {option}.",
     "in short": "On the {rows} that were fitted: {metric} {before} -> {after}, AUC {auc_before} -> {auc}.",
     "not needed": "No repair needed: the {metric} of the original scores is {gap}, at most {bound}{sure}.",
     "surely": ", certified with {level} confidence",
@@ -215,6 +217,11 @@ def certificate(
     if answer is not None and gap is not None:
         return said + TEXT[answer].format(gap=style.with_interval(gap))
     return said + (TEXT["same rows"] if same_rows else "")
+
+
+def promised(bound: float) -> str:
+    """Say that a certificate promises its bound, not what was measured."""
+    return TEXT["promised"].format(bound=f"{bound:g}")
 
 
 def badge(found: Trust, style: Style = FRACTIONS) -> str:
@@ -408,6 +415,12 @@ def in_short(found: Effect, style: Style = FRACTIONS) -> str:
         auc_before=style.auc(before.auc),
         auc=style.auc(after.auc),
     )
+
+
+def higher_auc(method: str, lead: Any, held_out: bool, option: str, style: Style = FRACTIONS) -> str:
+    """Say that another method keeps the same target with a higher AUC."""
+    rows = "held-out rows" if held_out else "the fitted rows"
+    return TEXT["higher auc"].format(method=method, lead=style.with_interval(lead, auc=True), rows=rows, option=option)
 
 
 def not_needed(metric: str, gap: float, bound: float, confidence: float | None) -> str:
