@@ -13,6 +13,7 @@ import click
 
 from fairpot._version import __version__
 from fairpot.cli._errors import Failure, one_line, run
+from fairpot.cli._options import WholeContext
 from fairpot.cli._settings import NAME, TOLD, Settings, find_settings, for_command, passed_by, read_settings
 
 if TYPE_CHECKING:
@@ -41,6 +42,8 @@ ELSEWHERE = {"reproduce": "fairpot-paper"}
 
 class App(click.Group):
     """A group of commands whose errors are one or two lines and an exit code."""
+
+    context_class = WholeContext
 
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
@@ -204,5 +207,5 @@ def help_(ctx: click.Context, command: str | None) -> None:
     found = app.get_command(parent, command)
     if found is None:
         raise click.UsageError(f"no such command {command!r}; there are {', '.join(app.list_commands(parent))}.")
-    with click.Context(found, info_name=command, parent=parent) as inner:
+    with found.context_class(found, info_name=command, parent=parent) as inner:
         click.echo(found.get_help(inner))

@@ -205,8 +205,8 @@ class Certificate(ShownBars):
 
     def __str__(self) -> str:
         return (
-            f"the {self.metric} is at most {self.bound:g} with {self.confidence:.0%} confidence, tested on {self.rows}; "
-            f"measured there: gap {self.gap_before!s} -> {self.gap!s}, AUC {self.auc_before!s} -> {self.auc!s}"
+            f"the {self.metric} is at most {self.bound:g} with {self.confidence:.0%} confidence, tested on "
+            f"{self.rows}; measured there: gap {self.gap_before!s} -> {self.gap!s}, AUC {self.auc_before!s} -> {self.auc!s}"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -52,7 +52,7 @@ TEXT = {
     "checked: what": "Checked on {rows}, which the repair was not fitted on.",
     "certified": "Certified: with {level} confidence the {metric} on rows like these is at most {bound}{of} (tested on "
     "{on}).",
-    "promised": "The promise is the bound, {bound}: a gap measured where a certificate was barely granted is too small.",
+    "promised": "The promise is the bound, {bound}: a gap measured where a certificate was barely granted flatters.",
     "certified badge": "certified: at most {bound}{of}, {level} confidence",
     "contradicted badge": "certificate contradicted by these rows",
     "cannot tell badge": "certified: at most {bound}{of}; these rows cannot tell",
