@@ -449,3 +449,20 @@ def test_nul_in_the_name_of_an_output(run, csv, fitted, tmp_path, output):
     assert list(tmp_path.iterdir()) == []
     for words in (["fit", csv, *COLUMNS, "--lam", "0.5", "-o"], ["report", csv, *COLUMNS, "-o"]):
         assert "no name of a file" in run(*words, f"{tmp_path}/a\0b.html", expect=2).err
+
+
+def test_a_missing_column_lists_those_there_are(run, tmp_path):
+    """The first 20 of a table whose names look like names; nothing of a file without a head."""
+    names = [f"column.{k}" for k in range(25)]
+    (tmp_path / "wide.csv").write_text(",".join(names) + "\n" + ",".join("1" * 25) + "\n")
+    error = run("audit", tmp_path / "wide.csv", expect=2).err
+    assert "'column.19' and 5 more)" in error
+    assert "column.20" not in error
+    for secret in ("0.3,1,Smith\n0.2,0,Jones\n", "Smith: HIV positive\n"):
+        (tmp_path / "bare.csv").write_text(secret)
+        assert "Smith" not in run("audit", tmp_path / "bare.csv", expect=2).err
+
+
+def test_a_missing_outcome_names_the_option_that_drops_it(run, tmp_path):
+    (tmp_path / "gaps.csv").write_text("score,label,group\n0.1,1,a\n0.2,,b\n0.3,0,a\n")
+    assert "Hint: leave those rows out with --drop-missing" in run("audit", tmp_path / "gaps.csv", expect=2).err

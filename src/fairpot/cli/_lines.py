@@ -106,7 +106,7 @@ def print_intervals(out: Output, ranking: Ranking) -> None:
         return
     rows = [[name, *with_limits(found), figure(found.se)] for name, found in known]
     title = f"xAUC with {words.level(ranking.level)} intervals {part_of(ranking.alpha)}"
-    out.table(title, ["", "xAUC", "from", "to", "se"], rows)
+    out.table(title, ["", "xAUC", "from", "to", "standard error"], rows)
     for text in sorted({found.reason for _, found in known if found.reason}):
         out.line(f"no interval: {shown(text)}")
 

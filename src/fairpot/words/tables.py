@@ -23,6 +23,7 @@ SHORT = {
     "expected error": "error",
     "mean score - rate": "bias",
     "precision": "prec.",
+    "standard error": "std. error",
     "change for 1,000 rows": "per 1,000",
 }
 
