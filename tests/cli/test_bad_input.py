@@ -444,11 +444,11 @@ def test_standard_input_is_called_by_its_name(run, text, said):
 def test_nul_in_the_name_of_an_output(run, csv, fitted, tmp_path, output):
     more = ["-o", tmp_path / "x.csv"] if output == "--changes" else []
     error = run("apply", fitted, csv, *more, output, f"{tmp_path}/a\0b.csv", expect=2).err
-    assert "is no name of a file" in error
+    assert "is not the name of a file" in error
     assert "should not happen" not in error
     assert list(tmp_path.iterdir()) == []
     for words in (["fit", csv, *COLUMNS, "--lam", "0.5", "-o"], ["report", csv, *COLUMNS, "-o"]):
-        assert "no name of a file" in run(*words, f"{tmp_path}/a\0b.html", expect=2).err
+        assert "not the name of a file" in run(*words, f"{tmp_path}/a\0b.html", expect=2).err
 
 
 def test_a_missing_column_lists_those_there_are(run, tmp_path):

@@ -18,7 +18,7 @@ _MOST_LISTED = 5  # with more values than this, a column is no label or group an
 _LONGEST = 40  # characters of a value
 _MOST_COLUMNS = 20  # that are named
 _SAID: list[bool] = []  # of the whole process: rows are read in threads of other libraries too
-_NAME = re.compile(r"[^\W\d][\w .-]{,39}")  # what the head of a column looks like
+_NAME = re.compile(r"[^\W\d][\w .]{,39}")  # what the head of a column looks like
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
 
 

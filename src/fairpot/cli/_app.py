@@ -156,7 +156,7 @@ def _loaded(point: EntryPoint) -> click.Command:
         ) from error
     if not isinstance(command, click.Command):
         raise Failure(
-            f"the command {point.name!r} of {owner} cannot be loaded: {point.value} is no click command.\n"
+            f"the command {point.name!r} of {owner} cannot be loaded: {point.value} is not a click command.\n"
             f"Hint: pip uninstall {owner}, or tell its authors."
         )
     return command

@@ -229,7 +229,7 @@ def _about_files(error: OSError) -> list[str]:
         return [f"{where}the disk is full.", "Hint: free some space, or write to another disk."]
     if error.strerror is None:
         return _lines(str(error))
-    return [f"{where}{error.strerror}.", "Hint: look at the name, who may use it, and the disk."]
+    return [f"{where}{error.strerror}.", "Hint: check the name, the permissions and the disk."]
 
 
 def _say(first: str, *more: str) -> None:

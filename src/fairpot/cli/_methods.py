@@ -43,7 +43,9 @@ _HOW_FAR = [
         metavar="SHARE",
         help="Repair strength, 0 to 1 (fairpot); weight of the gap (xorder).",
     ),
-    click.option("--max-gap", type=SHARE, metavar="GAP", help="Target gap on the fitted rows: take the highest AUC within it."),
+    click.option(
+        "--max-gap", type=SHARE, metavar="GAP", help="Target gap: take the highest AUC within it on these rows."
+    ),
     click.option(
         "--max-auc-loss", type=SHARE, metavar="LOSS", help="Find the smallest gap that costs at most this much AUC."
     ),

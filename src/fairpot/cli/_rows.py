@@ -136,8 +136,10 @@ class RowOptions:
     )
     format: str | None = _file("Format of the files, where names do not say.", type=click.Choice(FORMATS))
     sql: str | None = _file("Take the rows of a DuckDB query instead of files.", metavar="SELECT")
-    database: str | None = _file("The DuckDB file that --sql asks; it is only read.", metavar="FILE")
-    delimiter: str | None = _file("Between fields of CSV, or `tab`; default: found.", metavar="CHARACTER")
+    database: str | None = _file("DuckDB file that the query of --sql reads; it is not changed.", metavar="FILE")
+    delimiter: str | None = _file(
+        "Character between the fields of CSV, or `tab`; default: found in the file.", metavar="CHARACTER"
+    )
     decimal: str = _file("Decimal mark of scores in CSV.", ".", type=click.Choice([".", ","]))
     encoding: str | None = _file("Encoding of CSV, such as latin-1 or cp1252; default: utf-8.", metavar="NAME")
     sheet: str | None = _file("Sheet of an Excel workbook that has several.", metavar="NAME")

@@ -89,7 +89,9 @@ def read_settings(path: Path) -> Settings:
     try:
         content = tomllib.loads(text.decode("utf-8"))
     except (ValueError, RecursionError) as error:  # numbers and dates that are none raise errors of their own
-        raise Failure(f"{path} is no TOML file: {error}.\nHint: lines such as top = 0.1, and [columns].") from error
+        raise Failure(
+            f"{path} is not a TOML file: {error}.\nHint: write lines such as top = 0.1, and sections such as [columns]."
+        ) from error
     keys = known_keys()
     found: Settings = {}
     for section in ("columns", "files"):
@@ -192,10 +194,10 @@ def _renamed(given: Settings, section: str, where: str, keys: dict[str, dict[str
         if not all(isinstance(each, _PLAIN) for each in (value if isinstance(value, list) else [value])):
             raise Failure(
                 f"{where}: {key} must be a text, a number, true or false, or a list of them.\n"
-                f'Hint: such as {key} = 0.1, or {key} = "risk".'
+                f'Hint: write {key} = 0.1, or {key} = "risk".'
             )
         if any(type(each) is int and abs(each) > _LARGEST for each in (value if isinstance(value, list) else [value])):
-            raise Failure(f"{where}: {key} is a number beyond {_LARGEST:,}.\nHint: a smaller one.")
+            raise Failure(f"{where}: {key} is a number beyond {_LARGEST:,}.\nHint: give a smaller one.")
     return {known[key]: value for key, value in given.items()}
 
 

@@ -63,7 +63,9 @@ class ApplyDocument:
     show_default=True,
     help="Rows without a group: likewise.",
 )
-@click.option("--output-format", type=click.Choice(FORMATS), help="Format of the output; default: by its name.")
+@click.option(
+    "--output-format", type=click.Choice(FORMATS), help="Format of the output; default: what its name ends in."
+)
 @click.option(
     "--types",
     type=click.Choice(TYPES),

@@ -206,7 +206,8 @@ class Certificate(ShownBars):
     def __str__(self) -> str:
         return (
             f"the {self.metric} is at most {self.bound:g} with {self.confidence:.0%} confidence, tested on "
-            f"{self.rows}; measured there: gap {self.gap_before!s} -> {self.gap!s}, AUC {self.auc_before!s} -> {self.auc!s}"
+            f"{self.rows}; measured there: gap {self.gap_before!s} -> {self.gap!s}, "
+            f"AUC {self.auc_before!s} -> {self.auc!s}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -354,7 +355,8 @@ def _within_loss(worth: Worth, mask: np.ndarray, bound: float, max_auc_loss: flo
         raise InfeasibleRuleError(
             f"no {name} that is certified for {argument('max_gap', bound)} keeps "
             f"{argument('max_auc_loss', max_auc_loss)}: "
-            f"the smallest loss among them is {least:.6g}.\nHint: allow a larger gap or loss."
+            f"the smallest loss among them is {least:.6g}.\n"
+            f"Hint: raise {argument('max_gap')} or {argument('max_auc_loss')}."
         )
     return kept
 

@@ -37,7 +37,7 @@ def bytes_of(path: str, most: int, hint: str = _NAME_IT) -> bytes:
     except ValueError as error:
         if isinstance(error, ModelFileError):
             raise
-        raise ModelFileError(f"that is no name of a file: {error}.\nHint: look at the name.") from error
+        raise ModelFileError(f"that is not the name of a file: {error}.\nHint: check the name.") from error
 
 
 def _read(path: str, most: int, hint: str) -> bytes:
