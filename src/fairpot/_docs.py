@@ -145,9 +145,9 @@ groups_, reference_, left_out_, starts_, table_ : groups, where a repaired top b
 alpha : float in (0, 1], default 0.1
     Share of the rows at the top that matters; early stopping looks there. The objective does not depend on it.
 temperature : float, default 1.0
-    The objective's lambda: large values weigh all negatives alike, small ones the highest only.
+    The objective's lambda: large values weigh all rows without the outcome alike, small ones the highest.
 margin : float, default 1.0
-    By how much a positive should be ranked higher than a negative.
+    By how much a row with the outcome should be ranked higher than one without it.
 early_stopping : bool or "auto", default "auto"
     Whether a stratified part is set aside and the best round on it kept. "auto": where that part has at least ten
     rows of each class. The part takes no share in training.

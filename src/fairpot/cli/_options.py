@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -72,7 +72,7 @@ class WholeWords(click.HelpFormatter):
         """Write a paragraph."""
         super().write_text(text.replace("-", self._HYPHEN))
 
-    def write_dl(self, rows: Sequence[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
         """Write names and what they mean."""
         whole = [(name, text.replace("-", self._HYPHEN)) for name, text in rows]
         super().write_dl(whole, min(col_max, self.width // 3), col_spacing)

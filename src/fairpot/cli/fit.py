@@ -164,11 +164,12 @@ def fit(
 ) -> None:
     """Learn a repair of the scores; say how far it goes with --max-gap, --max-auc-loss, --lam, ...
 
-    The scores of the reference group do not change, nor those of groups that --groups or --min-group leave out; the
-    others are moved towards it. You see how the gap changes, whose scores change, the price in AUC and who is acted
-    on. Fit on rows that the model was not trained on. On new rows a plain --max-gap is kept in 30 to 57% of our
-    trials, whichever the method; --confidence promises it. For AUC take --method logit-shift or wasserstein; fairpot
-    changes the fewest scores.
+    The scores of the reference group, and of groups that are left out, do not change; the others are moved towards it.
+    You see how the gap changes, whose scores change, the price in AUC and who is acted on. Fit on rows that the model
+    was not trained on.
+
+    For the highest AUC take logit-shift or wasserstein; fairpot changes the fewest scores. A target gap holds on these
+    rows: on new ones it was kept in 30 to 57% of our splits, whichever the method. To promise it, add --confidence.
 
     \b
     Examples:
