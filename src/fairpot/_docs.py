@@ -155,8 +155,8 @@ validation_fraction : float, default 0.15
     Share of the rows that is set aside.
 monitor : {"roc_area", "partial_auc", "top_recall"}, default "roc_area"
     What makes a round better on the validation part. "roc_area": the area under the ROC curve up to the false-positive
-    rate alpha, all positives against the highest negatives. "partial_auc": the paper's, among the top alpha of the rows
-    alone; a round that drops positives out of the top can win it. "top_recall": the share of positives in the top.
+    rate alpha, all rows with the outcome against the highest without it. "partial_auc": the paper's, among the top
+    alpha of the rows alone; a round that drops cases out of the top can win it. "top_recall": the share of cases there.
 random_state : int, RandomState or None, default None
     An int gives the same model again on the same machine.
 verbose : bool, default False
