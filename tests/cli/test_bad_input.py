@@ -123,7 +123,7 @@ OPTIONS = {
     "label of numbers": (["audit", "CSV", "--score", "risk", "--label", "age", "--group", "sex"], "0/1"),
     "positive that is not there": (
         ["audit", "CSV", "--score", "risk", "--label", "answer", "--group", "sex", "--positive", "si"],
-        "'si'",
+        "--positive si",
     ),
     "group of identifiers": (
         ["audit", "CSV", "--score", "risk", "--label", "outcome", "--group", "id", "--fail-above", "1"],
@@ -406,7 +406,7 @@ def test_swapped_columns_are_told_in_options(run, folder, tmp_path, people, comm
     swapped = ["--score", "outcome", "--label", "risk", "--group", "sex"]
     answer = run(*command, folder / name, *swapped, *output, expect=2)
     check(answer, f"look swapped: an outcome has two values, but column 'risk' has {people['risk'].nunique()}, and")
-    assert "Hint: name the columns the other way round, --score 'risk' and --label 'outcome'." in answer.err
+    assert "Hint: name the columns the other way round, --score risk and --label outcome." in answer.err
     assert not (tmp_path / "x.json").exists()
 
 
@@ -421,7 +421,7 @@ def test_swapped_columns_with_more_values_than_are_kept(run, tmp_path):
 
     answer = audit(score="outcome", label="risk", group="sex")
     check(answer, "or more, and column 'outcome' has 2.\nHint: ")
-    assert "--score 'risk' and --label 'outcome'" in answer.err
+    assert "--score risk and --label outcome" in answer.err
     check(audit(score="flag", label="outcome", group="id"), "was a column of identifiers")
 
 
@@ -444,8 +444,25 @@ def test_standard_input_is_called_by_its_name(run, text, said):
 def test_nul_in_the_name_of_an_output(run, csv, fitted, tmp_path, output):
     more = ["-o", tmp_path / "x.csv"] if output == "--changes" else []
     error = run("apply", fitted, csv, *more, output, f"{tmp_path}/a\0b.csv", expect=2).err
-    assert "is no name of a file" in error
+    assert "is not the name of a file" in error
     assert "should not happen" not in error
     assert list(tmp_path.iterdir()) == []
     for words in (["fit", csv, *COLUMNS, "--lam", "0.5", "-o"], ["report", csv, *COLUMNS, "-o"]):
-        assert "no name of a file" in run(*words, f"{tmp_path}/a\0b.html", expect=2).err
+        assert "not the name of a file" in run(*words, f"{tmp_path}/a\0b.html", expect=2).err
+
+
+def test_a_missing_column_lists_those_there_are(run, tmp_path):
+    """The first 20 of a table whose names look like names; nothing of a file without a head."""
+    names = [f"column.{k}" for k in range(25)]
+    (tmp_path / "wide.csv").write_text(",".join(names) + "\n" + ",".join("1" * 25) + "\n")
+    error = run("audit", tmp_path / "wide.csv", expect=2).err
+    assert "'column.19' and 5 more)" in error
+    assert "column.20" not in error
+    for secret in ("0.3,1,Smith\n0.2,0,Jones\n", "Smith: HIV positive\n"):
+        (tmp_path / "bare.csv").write_text(secret)
+        assert "Smith" not in run("audit", tmp_path / "bare.csv", expect=2).err
+
+
+def test_a_missing_outcome_names_the_option_that_drops_it(run, tmp_path):
+    (tmp_path / "gaps.csv").write_text("score,label,group\n0.1,1,a\n0.2,,b\n0.3,0,a\n")
+    assert "Hint: leave those rows out with --drop-missing" in run("audit", tmp_path / "gaps.csv", expect=2).err

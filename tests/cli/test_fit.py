@@ -3,6 +3,7 @@
 import json
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from cli.conftest import COLUMNS, WRITERS
@@ -336,3 +337,25 @@ def test_a_strength_that_is_typed_goes_before_a_target_in_settings(run, csv, tmp
     found = run("fit", csv, *COLUMNS, "--settings", tmp_path / "s.toml", "--lam", "40%", "--json").json
     assert (found["dial"]["value"], found["rule"]) == (0.4, None)
     assert "--force" in run("fit", csv, *COLUMNS, "--lam", 0.4, "--force", expect=2).err
+
+
+def test_a_method_with_a_higher_auc_is_named_with_its_option(run, tmp_path):
+    """It is one line, and what its option then says is a fit without that line."""
+    rng = np.random.default_rng(1)
+    first = rng.random(1500) < 0.5
+    y = (rng.random(1500) < np.where(first, 0.4, 0.15)).astype(int)
+    score = 1 / (1 + np.exp(-rng.normal(1.2 * y + 0.9 * first - 1)))
+    rows = pd.DataFrame({"score": score, "label": y, "group": np.where(first, "a", "b")})
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    fit = ["fit", tmp_path / "rows.csv", "--max-gap", "2%"]
+    [told] = [line for line in run(*fit).out.splitlines() if "higher AUC" in line]
+    assert told.endswith("more on the fitted rows. Take it with --method logit-shift.")
+    assert run(*fit, "--json").json["higher_auc"]["method"] == "LogitShift"
+    other = run(*fit, "--method", "logit-shift")
+    assert "higher AUC" not in other.out
+
+
+def test_where_nobody_is_moved_fit_says_so(run, csv):
+    said = run("fit", csv, *COLUMNS, "--max-gap", "90%").out
+    assert "No repair needed: the overall gap of the original scores is" in said
+    assert "No score changes." in said

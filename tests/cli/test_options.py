@@ -1,5 +1,7 @@
 """Names of methods and options, and what is said of those that do not fit."""
 
+import pytest
+
 from cli.conftest import COLUMNS
 from fairpot.cli._errors import as_option
 
@@ -65,3 +67,19 @@ def test_folds_that_are_not_drawn_are_refused(run, csv, folder):
 
 def test_a_plan_takes_the_target_by_its_name(run):
     assert run("plan", "--max-gap", "20%", "--json").out == run("plan", "--gap", 0.2, "--json").out
+
+
+@pytest.mark.parametrize(
+    ("command", "options"),
+    [
+        ("audit", ["--alpha", "--bound", "--fail-above"]),
+        ("fit", ["--lam"]),
+        ("fit", ["--max-gap"]),
+    ],
+)
+def test_a_share_is_a_percentage_or_a_fraction(run, csv, command, options):
+    said = [
+        run(command, csv, *COLUMNS, *(word for each in options for word in (each, value)), "--json", expect=code).out
+        for value, code in (("10%", 3 * (command == "audit")), ("0.1", 3 * (command == "audit")))
+    ]
+    assert said[0] == said[1]

@@ -83,7 +83,7 @@ def test_ours_are_not_replaced(run, install):
         ("import nowhere_at_all", "greeting:greet", "ModuleNotFoundError: No module named 'nowhere_at_all'"),
         ("1 / 0", "greeting:greet", "ZeroDivisionError"),
         ("", "greeting:greet", "AttributeError"),
-        ("greet = 3", "greeting:greet", "greeting:greet is no click command"),
+        ("greet = 3", "greeting:greet", "greeting:greet is not a click command"),
     ],
 )
 def test_one_that_cannot_be_loaded(run, install, source, target, why):

@@ -5,7 +5,8 @@ import re
 import pytest
 
 from cli.conftest import COLUMNS
-from fairpot.words.tables import command_lines, table_lines, wrapped
+from fairpot.cli._app import COMMANDS
+from fairpot.words.tables import SHORT, command_lines, table_lines, wrapped
 
 HEADS = ["ranked higher", "ranked lower", "gap", "from", "to", "xAUC", "with outcome"]
 ROWS = [
@@ -72,3 +73,18 @@ def test_commands_fit_the_terminal(run, csv, monkeypatch, width, command):
     assert all(len(line) <= width or csv in line for line in out.splitlines()), out
     narrow = [word for word in words(out.partition("\n\n")[0].splitlines()) if word != "\\"]
     assert narrow == wide  # the answer, word for word
+
+
+@pytest.mark.parametrize("command", [[], *([name] for name in COMMANDS)])
+def test_help_splits_no_word(run, monkeypatch, command):
+    """An option's name is not cut at its hyphens, and a narrow column of meanings cuts nothing."""
+    monkeypatch.setenv("COLUMNS", "102")
+    every = run(*command, "--help").out.split()
+    for width in (42, 57, 82):
+        monkeypatch.setenv("COLUMNS", str(width))
+        assert run(*command, "--help").out.split() == every
+
+
+def test_a_narrow_table_says_of_whom_a_mean_is():
+    """A mean change over changed rows must not read as one over all."""
+    assert "of changed" in SHORT["mean change of changed"]

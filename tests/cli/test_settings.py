@@ -115,7 +115,7 @@ def test_wrong_settings(run, many, here):
         b"\xff\xfe",
         "a = {a = " * 999,
     ):
-        assert "no TOML file" in refused(text)
+        assert "not a TOML file" in refused(text)
     for text in ("top" + ".a" * 2000 + " = 1", "top = [[0.1]]", "top = {a = 1}", "top = 2024-01-01"):
         assert "top must be a text, a number" in refused(text)
     for text in ("top = true", "bound = true", "bound = nan", "min_group = true", 'min_group = "x"', "level = inf"):
@@ -142,3 +142,24 @@ def test_settings_that_are_no_file(run, many, here):
     with open("huge.toml", "wb") as file:
         file.truncate(3 << 30)
     assert "more than 20000" in run("audit", many, "--settings", "huge.toml", expect=2).err
+
+
+def test_settings_give_way_to_what_is_typed(run, many, here):
+    """With a map or a strength there is nothing left to choose, and nothing is told that does not hold."""
+    every = 'max_gap = 0.05\nconfidence = 0.9\ntop_of = "group"\nreference = "F"\nthreshold = 0.4\n'
+    (here / "fairpot.toml").write_text(every + ROWS)
+
+    def told(*words):
+        return run(*words).err.splitlines()[0].partition("group = ['sex']")[2]
+
+    assert told("fit", many, "--lam", "0.5", "-o", "map.json") == ", reference = 'F', threshold = [0.4])"
+    assert told("report", many, "--map", "map.json", "-o", "page.html") == ", threshold = [0.4])"
+    assert told("apply", "map.json", many, "-o", "new.csv") == ")"
+    assert told("audit", many) == ", reference = 'F', threshold = [0.4])"
+    assert "--max-gap" not in (here / "page.html").read_text(encoding="utf-8").partition("fairpot report ")[2][:300]
+    (here / "fairpot.toml").write_text("confidence = 0.9\n" + ROWS)
+    assert told("fit", many, "--max-auc-loss", "0.01") == ")"
+    assert "certif" not in run("report", many, "-o", "page.html", "--force").out
+    assert (
+        "does not go with it" in run("report", many, "--map", "map.json", "--max-gap", "1%", "-o", "x.md", expect=2).err
+    )

@@ -114,7 +114,7 @@ def test_the_certified_limit_is_one_sided_and_keeps_the_bound(groups):
         assert found.limit <= bound
         beyond += found.gap.high > bound
         assert found.to_dict()["limit"] == found.limit
-        assert f"upper limit {found.limit:.3f} at that confidence" in str(found)
+        assert f"at most {found.bound:g} with" in str(found)
         assert f"{found.gap.value:.3f} (90% interval {found.gap.low:.3f} to {found.gap.high:.3f}), AUC" in str(found)
     assert beyond or groups == 3  # the two-sided interval alone would contradict the promise
 

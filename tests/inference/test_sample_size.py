@@ -7,6 +7,7 @@ from scipy import stats
 from fairpot import score_table
 from fairpot.inference import confidence_interval, plan_sample_size, verdict
 from fairpot.inference.sample_size import _shared
+from rows_cases import draw
 
 ROOT2 = np.sqrt(2)
 
@@ -203,3 +204,17 @@ def test_no_plan_from_rows_without_spread():
         plan_sample_size(0.05, table=rows)
     with pytest.raises(ValueError, match="a plan compares groups"):
         plan_sample_size(0.05, table=rows.only(["a"]))
+
+
+def test_a_plan_says_which_true_gap_it_assumes():
+    """That of the rows where it can be certified; else none, as after a repair."""
+    score, y, sex = draw(2000, seed=5)
+    table = score_table(y, score, sensitive_features=sex)
+    own = float(confidence_interval("xauc_gap", table))
+    small, large = (plan_sample_size(bound, goal="certify", table=table) for bound in (own / 2, 2 * own))
+    assert (small.true_gap, large.true_gap, small.measured_gap) == (0.0, pytest.approx(own), pytest.approx(own))
+    assert large.rows == plan_sample_size(2 * own, goal="certify", table=table, true_gap=own).rows
+    assert "a repair that leaves a true gap of 0. These rows have a gap of" in small.assumes
+    assert f"a true gap of {own:.3g}, the gap of these rows" in large.assumes
+    assert "a true gap of 0. true_gap" in plan_sample_size(0.3, goal="certify").assumes
+    assert plan_sample_size(0.3).assumes == "Assumed: a true gap of 0.3."

@@ -100,7 +100,7 @@ def test_rows_are_not_asked_for_where_they_would_not_help():
     dial = estimate_dial(table(rows), moved(1.2), [0.0])
     missing = shortfall(dial, 0.02, 0.05, certifier(dial))
     assert missing.times == missing.more == (None, None)
-    assert "more rows alone would not help" in str(missing)
+    assert "more rows will not help" in str(missing)
     assert "more rows" not in missing.hint
     assert missing.to_dict()["group"] is None
 

@@ -7,6 +7,7 @@ import pytest
 import fairpot
 import oracles
 from fairpot import FairPOT, LogitShift, audit, effect, score_table
+from rows_cases import draw
 
 
 def two_groups(n=1500, shift=0.6, seed=0, groups=("F", "M")):
@@ -223,3 +224,21 @@ def test_a_finding_is_read_off_any_audits_numbers():
     assert (told.pairs, told.groups) == (3, 3)
     assert found.named(str.upper).finding.pair == ("C", "A")
     assert "the largest of 3 pairs of groups" in told.headline
+
+
+@pytest.mark.parametrize(("means", "does"), [("help", "helps"), ("harm", "harms")])
+def test_what_was_said_of_a_low_score_is_spelt_out(means, does):
+    """A high credit score harms nobody as a rule: who says both reads what it comes to."""
+    score, y, sex = draw(600, seed=7)
+    turned = score_table(y, 1 - score, sensitive_features=sex, lower_is_riskier=True, high_score_means=means)
+    assert f"As stated, a high score, that is low risk, {does} the person." in fairpot.audit(turned).finding.meaning
+    plain = score_table(y, score, sensitive_features=sex, high_score_means=means)
+    assert "As stated" not in fairpot.audit(plain).finding.meaning
+
+
+def test_too_few_clusters_ask_for_clusters():
+    score, y, sex = draw(600, seed=8)
+    found = fairpot.audit(y, score, sensitive_features=sex, clusters=np.arange(600) % 4).finding
+    assert found.next.startswith("Collect more clusters")
+    with pytest.raises(fairpot.exceptions.InfeasibleRuleError, match="collect more clusters of that group"):
+        fairpot.FairPOT(max_gap=0.1, confidence=0.9).fit(score, y, sensitive_features=sex, clusters=np.arange(600) % 4)

@@ -96,12 +96,12 @@ def test_what_is_no_file(folder, name, monkeypatch):
     monkeypatch.chdir(folder)  # names of sockets are short
     os.mkfifo(name)
     for path in (folder, f"{folder}/c*"):
-        with pytest.raises(InputFileError, match="holds what is no file"):
+        with pytest.raises(InputFileError, match="holds something that is not a file"):
             counted(path)
     os.unlink(name)
     with socket.socket(socket.AF_UNIX) as door:
         door.bind(name)
-        with pytest.raises(InputFileError, match="holds what is no file"):
+        with pytest.raises(InputFileError, match="holds something that is not a file"):
             counted(folder)
 
 

@@ -41,7 +41,7 @@ def check_groups(
     if sensitive_features is None:
         raise TypeError(
             f"{name} is missing: pass the group of each row, {name}=...\n"
-            "Hint: a column (sex, age band, ...), or a frame with several columns for their intersections."
+            "Hint: pass a column (sex, age band, ...), or a frame with several columns for their intersections."
         )
     columns = _columns(sensitive_features, name)
     several_columns = len(columns) > 1 or isinstance(sensitive_features, dict)

@@ -18,6 +18,7 @@ _MOST_LISTED = 5  # with more values than this, a column is no label or group an
 _LONGEST = 40  # characters of a value
 _MOST_COLUMNS = 20  # that are named
 _SAID: list[bool] = []  # of the whole process: rows are read in threads of other libraries too
+_NAME = re.compile(r"[^\W\d][\w .]{,39}")  # what the head of a column looks like
 _QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
 
 
@@ -64,9 +65,11 @@ def without_quotes(text: str) -> str:
 def all_columns(columns: Sequence[str], known: bool = True) -> str:
     """List the columns of a file in brackets; where it is perhaps another file, its first row may be somebody's.
 
-    ``known`` says that other columns were found under their names.
+    ``known`` says that other columns were found under their names. Else they are listed if they look like names: a
+    first row of somebody's has a score or an outcome, which are figures.
     """
-    if not names_are_shown() and (not known or any(map(_is_figure, columns))):
+    likely = known or (len(columns) > 2 and all(map(_NAME.fullmatch, columns)))
+    if not names_are_shown() and (not likely or any(map(_is_figure, columns))):
         return f"({counted(len(columns), 'column')}; --debug names them)"
     more = f" and {len(columns) - _MOST_COLUMNS} more" if len(columns) > _MOST_COLUMNS else ""
     return f"(columns: {', '.join(map(quoted, columns[:_MOST_COLUMNS]))}{more})"
@@ -88,6 +91,11 @@ def counted(number: float, noun: str, form: str = "") -> str:
 
 # What every number depends on, in the words of messages: with the outcome first.
 BOTH_OUTCOMES = ("rows with the outcome", "rows without the outcome")
+
+
+def of_clusters(reason: str | None) -> bool:
+    """Whether it is clusters that are too few, where a reason says that something is."""
+    return re.search(r"\d clusters? with", reason or "") is not None
 
 
 def empty(name: str) -> str:
@@ -205,7 +213,7 @@ def _names(groups: Sequence[Hashable]) -> str:
 
 def missing_labels(name: str, rows: int) -> str:
     """Say that outcomes are missing."""
-    return f"{name} has {counted(rows, 'missing row')}.\nHint: drop the rows whose outcome is not known."
+    return f"{name} has {counted(rows, 'missing row')}.\nHint: {_drop_missing()}: their outcome is not known."
 
 
 def not_binary(name: str, rows: Mapping[Any, int], positive: str) -> str:

@@ -13,6 +13,7 @@ import click
 
 from fairpot._version import __version__
 from fairpot.cli._errors import Failure, one_line, run
+from fairpot.cli._options import WholeContext
 from fairpot.cli._settings import NAME, TOLD, Settings, find_settings, for_command, passed_by, read_settings
 
 if TYPE_CHECKING:
@@ -42,6 +43,8 @@ ELSEWHERE = {"reproduce": "fairpot-paper"}
 class App(click.Group):
     """A group of commands whose errors are one or two lines and an exit code."""
 
+    context_class = WholeContext
+
     def main(  # type: ignore[override]
         self, args: Sequence[str] | None = None, prog_name: str | None = None, **extra: Any
     ) -> NoReturn:
@@ -57,10 +60,10 @@ class App(click.Group):
         sys.exit(run(lambda: self._invoke(arguments), debug="--debug" in arguments, quiet=_is_quiet(arguments)))
 
     def _invoke(self, arguments: list[str]) -> None:
-        found = find_settings(arguments)
-        defaults: Settings = {}
-        if found is not None and arguments:
-            defaults = {arguments[0]: self._defaults(arguments[0], read_settings(found))}
+        command = self.get_command(click.Context(self), arguments[0]) if arguments else None
+        parameters = [] if command is None else command.params
+        found = find_settings(arguments) if any(each.name == "settings" for each in parameters) else None
+        defaults = {} if found is None else {arguments[0]: _defaults(parameters, read_settings(found))}
         beside = None if found is not None or _is_quiet(arguments) else passed_by(arguments)
         if beside is not None:
             click.echo(one_line(f"note: {beside} is not read; --settings {beside} would use it."), err=True)
@@ -73,18 +76,6 @@ class App(click.Group):
                 if found is not None and TOLD not in context.meta and not isinstance(error, click.exceptions.Exit):
                     click.echo(one_line(f"settings: {found}"), err=True)
                 raise
-
-    def _defaults(self, name: str, settings: Settings) -> Settings:
-        """Put settings into the form that a command's options take: a list where one may be given several times."""
-        command = self.get_command(click.Context(self), name)
-        parameters = [] if command is None else command.params
-        settings = for_command(settings, [str(each.name) for each in parameters])
-        several = {p.name for p in parameters if getattr(p, "multiple", False)}
-        for each in parameters:
-            whole = isinstance(each.type, click.types.IntParamType)
-            if whole and type(settings.get(str(each.name), 0)) is not int:
-                raise Failure(f"the settings give {each.name} {settings[str(each.name)]!r}.\nHint: a whole number.")
-        return {key: [v] if key in several and not isinstance(v, list) else v for key, v in settings.items()}
 
     def list_commands(self, ctx: click.Context) -> list[str]:
         """List the commands in the order they are used, then those of other distributions."""
@@ -128,6 +119,17 @@ class App(click.Group):
             formatter.write_dl(list(_texts().items()))
 
 
+def _defaults(parameters: Sequence[click.Parameter], settings: Settings) -> Settings:
+    """Put settings into the form that a command's options take: a list where one may be given several times."""
+    settings = for_command(settings, [str(each.name) for each in parameters])
+    several = {p.name for p in parameters if getattr(p, "multiple", False)}
+    for each in parameters:
+        whole = isinstance(each.type, click.types.IntParamType)
+        if whole and type(settings.get(str(each.name), 0)) is not int:
+            raise Failure(f"the settings give {each.name} {settings[str(each.name)]!r}.\nHint: give a whole number.")
+    return {key: [v] if key in several and not isinstance(v, list) else v for key, v in settings.items()}
+
+
 def _texts() -> dict[str, str]:
     """Return every command that can be called and what it does, in a line."""
     others = _plugins()
@@ -154,7 +156,7 @@ def _loaded(point: EntryPoint) -> click.Command:
         ) from error
     if not isinstance(command, click.Command):
         raise Failure(
-            f"the command {point.name!r} of {owner} cannot be loaded: {point.value} is no click command.\n"
+            f"the command {point.name!r} of {owner} cannot be loaded: {point.value} is not a click command.\n"
             f"Hint: pip uninstall {owner}, or tell its authors."
         )
     return command
@@ -205,5 +207,5 @@ def help_(ctx: click.Context, command: str | None) -> None:
     found = app.get_command(parent, command)
     if found is None:
         raise click.UsageError(f"no such command {command!r}; there are {', '.join(app.list_commands(parent))}.")
-    with click.Context(found, info_name=command, parent=parent) as inner:
+    with found.context_class(found, info_name=command, parent=parent) as inner:
         click.echo(found.get_help(inner))

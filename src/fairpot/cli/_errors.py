@@ -5,6 +5,7 @@ from __future__ import annotations
 import errno
 import os
 import re
+import shlex
 import signal
 import sys
 import threading
@@ -73,7 +74,7 @@ def as_option(name: str, value: Any = NOTHING) -> str:
     if value is ...:
         return f"{option} {_ASKED.get(option, 'VALUE')}"
     named = isinstance(value, str) and option not in _CHOICES
-    return f"{option} {value!r}" if named else f"{option} {value}"
+    return f"{option} {shlex.quote(value)}" if named else f"{option} {value}"
 
 
 OK, ERROR, ABOVE_LIMIT, NOT_CERTIFIED, UNREACHABLE, INTERRUPTED, CLOSED_PIPE = 0, 2, 3, 4, 5, 130, 141
@@ -228,7 +229,7 @@ def _about_files(error: OSError) -> list[str]:
         return [f"{where}the disk is full.", "Hint: free some space, or write to another disk."]
     if error.strerror is None:
         return _lines(str(error))
-    return [f"{where}{error.strerror}.", "Hint: look at the name, who may use it, and the disk."]
+    return [f"{where}{error.strerror}.", "Hint: check the name, the permissions and the disk."]
 
 
 def _say(first: str, *more: str) -> None:

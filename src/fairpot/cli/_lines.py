@@ -106,7 +106,7 @@ def print_intervals(out: Output, ranking: Ranking) -> None:
         return
     rows = [[name, *with_limits(found), figure(found.se)] for name, found in known]
     title = f"xAUC with {words.level(ranking.level)} intervals {part_of(ranking.alpha)}"
-    out.table(title, ["", "xAUC", "from", "to", "se"], rows)
+    out.table(title, ["", "xAUC", "from", "to", "standard error"], rows)
     for text in sorted({found.reason for _, found in known if found.reason}):
         out.line(f"no interval: {shown(text)}")
 
@@ -256,8 +256,7 @@ def print_certificate(out: Output, found: Certificate) -> None:
     )
     rows = [[name, *with_limits(before), *with_limits(after)] for name, before, after in named]
     out.table("What was certified, on the rows it was tested on", ["", "before", "from", "to", "after", *_ENDS], rows)
-    limit = words.beside(found.limit, found.bound)
-    out.line(f"upper limit at {words.level(found.confidence)} confidence, which guards one end: {limit}; {found.how}")
+    out.line(words.promised(found.bound))
 
 
 _ENDS = ["from", "to"]

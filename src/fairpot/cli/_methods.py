@@ -43,7 +43,9 @@ _HOW_FAR = [
         metavar="SHARE",
         help="Repair strength, 0 to 1 (fairpot); weight of the gap (xorder).",
     ),
-    click.option("--max-gap", type=SHARE, metavar="GAP", help="Target gap: take the highest AUC within it."),
+    click.option(
+        "--max-gap", type=SHARE, metavar="GAP", help="Target gap: take the highest AUC within it on these rows."
+    ),
     click.option(
         "--max-auc-loss", type=SHARE, metavar="LOSS", help="Find the smallest gap that costs at most this much AUC."
     ),
@@ -160,10 +162,6 @@ class MethodName(click.ParamType):  # type: ignore[type-arg]
 def one_wish(method: str, given: Mapping[str, Any]) -> Wish:
     """Insist on one way to say how far to go, and on one that the method has; bounds on gap and AUC go together."""
     there = {name: value for name, value in given.items() if value is not None and value is not False}
-    if any(name in there and was_given(name) for name in (*DIALS, "strength", "smallest_gap")):
-        there = {name: value for name, value in there.items() if was_given(name)}  # settings give way
-    if "max_gap" not in there and not was_given("confidence"):
-        there.pop("confidence", None)
     confidence = there.pop("confidence", None)
     if confidence is not None and "max_gap" not in there:
         raise click.UsageError("--confidence certifies a gap: it needs --max-gap.")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import math
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -63,8 +63,35 @@ _CALLED = {
 }
 
 
+class WholeWords(click.HelpFormatter):
+    """Write help whose lines end between words: an option's name is not cut at its hyphens, nor in a narrow column."""
+
+    _HYPHEN = "\x1f"  # textwrap knows it for no place to break a line
+
+    def write_text(self, text: str) -> None:
+        """Write a paragraph."""
+        super().write_text(text.replace("-", self._HYPHEN))
+
+    def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
+        """Write names and what they mean."""
+        whole = [(name, text.replace("-", self._HYPHEN)) for name, text in rows]
+        super().write_dl(whole, min(col_max, self.width // 3), col_spacing)
+
+    def getvalue(self) -> str:
+        """Return all of it."""
+        return super().getvalue().replace(self._HYPHEN, "-")
+
+
+class WholeContext(click.Context):
+    """What a command runs in, with help in whole words."""
+
+    formatter_class = WholeWords
+
+
 class Sectioned(click.Command):
     """A command whose --help has what most people need, and whose --help-all has every option, in sections."""
+
+    context_class = WholeContext
 
     def __init__(self, *names: Any, **more: Any) -> None:
         super().__init__(*names, **more)
@@ -293,9 +320,9 @@ def group_options(command: Command) -> Callable[..., Any]:
                 type=click.IntRange(0),
                 default=0,
                 metavar="ROWS",
-                help="Leave groups with fewer rows out of the comparison; their scores do not change.",
+                help="Leave groups with fewer rows out of the comparison.",
             ),
-            click.option("--groups", "only", metavar="A,B", help="Compare only these groups; no other scores change."),
+            click.option("--groups", "only", metavar="A,B", help="Compare only these groups."),
         ],
     )
 

@@ -16,7 +16,7 @@ from fairpot._validation import wording
 from fairpot.cli._errors import Failure
 from fairpot.cli._options import SECTIONS, SIZE, Command, Placed, with_options
 from fairpot.cli._printing import Output, shown
-from fairpot.cli._settings import settings_option, tell_settings
+from fairpot.cli._settings import drop_idle, settings_option, tell_settings
 from fairpot.rows.door import count_rows
 from fairpot.rows.formats.layout import FORMATS
 from fairpot.rows.readers import CountedRows, Reader, reader
@@ -136,8 +136,10 @@ class RowOptions:
     )
     format: str | None = _file("Format of the files, where names do not say.", type=click.Choice(FORMATS))
     sql: str | None = _file("Take the rows of a DuckDB query instead of files.", metavar="SELECT")
-    database: str | None = _file("The DuckDB file that --sql asks; it is only read.", metavar="FILE")
-    delimiter: str | None = _file("Between fields of CSV, or `tab`; default: found.", metavar="CHARACTER")
+    database: str | None = _file("DuckDB file that the query of --sql reads; it is not changed.", metavar="FILE")
+    delimiter: str | None = _file(
+        "Character between the fields of CSV, or `tab`; default: found in the file.", metavar="CHARACTER"
+    )
     decimal: str = _file("Decimal mark of scores in CSV.", ".", type=click.Choice([".", ","]))
     encoding: str | None = _file("Encoding of CSV, such as latin-1 or cp1252; default: utf-8.", metavar="NAME")
     sheet: str | None = _file("Sheet of an Excel workbook that has several.", metavar="NAME")
@@ -343,7 +345,8 @@ def row_options(reads: Reads = "outcomes") -> Callable[[Command], Callable[..., 
     def decorate(command: Command) -> Callable[..., Any]:
         @functools.wraps(command)
         def inner(**values: Any) -> Any:
-            tell_settings()  # they are read by now
+            drop_idle(values)  # they are read by now
+            tell_settings()
             del values["settings"], values["no_settings"]
             names = {each.name for each in fields(RowOptions)} & set(values)
             rows = RowOptions(**absent, **{name: values.pop(name) for name in names})

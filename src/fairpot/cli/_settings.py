@@ -89,7 +89,9 @@ def read_settings(path: Path) -> Settings:
     try:
         content = tomllib.loads(text.decode("utf-8"))
     except (ValueError, RecursionError) as error:  # numbers and dates that are none raise errors of their own
-        raise Failure(f"{path} is no TOML file: {error}.\nHint: lines such as top = 0.1, and [columns].") from error
+        raise Failure(
+            f"{path} is not a TOML file: {error}.\nHint: write lines such as top = 0.1, and sections such as [columns]."
+        ) from error
     keys = known_keys()
     found: Settings = {}
     for section in ("columns", "files"):
@@ -129,6 +131,35 @@ def in_force(context: click.Context | None) -> Settings | None:
     return {"file": context.meta[NAME], "in_force": given}
 
 
+# Options that say by themselves how far a repair goes.
+_DECIDE = ("lam", "t", "slope", "theta", "shift", "strength", "smallest_gap")
+_UNSAID = {"top_of": "all", "region": "pooled"}
+
+
+def drop_idle(values: Settings) -> None:
+    """Take back settings that this command line leaves no use for: they are defaults, which give way to what is typed.
+
+    A map, or a strength of the repair, leaves nothing to choose; whose top it is goes with a top alone.
+    """
+    context = click.get_current_context()
+    typed, setting = click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.DEFAULT_MAP
+    source = {name: context.get_parameter_source(name) for name in values}
+    fitted = source.get("model_file") is typed
+    idle = {
+        "max_gap": fitted or any(source.get(name) is typed for name in _DECIDE),
+        "reference": fitted,
+        "top_of": fitted or not values.get("top"),
+        "region": not values.get("alpha"),
+        "threshold": values.get("changes", "") is None,
+    }
+    for name in (name for name, unused in idle.items() if unused and source.get(name) is setting):
+        values[name] = _UNSAID.get(name)
+        context.set_parameter_source(name, click.core.ParameterSource.DEFAULT)
+    if values.get("max_gap") is None and source.get("confidence") is setting:
+        values["confidence"] = None
+        context.set_parameter_source("confidence", click.core.ParameterSource.DEFAULT)
+
+
 def tell_settings() -> None:
     """Say on standard error which settings hold, whatever else is quiet: they may decide a gate."""
     context = click.get_current_context()
@@ -163,10 +194,10 @@ def _renamed(given: Settings, section: str, where: str, keys: dict[str, dict[str
         if not all(isinstance(each, _PLAIN) for each in (value if isinstance(value, list) else [value])):
             raise Failure(
                 f"{where}: {key} must be a text, a number, true or false, or a list of them.\n"
-                f'Hint: such as {key} = 0.1, or {key} = "risk".'
+                f'Hint: write {key} = 0.1, or {key} = "risk".'
             )
         if any(type(each) is int and abs(each) > _LARGEST for each in (value if isinstance(value, list) else [value])):
-            raise Failure(f"{where}: {key} is a number beyond {_LARGEST:,}.\nHint: a smaller one.")
+            raise Failure(f"{where}: {key} is a number beyond {_LARGEST:,}.\nHint: give a smaller one.")
     return {known[key]: value for key, value in given.items()}
 
 

@@ -63,7 +63,9 @@ class ApplyDocument:
     show_default=True,
     help="Rows without a group: likewise.",
 )
-@click.option("--output-format", type=click.Choice(FORMATS), help="Format of the output; default: by its name.")
+@click.option(
+    "--output-format", type=click.Choice(FORMATS), help="Format of the output; default: what its name ends in."
+)
 @click.option(
     "--types",
     type=click.Choice(TYPES),
@@ -99,10 +101,8 @@ def apply(
     same order. A group that the map does not know, or a missing one, is an error that counts the rows:
     --unknown-group and --missing-group let them through.
     """
-    if changes is None:
-        if was_given("threshold") or was_given("keep"):
-            raise click.UsageError("--threshold and --keep say what goes into --changes, which is not given.")
-        options["threshold"] = None  # that of the settings file is for other commands
+    if changes is None and (was_given("threshold") or was_given("keep")):
+        raise click.UsageError("--threshold and --keep say what goes into --changes, which is not given.")
     if output == "-":
         if out.as_json:
             raise click.UsageError("standard output takes the rows or the JSON document, not both.")

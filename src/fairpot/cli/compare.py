@@ -59,7 +59,7 @@ class CompareDocument:
     "--top",
     type=TOP,
     metavar="ROWS|SHARE",
-    help="Compare gaps among so many ranked highest: 200 of the rows to fit on, or 10%.",
+    help="Compare gaps in this top of the list: 200 of the fitted rows, or 10%.",
 )
 @click.option("--validate", "held_out", multiple=True, metavar="FILE", help="Judge on these rows instead of in folds.")
 @click.option("--folds", type=click.IntRange(2), default=5, show_default=True, metavar="N", help="Number of folds.")

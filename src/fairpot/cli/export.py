@@ -77,7 +77,7 @@ def export(
         missing = "--to sql needs a --dialect, such as --dialect duckdb." if form == "sql" else None
         raise click.UsageError(missing or "--dialect goes with --to sql, and only with it.")
     if form == "onnx" and output is None:
-        raise click.UsageError("ONNX is no text: name a file with -o.")
+        raise click.UsageError("ONNX is not text: name a file with -o.")
     if options["table"] is not None and form != "sql":
         raise click.UsageError("--table goes with --to sql.")
     if options["module"] is not None and form != "javascript":

@@ -46,13 +46,14 @@ class PlanDocument:
     se: float
     pair: tuple[Group, Group]
     groups: tuple[PlannedGroup, ...]
+    measured_gap: float | None
 
 
 @click.command(cls=Sectioned, short_help="How many rows it takes to detect or certify a gap.")
 @row_options()
 @click.option(
-    "--gap",
     "--max-gap",
+    "--gap",
     "gap",
     type=TOP_SHARE,
     required=True,
@@ -105,7 +106,11 @@ class PlanDocument:
     show_default="0",
     help="Correlation of their outcomes; 1 if the outcome is the patient's.",
 )
-@click.option("--true-gap", type=Number(0, 1), help="Gap there is: default GAP to detect, 0 to certify.")
+@click.option(
+    "--true-gap",
+    type=Number(0, 1),
+    help="Gap to assume; default: GAP to detect; to certify the file's gap if it is below GAP, else 0.",
+)
 @click.option("--ties", type=click.Choice(["half", "strict"]), default="half", show_default=True)
 @output_options
 def plan(rows: RowOptions, out: Output, **options: Any) -> None:
@@ -113,12 +118,13 @@ def plan(rows: RowOptions, out: Output, **options: Any) -> None:
 
     \b
     Examples:
-      fairpot plan --gap 0.05 --auc 0.75 --share 0.2 --rate 0.1        # from what is expected
-      fairpot plan --gap 0.1 --share 0.2 --rate 0.1 --visits 8 --icc 0.5 # patients with eight visits each
-      fairpot plan pilot.csv --gap 0.05 --goal certify --true-gap 0.01 # from rows that are there
+      fairpot plan --max-gap 0.05 --auc 0.75 --share 0.2 --rate 0.1        # from what is expected
+      fairpot plan --max-gap 10% --share 0.2 --rate 0.1 --visits 8 --icc 0.5 # patients with eight visits each
+      fairpot plan pilot.csv --max-gap 0.05 --goal certify --true-gap 0.01 # from the rows of a file
 
     To detect is to get an interval without 0, to certify the verdict "within". Without a file, scores are taken as
-    normal in each class, and the first group is ranked higher; with one, all but the gap is the file's.
+    normal with and without the outcome, and the first group is ranked higher. With a file, the plan is for rows like
+    its own.
     """
     given = _arguments(rows, out, options)
     found = plan_sample_size(options["gap"], **given)
@@ -172,16 +178,16 @@ def _document(found: SamplePlan, said: RowsSaid | None, weights: str | None) -> 
     by_group = (PlannedGroup(g, n, found.positives[g], found.negatives[g]) for g, n in found.group_rows.items())
     columns, inputs, files = (None, (), None) if said is None else (said.columns, said.inputs, said.files)
     numbers = (found.goal, found.gap, found.true_gap, found.power, found.level, found.rows, found.clusters, found.se)
-    return PlanDocument(columns, inputs, files, weights, *numbers, found.pair, tuple(by_group))
+    return PlanDocument(columns, inputs, files, weights, *numbers, found.pair, tuple(by_group), found.measured_gap)
 
 
 def _print_plan(out: Output, found: SamplePlan) -> None:
     aim = "to detect a gap of" if found.goal == "detect" else "to certify a gap within"
     of = "" if found.clusters is None else f" of {count(found.clusters)} clusters"
     out.line(f"{count(found.rows)} rows{of} {aim} {found.gap:g}", "bold")
-    out.line(
-        f"power {found.power:g}, confidence {100 * found.level:g}%, true gap {found.true_gap:g}, se {found.se:.4f}"
-    )
+    sure = f"power {found.power:g}, confidence {100 * found.level:g}%"
+    out.line(f"{sure}; the standard error of the gap is then {found.se:.2g}")
+    out.line(found.assumes)
     if len(found.group_rows) > 2:
         first, second = map(shown, found.pair)
         out.line(f"The gap between {first} and {second} takes the most rows; the other groups stand between them.")

@@ -126,9 +126,6 @@ def report(
     _check_name(output)
     about = _card(card)
     wishes = {name: options.pop(name) for name in WISHES}
-    if map_file is not None or wishes["max_gap"] is None:
-        wishes |= typed({"confidence": wishes["confidence"]})  # of settings, it goes with a target gap alone
-    wishes = typed(wishes) if map_file is not None else wishes
     after = typed({"method": method, "keep": options["keep"], "repair_top": repair_top})
     after |= typed({"reference": options["reference"]})
     _check_choices(map_file, fit_on, wishes | after)
@@ -141,7 +138,6 @@ def report(
         needs("top_of", "does not go with --map, a repair that is fitted already.")
     if not top or map_file is not None:
         needs("top_of", "says something of the top: it needs --top.")
-        top_of = "all"
     _check_id(rows, identity, repaired=map_file is not None or _asked(wishes))
     fitted = None if map_file is None else map_file.load()
     rows = rows if fitted is None else rows.of_map(fitted)

@@ -169,7 +169,9 @@ def _groups(model: FairMaps) -> list[list[str]]:
 def _group(model: FairMaps, group: Any, counts: dict[str, Any]) -> list[str]:
     found = model.maps_[group]
     found = found.first if isinstance(found, FollowedMap) else found
-    kind = "does not change" if found.is_identity else "never overtakes" if found.is_monotone else "may overtake"
+    kind = (
+        "does not change" if found.is_identity else "keeps the order" if found.is_monotone else "may change the order"
+    )
     sizes = [count(counts[name]) for name in ("rows", "positives", "negatives")]
     return [_name(model, group), kind, _largest_shift(model, found), *sizes, count(len(found.knots))]
 

@@ -13,7 +13,7 @@ from scipy.special import ndtr, ndtri
 from fairpot._arguments import argument
 from fairpot._defaults import Region
 from fairpot._shown import Bar, ShownBars, bar, ends_of
-from fairpot._validation import check_level, check_share
+from fairpot._validation import check_level, check_share, wording
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.dial import Cut, DialEstimates, Top, band_of
 from fairpot.inference.limits import Estimate, draw_errors
@@ -143,12 +143,13 @@ class Certificate(ShownBars):
     value : float or dict
         The one that was chosen.
     gap, auc : Estimate
-        At that value on those rows, two-sided limits at ``confidence`` for this value alone.
+        At that value on those rows, two-sided limits at ``confidence`` for this value alone. The value was chosen on
+        the same rows, so that a gap at a barely granted certificate flatters: the promise is ``bound``.
     gap_before, auc_before : Estimate
         The same of the original scores.
     limit : float
-        One-sided upper limit of the gap at ``confidence``, for this value alone: at most ``bound``. The two-sided
-        interval may end a little above it.
+        One-sided upper limit of the gap for this value alone, as if it had not been chosen on the same rows. It is no
+        promise; ``bound`` is.
     alpha, region : float and str, or None
         The top of the ranking that gap and AUC are those of; None for all rows.
     starts : dict of group to float, or None
@@ -161,8 +162,8 @@ class Certificate(ShownBars):
     >>> score, y, group = data.probability, data.target, data.group
     >>> repair = fairpot.FairPOT(max_gap=0.1, confidence=0.95).fit(score, y, sensitive_features=group)
     >>> found = repair.certificate_
-    >>> found.bound, found.confidence, found.limit <= found.bound
-    (0.1, 0.95, True)
+    >>> found
+    <Certificate: the overall gap is at most 0.1 with 95% confidence>
     """
 
     bound: float
@@ -204,10 +205,9 @@ class Certificate(ShownBars):
 
     def __str__(self) -> str:
         return (
-            f"the {self.metric} is at most {self.bound:g} with {self.confidence:.0%} confidence "
-            f"({self.rows}, {self.how}): "
-            f"upper limit {self.limit:.3f} at that confidence; with intervals that guard both ends: "
-            f"gap {self.gap_before!s} -> {self.gap!s}, AUC {self.auc_before!s} -> {self.auc!s}"
+            f"the {self.metric} is at most {self.bound:g} with {self.confidence:.0%} confidence, tested on "
+            f"{self.rows}; measured there: gap {self.gap_before!s} -> {self.gap!s}, "
+            f"AUC {self.auc_before!s} -> {self.auc!s}"
         )
 
     def to_dict(self) -> dict[str, Any]:
@@ -275,7 +275,7 @@ def choose_certified(
     check_share(bound, "max_gap", zero=True)
     delta = 1 - check_level(confidence, "confidence")
     if dial.reason is not None:
-        raise InfeasibleRuleError(f"no {name} can be certified: {dial.reason}.\nHint: more rows of that group.")
+        raise InfeasibleRuleError(f"no {name} can be certified: {dial.reason}.\nHint: {_more(dial.reason)}")
     certified = certify_dial(dial, delta, backwards=_ends_unrepaired(dial, unrepaired))
     mask, used = certified(bound)
     if not mask.any():
@@ -299,6 +299,10 @@ def choose_certified(
     return place, Certificate(bound, confidence, used, rows, name, value, *numbers, limit, *(top or ()))
 
 
+def _more(reason: str) -> str:
+    return f"collect more {'clusters' if wording.of_clusters(reason) else 'rows'} of that group."
+
+
 def certify_one(
     dial: DialEstimates,
     bound: float,
@@ -316,7 +320,7 @@ def certify_one(
     check_share(bound, "max_gap", zero=True)
     delta = 1 - check_level(confidence, "confidence")
     if dial.reason is not None:
-        raise InfeasibleRuleError(f"this map cannot be certified: {dial.reason}.\nHint: more rows of that group.")
+        raise InfeasibleRuleError(f"this map cannot be certified: {dial.reason}.\nHint: {_more(dial.reason)}")
     limit = float(dial.largest(delta)[0])
     if limit > bound:
         raise InfeasibleRuleError(
@@ -351,7 +355,8 @@ def _within_loss(worth: Worth, mask: np.ndarray, bound: float, max_auc_loss: flo
         raise InfeasibleRuleError(
             f"no {name} that is certified for {argument('max_gap', bound)} keeps "
             f"{argument('max_auc_loss', max_auc_loss)}: "
-            f"the smallest loss among them is {least:.6g}.\nHint: allow a larger gap or loss."
+            f"the smallest loss among them is {least:.6g}.\n"
+            f"Hint: raise {argument('max_gap')} or {argument('max_auc_loss')}."
         )
     return kept
 

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from scipy.special import betaln, expit, logit, ndtr, ndtri
 
+from fairpot._arguments import argument
 from fairpot._defaults import LEVEL
 from fairpot._docs import documented
 from fairpot._html import html_table, paragraph
@@ -52,6 +53,8 @@ class SamplePlan:
         Of several, the two whose gap takes the most rows; the plan is for a gap between them, the first ranked higher.
     clusters : int or None
         Of rows that belong together: how many clusters, such as patients, the rows come from.
+    measured_gap : float or None
+        The gap of the rows that the plan is made from.
 
     Examples
     --------
@@ -73,6 +76,18 @@ class SamplePlan:
     true_gap: float
     pair: tuple[Hashable, Hashable]
     clusters: int | None = None
+    measured_gap: float | None = None
+
+    @property
+    def assumes(self) -> str:
+        """Which true gap the plan is for, and where that comes from, in a sentence."""
+        if self.goal == "detect":
+            return f"Assumed: a true gap of {self.true_gap:.3g}."
+        if self.measured_gap is None or self.true_gap > 0:
+            own = ", the gap of these rows" if self.true_gap == self.measured_gap else ""
+            return f"Assumed: a true gap of {self.true_gap:.3g}{own}. {argument('true_gap')} plans for another."
+        above = "" if self.measured_gap < self.gap else f" These rows have a gap of {self.measured_gap:.3g}."
+        return f"Assumed: a repair that leaves a true gap of 0.{above} {argument('true_gap')} plans for another."
 
     def __repr__(self) -> str:
         return f"<SamplePlan: {str(self).split(' (')[0]}>"
@@ -142,7 +157,8 @@ def plan_sample_size(
     rates : float or mapping of group to rate, default None
         Shares of positives; None is 0.5.
     true_gap : float, default None
-        The gap there truly is: None is ``gap`` for "detect" and 0 for "certify".
+        The gap there truly is. None is ``gap`` for "detect"; for "certify" the gap of ``table`` if that is below
+        ``gap``, else 0, as if a repair left none. ``assumes`` says which it was.
     visits : float, default 1
         Rows of each cluster, such as visits of a patient.
     icc : float in [0, 1], default 0
@@ -167,6 +183,9 @@ def plan_sample_size(
     if not is_number(power) or not 0 < power < 1:
         raise ValueError(f"power must lie between 0 and 1, got {power!r}.")
     truth = (wanted if goal == "detect" else 0.0) if true_gap is None else check_share(true_gap, "true_gap", zero=True)
+    measured = None if table is None else _gap_of(table, ties)
+    if measured is not None and goal == "certify" and true_gap is None:
+        truth = measured if measured < wanted else 0.0
     if table is None:
         expected = _expected(auc, truth, true_gap, shares, rates)
         truth = expected.truth
@@ -176,18 +195,26 @@ def plan_sample_size(
         _check_reach(goal, wanted, truth)
         law = _law_of(table, ties, truth)
     task = _Task(goal, wanted, truth, 1 - level, power)
-    return _plan(law, task, _rows_needed(law, task), level)
+    return replace(_plan(law, task, _rows_needed(law, task), level), measured_gap=measured)
+
+
+def _gap_of(table: ScoreTable, ties: str) -> float:
+    """Give the largest gap between two groups of a table."""
+    table.require("a plan", groups=2)
+    found = estimate_shares(table, cross_pairs(table), check_ties(ties)).value
+    return float(np.nan_to_num(np.abs(found[::2] - found[1::2])).max())
 
 
 def _check_reach(goal: str, gap: float, truth: float) -> None:
     if goal == "detect" and truth == 0:
         raise ValueError(
-            "true_gap is 0: there is nothing to detect.\nHint: give the smallest gap to be found, such as 0.05."
+            f"the true gap is 0: there is nothing to detect.\nHint: give the smallest gap to be found, such as "
+            f"{argument('true_gap', 0.05)}."
         )
     if goal == "certify" and truth >= gap:
         raise ValueError(
             f"a gap of {truth:g} cannot be certified to be within {gap:g}, however many rows there are.\n"
-            "Hint: a larger bound, or a smaller true_gap (what is left after a repair)."
+            f"Hint: give a larger bound, or a smaller {argument('true_gap')} (what is left after a repair)."
         )
 
 

@@ -12,6 +12,7 @@ import numpy as np
 from scipy.special import ndtri
 
 from fairpot._arguments import argument
+from fairpot._validation import wording
 from fairpot.inference.dial import DialEstimates
 from fairpot.inference.limits import Parts, difference_limits, draw_errors
 from fairpot.transport import Floats
@@ -54,15 +55,14 @@ class Shortfall:
         if math.isnan(self.smallest_bound):
             return f"{said}: there are too few in the top"
         if even is None:
-            return f"{said}; the smallest gap measured is {self.smallest_gap:.3g}: more rows alone would not help"
-        said += f"; about {even:.3g} times as many rows would give an even chance of a certificate"
-        said += ", more rows no chance of 90%" if likely is None else f", {likely:.3g} times as many a chance of 90%"
-        whose = f"in {self.group!r}, which has {self.positives:,}"
+            return f"{said}; more rows will not help: the smallest gap measured is {self.smallest_gap:.3g}"
+        sure = "" if likely is None else f" ({likely:.3g} times for a chance of 90%)"
+        said += f"; for an even chance of a certificate you would need about {even:.3g} times as many rows{sure}"
+        whose = f"with the outcome in {self.group!r}, which has {self.positives:,}"
         if self.more[0] is None:
-            return f"{said}; what limits it most is the number of rows with the outcome {whose}"
-        many = f"{self.more[0]:,} more {'row' if self.more[0] == 1 else 'rows'} with the outcome {whose}"
-        for_90 = "" if self.more[1] is None else f" ({self.more[1]:,} more for a chance of 90%)"
-        return f"{said}; instead, these would do for an even chance: {many}{for_90}"
+            return f"{said}; there are too few rows {whose}"
+        sure = "" if self.more[1] is None else f" ({self.more[1]:,} for a chance of 90%)"
+        return f"{said}, or {wording.counted(self.more[0], 'more row', ',')}{sure} {whose}"
 
     @property
     def hint(self) -> str:
@@ -70,7 +70,7 @@ class Shortfall:
         ways = [] if math.isnan(self.smallest_bound) else [f"accept {argument('max_gap', self.smallest_bound)}"]
         ways += ["collect more rows"] if self.times[0] is not None else []
         if self.region is not None or math.isnan(self.smallest_bound):
-            ways.append(f"try {'another' if self.region is not None else 'a larger'} {argument('alpha')}")
+            ways.append(f"try {'another' if self.region is not None else 'a larger'} {argument('top')}")
         return f"{', '.join(ways)}, or leave {argument('confidence')} out to choose by the measured gap alone"
 
     def to_dict(self) -> dict[str, Any]:

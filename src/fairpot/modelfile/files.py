@@ -144,7 +144,7 @@ def _target(path: str | PathLike[str], overwrite: bool) -> Path:
     if not os.fspath(path):
         raise ValueError("the path is empty.\nHint: name the file to write, such as 'model.json'.")
     if "\0" in os.fspath(path):
-        raise ValueError(f"{os.fspath(path)!r} is no name of a file.\nHint: leave the NUL out.")
+        raise ValueError(f"{os.fspath(path)!r} is not the name of a file.\nHint: remove the NUL character.")
     target = Path(os.path.realpath(path))
     if target.is_dir():
         raise IsADirectoryError(f"{os.fspath(path)!r} is a directory.\nHint: name a file in it.")

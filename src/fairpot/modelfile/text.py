@@ -21,7 +21,7 @@ from fairpot.modelfile.content import ModelFile, from_version_1
 from fairpot.modelfile.forms import FORMAT, SCHEMA_VERSION
 from fairpot.modelfile.origin import suppressed
 
-_NAME_IT = "Hint: name the file that save() wrote."
+_NAME_IT = "Hint: name the file that `fairpot fit -o`, or `save` in Python, wrote."
 
 
 def bytes_of(path: str, most: int, hint: str = _NAME_IT) -> bytes:
@@ -37,7 +37,7 @@ def bytes_of(path: str, most: int, hint: str = _NAME_IT) -> bytes:
     except ValueError as error:
         if isinstance(error, ModelFileError):
             raise
-        raise ModelFileError(f"that is no name of a file: {error}.\nHint: look at the name.") from error
+        raise ModelFileError(f"that is not the name of a file: {error}.\nHint: check the name.") from error
 
 
 def _read(path: str, most: int, hint: str) -> bytes:
@@ -74,7 +74,10 @@ MAX_PARTS = 1_000_000
 MAX_ENTRIES = 1_000_000
 # So many knots ascend only if they have this many bytes on average, the comma included.
 _SHORTEST = 7
-_NO_MODEL = "Hint: a map file is what save() writes; see https://fairpot.github.io/fairpot/reference/map-file.html"
+_NO_MODEL = (
+    "Hint: a map file is what `fairpot fit -o`, or `save` in Python, writes; see "
+    "https://fairpot.github.io/fairpot/reference/map-file.html"
+)
 
 
 def dumps(model: ModelFile) -> bytes:

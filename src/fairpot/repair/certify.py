@@ -166,7 +166,7 @@ def fold_count(table: ScoreTable, dial: str) -> int:
     if folds < 2:
         raise InfeasibleRuleError(
             f"no {dial} can be certified: group {group!r} has {fewest:.3g} {what}, and cross-fitting needs at least "
-            f"{2 * FEWEST}.\nHint: collect more rows of that group, or leave {argument('confidence')} out to choose by "
-            "the measured gap alone."
+            f"{2 * FEWEST}.\nHint: collect more {counted} of that group, or leave {argument('confidence')} out to "
+            "choose by the measured gap alone."
         )
     return folds

@@ -52,7 +52,7 @@ def check_folds(folds: list[Fold], positive: Indices, unit: Indices | None = Non
         if len(np.unique(positive[train])) < 2:
             raise ValueError(
                 f"fold {k} of cv trains on {len(train)} rows of a single class: a classifier needs both.\n"
-                "Hint: a stratified splitter, or an int for folds stratified by label and group."
+                "Hint: pass a stratified splitter, or a number for folds stratified by outcome and group."
             )
         both = len(np.intersect1d(train, test))
         shared = 0 if unit is None else len(np.intersect1d(unit[train], unit[test]))
@@ -60,13 +60,13 @@ def check_folds(folds: list[Fold], positive: Indices, unit: Indices | None = Non
             what = f"tests {both} of the rows it trains on" if both else f"trains on rows of {shared} clusters it tests"
             raise ValueError(
                 f"fold {k} of cv {what}: their scores would not be out of fold.\n"
-                "Hint: an int for folds of whole clusters, or a splitter whose train and test parts do not overlap."
+                "Hint: pass a number for folds of whole clusters, or a splitter whose parts do not overlap."
             )
         tested[test] += 1
     if (tested > 1).any():
         raise ValueError(
             f"cv tests {int((tested > 1).sum())} rows more than once: each row can have one out-of-fold score.\n"
-            "Hint: a splitter whose test parts do not overlap, such as StratifiedKFold."
+            "Hint: pass a splitter whose test parts do not overlap, such as StratifiedKFold."
         )
     if not tested.any():
         raise ValueError("cv has no test rows: there are no scores to fit the map on.")

@@ -89,5 +89,5 @@ def _require_rows(rows: ScoreTable, cut: Cut) -> None:
     if empty:
         raise ValueError(
             f"group {empty[0]!r} has no rows in the top {100 * cut.alpha:.4g}%: nothing to align.\n"
-            f"Hint: a larger {argument('top')}, or {argument('top_of', 'group')} for the top of each group."
+            f"Hint: give a larger {argument('top')}, or {argument('top_of', 'group')} for the top of each group."
         )

@@ -101,7 +101,8 @@ def _refuse_links(links: Sequence[Path], where: str) -> None:
 def _refuse_special(files: Sequence[Path], where: str) -> None:
     if files:
         raise InputFileError(
-            f"{where} holds what is no file, such as {files[0]}: a pipe, a socket, a device or a broken link.\n"
+            f"{where} holds something that is not a file, such as {files[0]}: a pipe, a socket, a device or a broken "
+            "link.\n"
             "Hint: remove it; a pipe can be named by itself."
         )
 

@@ -161,7 +161,7 @@ def check_name(target: str | Path) -> None:
     if not os.fspath(target):
         raise OutputFileError("the name of the output is empty.\nHint: name a file.")
     if "\0" in os.fspath(target):
-        raise OutputFileError(f"{os.fspath(target)!r} is no name of a file.\nHint: leave the NUL out.")
+        raise OutputFileError(f"{os.fspath(target)!r} is not the name of a file.\nHint: remove the NUL character.")
 
 
 def check_output(target: str | Path, *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> Path:
@@ -187,7 +187,9 @@ def check_output(target: str | Path, *, overwrite: bool = False, inputs: Iterabl
         if not overwrite:
             raise there_already(target)
     if not os.access(place.parent, os.W_OK | os.X_OK):
-        raise OutputFileError(f"{target} cannot be written: no permission in {place.parent}.\nHint: another folder.")
+        raise OutputFileError(
+            f"{target} cannot be written: no permission in {place.parent}.\nHint: write to another folder."
+        )
     return place
 
 

@@ -127,7 +127,7 @@ class Choice:
             raise InfeasibleRuleError(
                 f"no {curve.dial} can be chosen: in the top {100 * curve.alpha:.4g}% some group has nobody with, or "
                 "nobody without, the outcome, whatever the repair.\n"
-                f"Hint: a larger {argument('top')}, or leave small groups out, {argument('min_group', ...)}"
+                f"Hint: give a larger {argument('top')}, or leave small groups out, {argument('min_group', ...)}"
             )
         raise InfeasibleRuleError(
             f"no {curve.dial} can be chosen: the xAUC gap or the AUC is undefined on these rows.\n"

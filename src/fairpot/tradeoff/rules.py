@@ -87,7 +87,7 @@ def top_share(top: int | float, table: ScoreTable) -> float:
     if top > table.rows:
         raise ValueError(
             f"{argument('top', top)} is more than the {table.rows:,g} rows there are.\n"
-            f"Hint: a number of rows up to {table.rows:,g}, or a share, such as {argument('top', 0.1)}."
+            f"Hint: give a number of rows up to {table.rows:,g}, or a share, such as {argument('top', 0.1)}."
         )
     return float(top / table.rows)
 

@@ -37,6 +37,7 @@ TEXT = {
     "pairs in the top": "In the top {top}, s{pairs}",
     "found": "Of those with {outcome}, {there} in {first} and {back} in {second} are in the top {top}.",
     "of each group": "{top} of each group",
+    "spelt out": " As stated, a high score, that is low risk, {does} the person.",
     "small groups": " Left out, as too small to be compared with confidence: {groups}.",
     "next: reversed": "Check the direction of the score first: it ranks the outcome worse than chance.",
     "next: repair": "A repair can make this gap smaller: fit one and look at its price.",
@@ -44,12 +45,14 @@ TEXT = {
     "changes.",
     "next: none": "These rows do not show a difference, so no repair is proposed; more rows would tell.",
     "next: more rows": "Collect more rows before you act on this.",
+    "next: more clusters": "Collect more clusters before you act on this: more rows of the same ones do not help.",
     "not checked": "not yet checked on new rows",
     "not checked: what": "Not yet checked on new rows: these are the rows that the repair was fitted on.",
     "checked": "checked on {rows}",
     "checked: what": "Checked on {rows}, which the repair was not fitted on.",
     "certified": "Certified: with {level} confidence the {metric} on rows like these is at most {bound}{of} (tested on "
     "{on}).",
+    "promised": "The promise is the bound, {bound}: a gap measured where a certificate was barely granted flatters.",
     "certified badge": "certified: at most {bound}{of}, {level} confidence",
     "contradicted badge": "certificate contradicted by these rows",
     "cannot tell badge": "certified: at most {bound}{of}; these rows cannot tell",
@@ -84,6 +87,7 @@ TEXT = {
     "selected as before": "{where}: as many of each group as before.",
     "group gains": " (gains)",
     "group loses": " (loses)",
+    "higher auc": "{method} keeps the same target with a higher AUC: {lead} more on {rows}. Take it with {option}.",
     "in short": "On the {rows} that were fitted: {metric} {before} -> {after}, AUC {auc_before} -> {auc}.",
     "not needed": "No repair needed: the {metric} of the original scores is {gap}, at most {bound}{sure}.",
     "surely": ", certified with {level} confidence",
@@ -156,6 +160,8 @@ def meaning(finding: Finding, outcome: str = "the outcome") -> str:
         if finding.found is not None:
             both = _both(100 * finding.found[0], 100 * finding.found[1], "%")
             said = f"{TEXT['found'].format(**names, **both, top=top)} {said}"
+    if finding.lower_is_riskier and finding.high_score_means is not None:
+        said += TEXT["spelt out"].format(does=f"{finding.high_score_means}s")
     if finding.small_groups:
         said += TEXT["small groups"].format(groups=listed(finding.small_groups, 2))
     return said
@@ -172,7 +178,8 @@ def next_step(finding: Finding) -> str:
     if finding.auc is not None and finding.auc < 0.5:
         return TEXT["next: reversed"]
     steps = {"difference": "next: repair", "no clear difference": "next: none"}
-    said = TEXT[steps.get(finding.state, "next: more rows")]
+    lacking = "next: more clusters" if wording.of_clusters(getattr(finding.gap, "reason", None)) else "next: more rows"
+    said = TEXT[steps.get(finding.state, lacking)]
     return f"{said} {say_meaning()}" if finding.clear and finding.high_score_means is None else said
 
 
@@ -210,6 +217,11 @@ def certificate(
     if answer is not None and gap is not None:
         return said + TEXT[answer].format(gap=style.with_interval(gap))
     return said + (TEXT["same rows"] if same_rows else "")
+
+
+def promised(bound: float) -> str:
+    """Say that a certificate promises its bound, not what was measured."""
+    return TEXT["promised"].format(bound=f"{bound:g}")
 
 
 def badge(found: Trust, style: Style = FRACTIONS) -> str:
@@ -403,6 +415,12 @@ def in_short(found: Effect, style: Style = FRACTIONS) -> str:
         auc_before=style.auc(before.auc),
         auc=style.auc(after.auc),
     )
+
+
+def higher_auc(method: str, lead: Any, held_out: bool, option: str, style: Style = FRACTIONS) -> str:
+    """Say that another method keeps the same target with a higher AUC."""
+    rows = "held-out rows" if held_out else "the fitted rows"
+    return TEXT["higher auc"].format(method=method, lead=style.with_interval(lead, auc=True), rows=rows, option=option)
 
 
 def not_needed(metric: str, gap: float, bound: float, confidence: float | None) -> str:

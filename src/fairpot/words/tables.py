@@ -19,10 +19,11 @@ SHORT = {
     "share before": "before %",
     "share after": "after %",
     "breakpoints": "points",
-    "mean change of changed": "mean change",
+    "mean change of changed": "mean of changed",
     "expected error": "error",
     "mean score - rate": "bias",
     "precision": "prec.",
+    "standard error": "std. error",
     "change for 1,000 rows": "per 1,000",
 }
 

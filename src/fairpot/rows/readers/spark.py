@@ -128,8 +128,8 @@ def format_of(paths: Sequence[str], given: str | None = None) -> SparkFormat:
     found = {given or next((f for ending, f in _ENDINGS.items() if path.endswith(ending)), "") for path in plain}
     if len(found) != 1 or not found <= set(FORMATS):
         raise InputFileError(
-            f"Spark reads files of one of the formats {', '.join(FORMATS)}, got {', '.join(paths)}.\n"
-            f"Hint: name the format ({argument('format', ...)}) where names do not say it, or leave others to DuckDB."
+            f"Spark reads {', '.join(FORMATS)} files, all of one format, got {', '.join(paths)}.\n"
+            f"Hint: name the format ({argument('format', ...)}) if the names do not say it, or read them without Spark."
         )
     return cast(SparkFormat, found.pop())
 
