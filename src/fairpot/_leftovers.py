@@ -58,6 +58,11 @@ def remove_leftovers(folder: Path) -> list[Path]:
     return removed
 
 
+def is_ours(folder: Path) -> bool:
+    """Whether a folder is such a temporary one, by its name."""
+    return _MARK.match(folder.name) is not None
+
+
 def _locked_folder(home: Path, stem: str) -> tuple[Path, int | None]:
     """Make a folder and lock it; should another run have taken it for a leftover in between, make another."""
     while True:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import re
 import signal
@@ -14,6 +15,7 @@ import zlib
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import perf_counter
 from types import FrameType
 from typing import Any
 
@@ -21,6 +23,7 @@ import click
 
 import fairpot
 from fairpot._arguments import NOTHING, spoken_by
+from fairpot._log import only_objects, since, tell, written_to_stderr
 from fairpot.exceptions import MissingDependencyError, UnreachableError
 
 _OPTIONS = {
@@ -112,8 +115,26 @@ class NotCertified(Failure):
     exit_code = NOT_CERTIFIED
 
 
-def run(work: Callable[[], Any], *, debug: bool, quiet: bool) -> int:
-    """Do the work of a command and return the exit code."""
+def run(work: Callable[[], Any], *, debug: bool, quiet: bool, log: str | None = None) -> int:
+    """Do the work of a command and return the exit code; the log's last line has it too."""
+    begun, said = perf_counter(), list[str]()
+    code: Any = None
+    with written_to_stderr(log):
+        try:
+            code = _run(work, said, debug=debug, quiet=quiet)
+        except SystemExit as ended:  # a signal
+            code = ended.code
+            raise
+        finally:
+            error, hint = [*said, None, None][:2]
+            level = logging.INFO if code == OK else logging.ERROR
+            hint = hint and hint.removeprefix("Hint: ")
+            tell("ended", level=level, code=code, error=error, hint=hint, seconds=since(begun))
+    return int(code)
+
+
+def _run(work: Callable[[], Any], said: list[str], *, debug: bool, quiet: bool) -> int:
+    """Do the work; what is said of an error is put down in ``said``."""
     interrupted = _Interrupts()
     try:
         with interrupted, _warnings_as_lines(quiet), spoken_by(as_option):
@@ -122,18 +143,18 @@ def run(work: Callable[[], Any], *, debug: bool, quiet: bool) -> int:
             sys.stdout.flush()
         return code
     except (KeyboardInterrupt, click.Abort):
-        _say("interrupted.")
+        _say(said, "interrupted.")
         return INTERRUPTED
     except BrokenPipeError:
         _drop_output()
         return CLOSED_PIPE
     except Exception as error:
         if interrupted.seen:  # a library made an error of its own out of it
-            _say("interrupted.")
+            _say(said, "interrupted.")
             return INTERRUPTED
         if debug:
             traceback.print_exc(file=sys.stderr)
-        _say(*explain(error))
+        _say(said, *explain(error))
         return _code_of(error)
 
 
@@ -231,8 +252,19 @@ def _about_files(error: OSError) -> list[str]:
     return [f"{where}{error.strerror}.", "Hint: look at the name, who may use it, and the disk."]
 
 
-def _say(first: str, *more: str) -> None:
+def tell_user(kind: str, text: str) -> None:
+    """Write a line to standard error that says its kind first; where all lines there are JSON, it is one."""
+    if only_objects():
+        tell(kind, text=text)
+    else:
+        click.echo(f"{kind}: {text}", err=True)
+
+
+def _say(said: list[str], first: str, *more: str) -> None:
+    said += [first, *more]
     with suppress(OSError):
+        if only_objects():  # the log's last line has it
+            return
         sys.stderr.write("\n".join([f"error: {first}", *more]) + "\n")
         sys.stderr.flush()
 
@@ -261,4 +293,4 @@ def _warnings_as_lines(quiet: bool) -> Iterator[None]:
         with suppress(OSError, ValueError, AttributeError):  # the answer first; either may be closed
             sys.stdout.flush()
         for text in () if quiet else seen:
-            print(f"warning: {text}", file=sys.stderr, flush=True)
+            tell_user("warning", text)

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import UNMAPPED, Unmapped
+from fairpot._log import telling
 from fairpot._validation import check_choice
 from fairpot._warn import warn_user
 from fairpot.exceptions import InputFileError, ScaleWarning
@@ -170,7 +171,11 @@ def apply(
         inputs=(Path(model),) if isinstance(model, str | os.PathLike) else (),
     )
     source = _source(rows, {"score": score, "group": group}, fitted, options)
-    return reader(source.reader).apply(source, model if fitted is None else maps_of_rows(fitted), how)
+    chosen = reader(source.reader)
+    with telling("adjusted", output=how.output) as told:
+        done = chosen.apply(source, model if fitted is None else maps_of_rows(fitted), how)
+        told |= {name: getattr(done, name, None) for name in ("rows", "moved", "unknown", "missing", "dropped")}
+    return done
 
 
 def _check_ways(unknown_group: str, missing_group: str, drop_missing: bool, other_scale: str | None) -> None:
