@@ -73,7 +73,7 @@ def test_a_signal_is_the_last_line(capsys):
         raise SystemExit(143)
 
     with pytest.raises(SystemExit):
-        _errors.run(ended, debug=False, quiet=True, log="json")
+        _errors.run(ended, log="json")
     assert json.loads(capsys.readouterr().err)["code"] == 143
 
 

@@ -14,7 +14,7 @@ import click
 
 from fairpot._log import FORMS, tell
 from fairpot._version import __version__
-from fairpot.cli._errors import Failure, one_line, run, tell_user
+from fairpot.cli._errors import Failure, is_quiet, one_line, run, tell_user
 from fairpot.cli._settings import NAME, TOLD, Settings, find_settings, for_command, passed_by, read_settings
 
 if TYPE_CHECKING:
@@ -56,8 +56,7 @@ class App(click.Group):
             self._main_shell_completion({}, "fairpot")  # leaves here if a shell asks for completions
         except click.ClickException:  # nothing is known of what follows a command that cannot be found or loaded
             sys.exit(1)
-        how: dict[str, Any] = {"quiet": _is_quiet(arguments), "log": _log_format(arguments)}
-        sys.exit(run(lambda: self._invoke(arguments), debug="--debug" in arguments, **how))
+        sys.exit(run(lambda: self._invoke(arguments), arguments, log=_log_format(arguments)))
 
     def _invoke(self, arguments: list[str]) -> None:
         tell("began", command=next(iter(arguments), None), version=__version__)
@@ -65,7 +64,7 @@ class App(click.Group):
         defaults: Settings = {}
         if found is not None and arguments:
             defaults = {arguments[0]: self._defaults(arguments[0], read_settings(found))}
-        beside = None if found is not None or _is_quiet(arguments) else passed_by(arguments)
+        beside = None if found is not None or is_quiet(arguments) else passed_by(arguments)
         if beside is not None:
             tell_user("note", one_line(f"{beside} is not read; --settings {beside} would use it."))
         with self.make_context("fairpot", arguments, default_map=defaults) as context:
@@ -162,10 +161,6 @@ def _loaded(point: EntryPoint) -> click.Command:
             f"Hint: pip uninstall {owner}, or tell its authors."
         )
     return command
-
-
-def _is_quiet(arguments: Sequence[str]) -> bool:
-    return "--quiet" in arguments or "-q" in arguments
 
 
 def _log_format(arguments: Sequence[str]) -> str | None:

@@ -12,7 +12,7 @@ import threading
 import traceback
 import warnings
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from time import perf_counter
@@ -115,13 +115,13 @@ class NotCertified(Failure):
     exit_code = NOT_CERTIFIED
 
 
-def run(work: Callable[[], Any], *, debug: bool, quiet: bool, log: str | None = None) -> int:
+def run(work: Callable[[], Any], arguments: Sequence[str] = (), *, log: str | None = None) -> int:
     """Do the work of a command and return the exit code; the log's last line has it too."""
     begun, said = perf_counter(), list[str]()
     code: Any = None
     with written_to_stderr(log):
         try:
-            code = _run(work, said, debug=debug, quiet=quiet)
+            code = _run(work, said, arguments)
         except SystemExit as ended:  # a signal
             code = ended.code
             raise
@@ -133,11 +133,11 @@ def run(work: Callable[[], Any], *, debug: bool, quiet: bool, log: str | None = 
     return int(code)
 
 
-def _run(work: Callable[[], Any], said: list[str], *, debug: bool, quiet: bool) -> int:
+def _run(work: Callable[[], Any], said: list[str], arguments: Sequence[str]) -> int:
     """Do the work; what is said of an error is put down in ``said``."""
     interrupted = _Interrupts()
     try:
-        with interrupted, _warnings_as_lines(quiet), spoken_by(as_option):
+        with interrupted, _warnings_as_lines(is_quiet(arguments)), spoken_by(as_option):
             code = _exit_code(work)
         if sys.stdout is not None:  # it may have been closed from the start
             sys.stdout.flush()
@@ -152,10 +152,15 @@ def _run(work: Callable[[], Any], said: list[str], *, debug: bool, quiet: bool) 
         if interrupted.seen:  # a library made an error of its own out of it
             _say(said, "interrupted.")
             return INTERRUPTED
-        if debug:
+        if "--debug" in arguments:
             traceback.print_exc(file=sys.stderr)
-        _say(said, *explain(error))
+        _say(said, *explain(error, arguments))
         return _code_of(error)
+
+
+def is_quiet(arguments: Sequence[str]) -> bool:
+    """Whether nothing but errors is to be printed."""
+    return "--quiet" in arguments or "-q" in arguments
 
 
 class _Interrupts:
@@ -194,7 +199,7 @@ def _exit_code(work: Callable[[], Any]) -> int:
     return OK
 
 
-def explain(error: Exception) -> list[str]:
+def explain(error: Exception, arguments: Sequence[str] = ()) -> list[str]:
     """Put an error into one or two lines."""
     if isinstance(error, click.UsageError):
         name = error.ctx.command_path if error.ctx is not None else "fairpot"
@@ -218,8 +223,25 @@ def explain(error: Exception) -> list[str]:
     if isinstance(error, OSError):
         return _about_files(error)
     if isinstance(error, ValueError | TypeError | MissingDependencyError) and _is_ours(error):
-        return _lines(str(error))
+        return (
+            _lines(str(error))
+            if not hasattr(error, "needs")
+            else [_lines(str(error))[0], _command(arguments, error.needs)]
+        )
     return [f"unexpected {type(error).__name__}: {one_line(str(error))}", _LOOK]
+
+
+def _command(arguments: Sequence[str], needs: dict[str, Any]) -> str:
+    """Give the whole command that reads a file: this one, with all that has to be said of it."""
+    import shlex
+
+    words, said = [*arguments], {as_option(name): value for name, value in needs.items()}
+    for place in reversed([i for i, word in enumerate(words) if word.partition("=")[0] in said]):
+        del words[place : place + 1 + ("=" not in words[place])]
+    words += [word for flag, value in said.items() for word in (flag, _ASKED[flag] if value is ... else value)]
+    return (
+        f"Hint: say all that this file needs at once, if the columns are right: fairpot {one_line(shlex.join(words))}"
+    )
 
 
 def _lines(message: str) -> list[str]:

@@ -20,7 +20,7 @@ from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.rows.decoding import plain
 from fairpot.rows.folders import Paths, listed, would_read
 from fairpot.rows.formats import open_rows, open_sink
-from fairpot.rows.formats.layout import FORMATS, Batches, Format, Sink, Target, format_of_output
+from fairpot.rows.formats.layout import OUTPUTS, Batches, Format, Sink, Target, format_of_output
 from fairpot.rows.mapper import Mapper, group_namer
 from fairpot.rows.output import check_name, check_output, complete_file, there_already, to_standard_output
 from fairpot.rows.problems import with_places
@@ -180,7 +180,7 @@ def _check_rows(source: RowSource, read: int) -> None:
 def _format(output: str | Path, given: str | None, source: RowSource) -> Format:
     """Tell the format of the output."""
     if given is not None:
-        return cast(Format, check_choice(given, "output_format", FORMATS))
+        return cast(Format, check_choice(given, "output_format", OUTPUTS))
     if str(output) != "-":
         return format_of_output(Path(output))
     layout = next(iter(source.files.values()), None)
