@@ -1,6 +1,8 @@
 """Files are adjusted as the Python API adjusts columns, and nothing else in them changes."""
 
 import datetime
+import os
+from pathlib import Path
 
 import numpy as np
 import openpyxl
@@ -10,6 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from fairpot import FairPOT
+from fairpot._leftovers import _lock
 from fairpot.exceptions import InputFileError, OutputFileError, UnseenGroupError
 from fairpot.rows import RowSource, apply
 from fairpot.rows.formats import parquet
@@ -289,6 +292,26 @@ def test_more_rows_than_a_sheet_holds(tmp_path, monkeypatch):
     (tmp_path / "x.csv").write_text("s,g\n0.1,a\n0.2,b\n0.3,b\n")
     with pytest.raises(OutputFileError, match="more than 2 rows, which is all a sheet holds"):
         apply(HALVED, tmp_path / "x.csv", tmp_path / "y.xlsx", score="s", group="g")
+
+
+@pytest.mark.skipif(not hasattr(os, "fchmod"), reason="Windows has no such locks")
+def test_two_runs_do_not_mix_their_files(tmp_path, monkeypatch):
+    """While a run puts its record and its rows in place, no other can."""
+    (tmp_path / "x.csv").write_text("s,g\n0.1,a\n0.2,b\n")
+    seen = []
+
+    def replace(made, place, really=os.replace):
+        seen.append((Path(place).name, _lock(tmp_path, wait=False)))
+        really(made, place)
+
+    monkeypatch.setattr(os, "replace", replace)
+    where = {"output": tmp_path / "y.csv", "changes": tmp_path / "c.csv"}
+    for _ in range(2):
+        apply(HALVED, tmp_path / "x.csv", score="s", group="g", overwrite=True, **where)
+    assert seen == [("c.csv", None), ("y.csv", None)] * 2
+    free = _lock(tmp_path, wait=False)
+    assert free is not None
+    os.close(free)
 
 
 def test_bad_arguments(frame, tmp_path):

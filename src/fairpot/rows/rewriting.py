@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
+from fairpot._leftovers import taking_turns
 from fairpot._optional import Lazy
 from fairpot._validation import check_choice
 from fairpot.counts import GroupCounts
@@ -55,7 +56,8 @@ def rewrite(source: RowSource, maps: Mapping[Hashable, ScoreMap], how: Applying)
     mapper = Mapper(source, batches, maps, how)
     kept = [*source.inputs, *map(Path, how.inputs)]
     with source.by_name(), ExitStack() as stack:
-        # Left in reverse: the record is in place before the adjusted file is.
+        # Left in reverse: the record is in place before the adjusted file is, and both before another run's.
+        together = stack.enter_context(ExitStack())
         safely: dict[str, Any] = {"overwrite": how.overwrite, "inputs": kept}
         aside = to_standard_output(f"output.{wanted}") if output == "-" else complete_file(output, **safely)
         place = stack.enter_context(aside)
@@ -75,6 +77,7 @@ def rewrite(source: RowSource, maps: Mapping[Hashable, ScoreMap], how: Applying)
         _check_rows(source, read)
         if how.changes is not None:
             check_outputs(source.path, (output, how.changes), overwrite=how.overwrite)
+            together.enter_context(taking_turns(Path(os.path.realpath(output)).parent))  # both are of one run
     written = read - mapper.dropped
     return AppliedRows(
         written,
