@@ -464,7 +464,7 @@ def foreign(path, rows=400, *, header="Punkte;Rückfall;Größe", words=("oui", 
     return path
 
 
-@pytest.mark.parametrize("encoding", ["cp1252", "utf-16"])
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-16-le"])
 @pytest.mark.parametrize("given", [[], ["--score=Punkt", "--group", "Größe"]])
 def test_one_look_names_all_that_a_foreign_file_needs(run, tmp_path, given, encoding):
     """The command that is printed works."""

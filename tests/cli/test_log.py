@@ -84,3 +84,8 @@ def test_python_listens_by_name(csv, caplog):
             fairpot.score_table(csv, score="nobody")
     assert [record.event for record in caplog.records] == ["opened", "counted", "refused"]
     assert caplog.records[1].facts["rows"] == 600
+
+
+def test_the_last_form_counts_and_files_are_not_options(run, csv):
+    assert run("audit", csv, *COLUMNS, "--log-format=json", "--log-format", "text", "-q").err.count("INFO") == 4
+    assert run("audit", "--", "--log-format", "json", expect=2).err.startswith("error: ")

@@ -7,7 +7,7 @@ import importlib.util
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import pairwise
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -165,8 +165,13 @@ def _loaded(point: EntryPoint) -> click.Command:
 
 def _log_format(arguments: Sequence[str]) -> str | None:
     """Find the form of the log before options are read, so that it has what is wrong with them."""
-    said = " ".join(arguments).replace("--log-format=", "--log-format ").split(" ")
-    return next((word for before, word in pairwise(said) if before == "--log-format" and word in FORMS), None)
+    option, words = "--log-format", [*takewhile(lambda word: word != "--", arguments), ""]
+    said = [
+        after if word == option else word.removeprefix(f"{option}=")
+        for word, after in pairwise(words)
+        if word.partition("=")[0] == option
+    ]
+    return said[-1] if said and said[-1] in FORMS else None
 
 
 @click.group(

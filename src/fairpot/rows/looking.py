@@ -76,9 +76,11 @@ def _needed(source: RowSource) -> dict[str, str]:
 def _encoding(path: Path) -> str:
     """Find an encoding in which all of a file is text."""
     with open_bytes(path) as stream:
-        head = stream.read(2)
-        if head in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+        head = stream.read(1000)
+        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
             return "utf-16"
+        if b"\0" in head:  # letters of our alphabets have a zero before or after them
+            return "utf-16-be" if head[:1] == b"\0" else "utf-16-le"
         found = {name: codecs.getincrementaldecoder(name)() for name in ("utf-8", "cp1252")}
         block = head + stream.read(_LOOK)
         while block and found:
@@ -104,7 +106,10 @@ def _columns(path: Path, encoding: str, delimiter: str | None) -> dict[str, list
 
 def _has_header(columns: dict[str, list[str]]) -> bool:
     """Whether the first line names columns: it may be a row, and what rows hold is not told."""
-    return all(name and _mark([name]) is None and name not in values for name, values in columns.items())
+    return all(
+        name.strip() and name.isprintable() and _mark([name]) is None and name not in values
+        for name, values in columns.items()
+    )
 
 
 def _mark(values: Sequence[str]) -> str | None:
