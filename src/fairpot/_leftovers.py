@@ -91,8 +91,10 @@ def _lock(path: Path, *, wait: bool) -> int | None:
     """Lock a folder; None if another holds it, or it cannot be."""
     if sys.platform == "win32":
         return None
-    import fcntl
-
+    try:
+        import fcntl
+    except ImportError:
+        return None
     try:
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC)
     except OSError:

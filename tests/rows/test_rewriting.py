@@ -2,6 +2,7 @@
 
 import datetime
 import os
+import zipfile
 from pathlib import Path
 
 import numpy as np
@@ -263,6 +264,7 @@ def test_workbooks_hold_what_was_read(tmp_path):
         [0.30000000000000004, "a", " <a&b>\r\n\ttext ", None, "0001-01-01", None, None, 1e-300, 0.15000000000000002],
     ]
     assert openpyxl.load_workbook(tmp_path / "y.xlsx").active["C3"].data_type == "s"
+    assert {part.date_time[0] for part in zipfile.ZipFile(tmp_path / "y.xlsx").infolist()} == {1980}
     assert [row[0] for row in cells(tmp_path / "c.xlsx")] == ["code", *ODD["code"].to_pylist()]
     apply(HALVED, tmp_path / "y.xlsx", tmp_path / "z.xlsx", **columns, column="again")  # read and written again
     again = [[*map(str, row[:-1])] for row in cells(tmp_path / "z.xlsx")]

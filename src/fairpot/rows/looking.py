@@ -11,6 +11,7 @@ from contextlib import contextmanager
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
+from typing import Any
 
 from fairpot._arguments import argument
 from fairpot.rows.formats.csv import delimiter_of
@@ -57,12 +58,12 @@ def _with_needs(error: Exception, source: RowSource) -> Exception:
     return told
 
 
-def _needed(source: RowSource) -> dict[str, str]:
+def _needed(source: RowSource) -> dict[str, Any]:
     """Look at the first text file: its encoding, its decimal mark, its columns and what an outcome means."""
     paths = [Path(source.path)] if isinstance(source.path, str) else []
     if not paths or (source.format or format_of_name(paths[0])) not in TEXT:
         return {}
-    needs = {}
+    needs: dict[str, Any] = {}
     encoding = source.encoding or _encoding(paths[0])
     if encoding != source.encoding and encoding != "utf-8":
         needs["encoding"] = encoding
@@ -118,17 +119,17 @@ def _mark(values: Sequence[str]) -> str | None:
     return next((mark for mark, form in _NUMBER.items() if filled and all(map(form.fullmatch, filled))), None)
 
 
-def _parts(source: RowSource, columns: dict[str, list[str]], marks: dict[str, str | None]) -> dict[str, str]:
+def _parts(source: RowSource, columns: dict[str, list[str]], marks: dict[str, str | None]) -> dict[str, Any]:
     """Find columns for the parts whose names are not in the file, and the value that means the outcome."""
     free = [name for name in columns if name not in source.roles.values()]
     distinct = {name: {value for value in columns[name] if value} for name in columns}
-    needs: dict[str, str] = {}
+    needs: dict[str, Any] = {}
 
-    def take(part: str, wanted: str | None, found: Iterator[str]) -> str | None:
+    def take(part: str, wanted: str | None, found: Iterator[str]) -> Any:
         if wanted is None or wanted in columns:
             return wanted
         near = get_close_matches(wanted, free, n=1, cutoff=0.75)
-        needs[part] = next(iter(near), None) or next(found, ...)  # type: ignore[arg-type]
+        needs[part] = next(iter(near), None) or next(found, ...)
         if needs[part] in free:
             free.remove(needs[part])
         return needs[part]
@@ -136,18 +137,15 @@ def _parts(source: RowSource, columns: dict[str, list[str]], marks: dict[str, st
     two = [name for name in free if len(distinct[name]) == 2]
     label = take("label", source.label, iter(sorted(two, key=lambda name: not _is_answer(distinct[name]))))
     numbers = [name for name in free if marks[name] is not None and len(distinct[name]) > 2]
-    take(
-        "score",
-        source.score,
-        iter(sorted(numbers, key=lambda name: (not _FRACTION & set("".join(distinct[name])), -len(distinct[name])))),
-    )
+    numbers.sort(key=lambda name: (not _FRACTION & set("".join(distinct[name])), -len(distinct[name])))
+    take("score", source.score, iter(numbers))
     if len(source.group_columns) == 1:
         few = (name for name in free if 2 <= len(distinct[name]) <= _FEW)
         take("group", source.group_columns[0], few)
     values = {value.casefold() for value in distinct.get(str(label), ())}
     if source.pos_label is None and len(values) == 2 and values not in _PLAIN:
         yes = [value for value in distinct[str(label)] if value.casefold() in _YES]
-        needs["pos_label"] = yes[0] if len(yes) == 1 else ...  # type: ignore[assignment]
+        needs["pos_label"] = yes[0] if len(yes) == 1 else ...
     return needs
 
 

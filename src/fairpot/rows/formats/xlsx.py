@@ -50,8 +50,9 @@ class Writer(Sink):
     def __init__(self, batches: Batches, target: Target) -> None:
         self._book = zipfile.ZipFile(target.place, "w", zipfile.ZIP_DEFLATED)
         for name, text in _PARTS.items():
-            self._book.writestr(name, _HEAD + text)
-        super().__init__(self._book.open("xl/worksheets/sheet1.xml", "w", force_zip64=True), batches, target)
+            self._book.writestr(_part(name), _HEAD + text)
+        sheet = self._book.open(_part("xl/worksheets/sheet1.xml"), "w", force_zip64=True)
+        super().__init__(sheet, batches, target)
         self._rows, self._neutralise = 0, target.neutralise
         self.stream.write(f'{_HEAD}<worksheet xmlns="{_MAIN}"><sheetData>'.encode())
         if len(self.schema.names) > _MOST_COLUMNS:
@@ -79,6 +80,13 @@ class Writer(Sink):
             super().close()
         finally:
             self._book.close()
+
+
+def _part(name: str) -> zipfile.ZipInfo:
+    """Name a part, without the time: the same rows give the same bytes."""
+    part = zipfile.ZipInfo(name)
+    part.compress_type = zipfile.ZIP_DEFLATED
+    return part
 
 
 def _is_text(type_: Any) -> bool:
