@@ -73,6 +73,7 @@ COMMANDS = [
         crowded=True,
     ),
     Command(["apply", "map.json", "scores.csv", "-o", "out.parquet"], ("out.parquet",), crowded=True),
+    Command(["apply", "map.json", "scores.csv", "-o", "out.xlsx"], ("out.xlsx",)),
     Command(["apply", "map.json", "scores.csv", "-o", "-", "--quiet"]),
     Command(["show", "map.json"], slow=None),
     Command(["report", "scores.csv", *ROLES, "--max-gap", "0.05", "-o", "report.html"], ("report.html",)),

@@ -15,7 +15,7 @@ MODULE = re.compile(r"fairpot(\.[a-z_]\w*)+")
 ORDER = (
     ("_svg",),
     ("_docs",),
-    ("_arguments", "_defaults", "_html", "_leftovers", "_progress", "_version", "_warn", "exceptions"),
+    ("_arguments", "_defaults", "_html", "_leftovers", "_log", "_progress", "_version", "_warn", "exceptions"),
     ("_optional",),
     ("_shown",),
     ("transport",),

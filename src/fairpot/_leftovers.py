@@ -33,6 +33,17 @@ def folder_beside(place: Path) -> Iterator[Path]:
         _remove(folder, handle, owner)
 
 
+@contextmanager
+def taking_turns(folder: Path) -> Iterator[None]:
+    """Let one run at a time put its files into a folder, where the system has locks for that."""
+    handle = _lock(folder, wait=True)
+    try:
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
 def scratch_folder(owner: Any) -> Path:
     """Make such a folder in the temporary directory; it goes when ``owner`` does."""
     home = Path(tempfile.gettempdir())
@@ -56,6 +67,11 @@ def remove_leftovers(folder: Path) -> list[Path]:
                     removed.append(path)
             os.close(handle)
     return removed
+
+
+def is_ours(folder: Path) -> bool:
+    """Whether a folder is such a temporary one, by its name."""
+    return _MARK.match(folder.name) is not None
 
 
 def _locked_folder(home: Path, stem: str) -> tuple[Path, int | None]:

@@ -3,11 +3,13 @@
 import gzip
 import os
 import re
+import shlex
 
 import numpy as np
 import pandas as pd
 import pytest
 
+import fairpot
 from cli.conftest import COLUMNS, draw_people
 from fairpot.cli import _errors
 
@@ -195,7 +197,7 @@ OPTIONS = {
     "apply a table": (["apply", "CSV", "CSV", "-o", "x.csv"], "cannot be used"),
     "apply without rows": (["apply", "MAP", "-o", "x.csv"], "no file is named"),
     "apply to an unknown format": (
-        ["apply", "MAP", "CSV", "--score", "risk", "--group", "sex", "-o", "x.xlsx"],
+        ["apply", "MAP", "CSV", "--score", "risk", "--group", "sex", "-o", "x.ods"],
         "format",
     ),
     "apply with other groups": (
@@ -466,3 +468,43 @@ def test_a_missing_column_lists_those_there_are(run, tmp_path):
 def test_a_missing_outcome_names_the_option_that_drops_it(run, tmp_path):
     (tmp_path / "gaps.csv").write_text("score,label,group\n0.1,1,a\n0.2,,b\n0.3,0,a\n")
     assert "Hint: leave those rows out with --drop-missing" in run("audit", tmp_path / "gaps.csv", expect=2).err
+
+
+def foreign(path, rows=400, *, header="Punkte;Rückfall;Größe", words=("oui", "non"), encoding="cp1252"):
+    """Write a file as a French or German spreadsheet does: neither UTF-8, nor points, nor 0 and 1."""
+    people = draw_people(rows, seed=5)
+    lines = [
+        f"{risk:.3f}".replace(".", ",") + f";{words[1 - y]};{'Äther' if sex == 'F' else 'Öl'}"
+        for risk, y, sex in zip(people["risk"], people["outcome"], people["sex"])
+    ]
+    path.write_text("\n".join([header, *lines]) + "\n", encoding=encoding)
+    return path
+
+
+@pytest.mark.parametrize("encoding", ["cp1252", "utf-16", "utf-16-le"])
+@pytest.mark.parametrize("given", [[], ["--score=Punkt", "--group", "Größe"]])
+def test_one_look_names_all_that_a_foreign_file_needs(run, tmp_path, given, encoding):
+    """The command that is printed works."""
+    path = foreign(tmp_path / "Datei 1.csv", encoding=encoding)
+    said = run("audit", path, *given, "--json", expect=2).err
+    command = shlex.split(said.splitlines()[1].partition(" are right: ")[2])
+    assert command[:2] == ["fairpot", "audit"]
+    assert run(*command[1:]).json["columns"]["positive"] == "oui"
+
+
+def test_what_an_answer_means_is_not_guessed(run, tmp_path):
+    path = foreign(tmp_path / "x.csv", words=("A", "B"))
+    assert run("audit", path, expect=2).err.rstrip().endswith("--group 'Größe' --positive VALUE")
+
+
+def test_a_file_without_names_of_columns_tells_nothing_of_its_rows(run, tmp_path):
+    path = foreign(tmp_path / "x.csv", header="0,123;oui;Geheim")
+    said = run("audit", path, expect=2).err
+    assert "Geheim" not in said
+    assert "--encoding cp1252 --decimal ," in said
+
+
+def test_python_says_what_a_foreign_file_needs(tmp_path):
+    needed = r"encoding='cp1252', decimal=',', label='Rückfall', score='Punkte', group='Größe', pos_label='oui'"
+    with pytest.raises(ValueError, match=needed):
+        fairpot.score_table(str(foreign(tmp_path / "x.csv")), score="s", label="y", group="g")

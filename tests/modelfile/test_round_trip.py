@@ -194,10 +194,26 @@ def test_files_of_an_earlier_version(tmp_path, old):
             fairpot.load(tmp_path / "map.json")
         return
     loaded = fairpot.load(tmp_path / "map.json")
-    assert loaded.transform(OLD["scores"], sensitive_features=OLD["groups"]).tolist() == old["adjusted"]
+    groups = old.get("groups", OLD["groups"])
+    assert loaded.transform(OLD["scores"], sensitive_features=groups).tolist() == old["adjusted"]
     loaded.save(tmp_path / "again.json")
-    assert json.loads((tmp_path / "again.json").read_text(encoding="utf-8")) == old["file"]
+    again = json.loads((tmp_path / "again.json").read_text(encoding="utf-8"))
+    if old["file"]["schema_version"] == 2:
+        assert again == old["file"]
+    assert again["schema_version"] == 2
+    again = fairpot.load(tmp_path / "again.json")
+    assert again.transform(OLD["scores"], sensitive_features=groups).tolist() == old["adjusted"]
     assert "top" in old["case"] or old["case"].startswith("a rule") or loaded.where is None
+
+
+def test_every_version_has_files_here_and_a_line_in_the_table():
+    """A new form of map files needs stored files of the form before it, and a row of the page."""
+    written = {(old["file"]["fitted_on"]["library_version"], old["file"]["schema_version"]) for old in OLD["files"]}
+    assert written >= {("0.1.0", 1), ("0.2.0", 2)}
+    assert {version for _, version in written} == set(range(1, modelfile.SCHEMA_VERSION + 1))
+    page = Path(__file__).parents[2].joinpath("docs", "reference", "map-file.md").read_text(encoding="utf-8")
+    for library, version in written:
+        assert f"| {library.removesuffix('.0')} | {version} |" in page
 
 
 def test_what_earlier_files_say_of_the_top_and_of_groups(tmp_path):

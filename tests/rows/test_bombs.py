@@ -17,6 +17,7 @@ import fairpot
 from fairpot.exceptions import InputFileError, ModelFileError, OutputFileError
 from fairpot.rows import RowSource, apply, count_rows
 from fairpot.rows.formats import arrow, parquet
+from fairpot.rows.streams import unfolded
 from fairpot.transport import ScoreMap
 
 openpyxl = pytest.importorskip("openpyxl")
@@ -433,6 +434,31 @@ def test_structures_that_hold_one_text_for_all_rows(tmp_path, rows):
     sizes = [batch.num_rows for batch in parquet.read_batches(tmp_path / "x.parquet")]
     assert sum(sizes) == rows
     assert max(sizes) * len(LONG) <= 64 << 20
+
+
+@pytest.mark.parametrize("name", ["x.parquet", "x.arrow"])
+def test_maps_are_read_and_long_ones_refused(tmp_path, name):
+    """Of a part of the rows, only what is in them counts."""
+    kind = pa.map_(pa.string(), pa.int64())
+    honest = pa.array([[("k", 1)], None, [], [("l", 2), ("m", None)]], kind)
+    assert [unfolded(honest.slice(i, 1)) < unfolded(honest) for i in range(4)] == [True] * 4
+    assert unfolded(honest.slice(0, 0)) == 0
+    keys = pa.array(["k"]).take(pa.array(np.zeros(MANY, dtype=np.int64)))
+    bomb = pa.MapArray.from_arrays(pa.array([0, MANY, MANY], pa.int32()), keys, pa.nulls(MANY, pa.int64()))
+    for column, fine in ((honest, True), (bomb, False)):
+        rows = beside(column)
+        if name.endswith("parquet"):
+            pa.parquet.write_table(rows, tmp_path / name, compression="zstd")
+        else:
+            with pa.OSFile(str(tmp_path / name), "wb") as file, pa.ipc.new_file(file, rows.schema) as writer:
+                writer.write_table(rows)
+        where = {"output": tmp_path / "y.parquet", "score": "s", "group": "g", "overwrite": True}
+        if fine:
+            apply(MAPS, tmp_path / name, **where)
+            assert pa.parquet.read_table(tmp_path / "y.parquet")["x"].to_pylist() == column.to_pylist()
+            continue
+        with pytest.raises(InputFileError, match="MB of lists and structures, more than 64 MB"):
+            apply(MAPS, tmp_path / name, **where)
 
 
 def test_honest_lists_are_read(tmp_path):

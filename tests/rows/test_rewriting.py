@@ -1,12 +1,19 @@
 """Files are adjusted as the Python API adjusts columns, and nothing else in them changes."""
 
+import datetime
+import os
+import zipfile
+from pathlib import Path
+
 import numpy as np
+import openpyxl
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
 from fairpot import FairPOT
+from fairpot._leftovers import _lock
 from fairpot.exceptions import InputFileError, OutputFileError, UnseenGroupError
 from fairpot.rows import RowSource, apply
 from fairpot.rows.formats import parquet
@@ -226,10 +233,93 @@ def test_bad_rows_leave_nothing(frame, tmp_path, suffix):
         assert target.read_bytes() == b"as it was"
 
 
+ODD = pa.table(
+    {
+        "s": [0.1, 0.2, 0.30000000000000004],
+        "g": ["a", "b", "a"],
+        "code": ["007", "=1+1", " <a&b>\r\n\ttext "],
+        "number": pa.array([2**53 + 1, -1, None]),
+        "day": [datetime.date(2026, 1, 2), None, datetime.date(1, 1, 1)],
+        "flag": [True, False, None],
+        "deep": [[1, 2], [], None],
+        "odd": [float("nan"), float("inf"), 1e-300],
+    }
+)
+HALVED = {"a": ScoreMap([0, 1], [0, 0.5]), "b": ScoreMap([0, 1], [0, 0.5])}
+
+
+def cells(path):
+    return [list(row) for row in openpyxl.load_workbook(path).active.iter_rows(values_only=True)]
+
+
+def test_workbooks_hold_what_was_read(tmp_path):
+    """Numbers as numbers, where a spreadsheet holds them exactly; formulas and all else as text."""
+    pq.write_table(ODD, tmp_path / "x.parquet")
+    columns = {"score": "s", "group": "g"}
+    apply(HALVED, tmp_path / "x.parquet", tmp_path / "y.xlsx", **columns, changes=tmp_path / "c.xlsx", keep=["code"])
+    assert cells(tmp_path / "y.xlsx") == [
+        [*ODD.column_names, "s_adjusted"],
+        [0.1, "a", "007", str(2**53 + 1), "2026-01-02", True, "[1, 2]", None, 0.05],
+        [0.2, "b", "=1+1", -1, None, False, "[]", None, 0.1],
+        [0.30000000000000004, "a", " <a&b>\r\n\ttext ", None, "0001-01-01", None, None, 1e-300, 0.15000000000000002],
+    ]
+    assert openpyxl.load_workbook(tmp_path / "y.xlsx").active["C3"].data_type == "s"
+    assert {part.date_time[0] for part in zipfile.ZipFile(tmp_path / "y.xlsx").infolist()} == {1980}
+    assert [row[0] for row in cells(tmp_path / "c.xlsx")] == ["code", *ODD["code"].to_pylist()]
+    apply(HALVED, tmp_path / "y.xlsx", tmp_path / "z.xlsx", **columns, column="again")  # read and written again
+    again = [[*map(str, row[:-1])] for row in cells(tmp_path / "z.xlsx")]
+    assert again == [[*map(str, row)] for row in cells(tmp_path / "y.xlsx")]  # what is mixed becomes text
+
+
+def test_workbooks_from_text_have_numbers(tmp_path):
+    (tmp_path / "x.csv").write_text("s,g,code,n\n0.1,a,007,1\n0.2,b,=A1,2\n")
+    for types, row in ((None, [0.1, "a", "007", 1]), ("text", ["0.1", "a", "007", "1"])):
+        apply(HALVED, tmp_path / "x.csv", tmp_path / "y.xlsx", score="s", group="g", types=types, overwrite=True)
+        assert cells(tmp_path / "y.xlsx")[1][:-1] == row
+    options = {"neutralise_formulas": True, "overwrite": True}
+    apply(HALVED, tmp_path / "x.csv", tmp_path / "y.xlsx", score="s", group="g", **options)
+    assert cells(tmp_path / "y.xlsx")[2][2] == "'=A1"
+
+
+@pytest.mark.parametrize("text", ["a\x01b", "_x0041_", "x" * 40_000])
+def test_what_no_workbook_holds(tmp_path, text):
+    pq.write_table(pa.table({"s": [0.1, 0.2], "g": ["a", "b"], "t": ["fine", text]}), tmp_path / "x.parquet")
+    with pytest.raises(OutputFileError, match=r"a workbook cannot hold these rows(.|\n)*Hint: write CSV"):
+        apply(HALVED, tmp_path / "x.parquet", tmp_path / "y.xlsx", score="s", group="g")
+    assert [path.name for path in tmp_path.iterdir()] == ["x.parquet"]
+
+
+def test_more_rows_than_a_sheet_holds(tmp_path, monkeypatch):
+    monkeypatch.setattr("fairpot.rows.formats.xlsx.MOST_ROWS", 3)
+    (tmp_path / "x.csv").write_text("s,g\n0.1,a\n0.2,b\n0.3,b\n")
+    with pytest.raises(OutputFileError, match="more than 2 rows, which is all a sheet holds"):
+        apply(HALVED, tmp_path / "x.csv", tmp_path / "y.xlsx", score="s", group="g")
+
+
+@pytest.mark.skipif(not hasattr(os, "fchmod"), reason="Windows has no such locks")
+def test_two_runs_do_not_mix_their_files(tmp_path, monkeypatch):
+    """While a run puts its record and its rows in place, no other can."""
+    (tmp_path / "x.csv").write_text("s,g\n0.1,a\n0.2,b\n")
+    seen = []
+
+    def replace(made, place, really=os.replace):
+        seen.append((Path(place).name, _lock(tmp_path, wait=False)))
+        really(made, place)
+
+    monkeypatch.setattr(os, "replace", replace)
+    where = {"output": tmp_path / "y.csv", "changes": tmp_path / "c.csv"}
+    for _ in range(2):
+        apply(HALVED, tmp_path / "x.csv", score="s", group="g", overwrite=True, **where)
+    assert seen == [("c.csv", None), ("y.csv", None)] * 2
+    free = _lock(tmp_path, wait=False)
+    assert free is not None
+    os.close(free)
+
+
 def test_bad_arguments(frame, tmp_path):
     source = RowSource(write(frame, tmp_path / "x.parquet"), score=SCORE, groups="sex")
     cases = [
-        ({"output": tmp_path / "y.xlsx"}, OutputFileError, "does not say its format"),
+        ({"output": tmp_path / "y.ods"}, OutputFileError, "does not say its format"),
         ({"output": tmp_path / "y.csv", "changes": tmp_path / "y.csv"}, OutputFileError, "need two files"),
         ({"output": tmp_path / "y.csv", "column": "sex", "replace": True}, OutputFileError, "is the group"),
         ({"output": tmp_path / "y.csv", "keep": ["id"]}, ValueError, "say what goes into changes"),

@@ -7,12 +7,14 @@ import importlib.util
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
+from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
+from fairpot._log import FORMS, tell
 from fairpot._version import __version__
-from fairpot.cli._errors import Failure, one_line, run
+from fairpot.cli._errors import Failure, is_quiet, one_line, run, tell_user
 from fairpot.cli._options import WholeContext
 from fairpot.cli._settings import NAME, TOLD, Settings, find_settings, for_command, passed_by, read_settings
 
@@ -57,16 +59,17 @@ class App(click.Group):
             self._main_shell_completion({}, "fairpot")  # leaves here if a shell asks for completions
         except click.ClickException:  # nothing is known of what follows a command that cannot be found or loaded
             sys.exit(1)
-        sys.exit(run(lambda: self._invoke(arguments), debug="--debug" in arguments, quiet=_is_quiet(arguments)))
+        sys.exit(run(lambda: self._invoke(arguments), arguments, log=_log_format(arguments)))
 
     def _invoke(self, arguments: list[str]) -> None:
+        tell("began", command=next(iter(arguments), None), version=__version__)
         command = self.get_command(click.Context(self), arguments[0]) if arguments else None
         parameters = [] if command is None else command.params
         found = find_settings(arguments) if any(each.name == "settings" for each in parameters) else None
         defaults = {} if found is None else {arguments[0]: _defaults(parameters, read_settings(found))}
-        beside = None if found is not None or _is_quiet(arguments) else passed_by(arguments)
+        beside = None if found is not None or is_quiet(arguments) else passed_by(arguments)
         if beside is not None:
-            click.echo(one_line(f"note: {beside} is not read; --settings {beside} would use it."), err=True)
+            tell_user("note", one_line(f"{beside} is not read; --settings {beside} would use it."))
         with self.make_context("fairpot", arguments, default_map=defaults) as context:
             if found is not None:
                 context.meta[NAME] = str(found)
@@ -74,7 +77,7 @@ class App(click.Group):
                 self.invoke(context)
             except Exception as error:
                 if found is not None and TOLD not in context.meta and not isinstance(error, click.exceptions.Exit):
-                    click.echo(one_line(f"settings: {found}"), err=True)
+                    tell_user("settings", one_line(str(found)))
                 raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -162,8 +165,15 @@ def _loaded(point: EntryPoint) -> click.Command:
     return command
 
 
-def _is_quiet(arguments: Sequence[str]) -> bool:
-    return "--quiet" in arguments or "-q" in arguments
+def _log_format(arguments: Sequence[str]) -> str | None:
+    """Find the form of the log before options are read, so that it has what is wrong with them."""
+    option, words = "--log-format", [*takewhile(lambda word: word != "--", arguments), ""]
+    said = [
+        after if word == option else word.removeprefix(f"{option}=")
+        for word, after in pairwise(words)
+        if word.partition("=")[0] == option
+    ]
+    return said[-1] if said and said[-1] in FORMS else None
 
 
 @click.group(
@@ -183,12 +193,13 @@ def app(ctx: click.Context) -> None:
       fairpot fit scores.csv --max-gap 0.05 -o map.json
 
     Columns are called score, label and group unless --score, --label and --group say otherwise, or fairpot.toml in the
-    working directory does. Files may be Parquet, CSV, TSV, Arrow or JSON lines. `fairpot help COMMAND` has
+    working directory does. Files may be Parquet, CSV, TSV, Excel, Arrow or JSON. `fairpot help COMMAND` has
     an example of each command; --json makes any of them answer a program. Tab completion for bash:
     eval "$(_FAIRPOT_COMPLETE=bash_source fairpot)" (zsh_source and fish_source for the others).
 
     Exit codes: 0 fine, 2 an error, 3 above --fail-above or not what --require asks for, 4 no repair could be certified
-    with --confidence, 5 a Spark cluster cannot be reached, 130 interrupted.
+    with --confidence, 5 a Spark cluster cannot be reached, 130 interrupted (Ctrl-C), 141 nobody reads the output, 129
+    and 143 ended by SIGHUP and SIGTERM. Killed (137), a run leaves its outputs as they were before, or complete.
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import logging
 import os
 import re
 import shlex
@@ -12,9 +13,10 @@ import threading
 import traceback
 import warnings
 import zlib
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
+from time import perf_counter
 from types import FrameType
 from typing import Any
 
@@ -22,6 +24,7 @@ import click
 
 import fairpot
 from fairpot._arguments import NOTHING, spoken_by
+from fairpot._log import only_objects, since, tell, written_to_stderr
 from fairpot.exceptions import MissingDependencyError, UnreachableError
 
 _OPTIONS = {
@@ -113,29 +116,52 @@ class NotCertified(Failure):
     exit_code = NOT_CERTIFIED
 
 
-def run(work: Callable[[], Any], *, debug: bool, quiet: bool) -> int:
-    """Do the work of a command and return the exit code."""
+def run(work: Callable[[], Any], arguments: Sequence[str] = (), *, log: str | None = None) -> int:
+    """Do the work of a command and return the exit code; the log's last line has it too."""
+    begun, said = perf_counter(), list[str]()
+    code: Any = None
+    with written_to_stderr(log):
+        try:
+            code = _run(work, said, arguments)
+        except SystemExit as ended:  # a signal
+            code = ended.code
+            raise
+        finally:
+            error, hint = [*said, None, None][:2]
+            level = logging.INFO if code == OK else logging.ERROR
+            hint = hint and hint.removeprefix("Hint: ")
+            tell("ended", level=level, code=code, error=error, hint=hint, seconds=since(begun))
+    return int(code)
+
+
+def _run(work: Callable[[], Any], said: list[str], arguments: Sequence[str]) -> int:
+    """Do the work; what is said of an error is put down in ``said``."""
     interrupted = _Interrupts()
     try:
-        with interrupted, _warnings_as_lines(quiet), spoken_by(as_option):
+        with interrupted, _warnings_as_lines(is_quiet(arguments)), spoken_by(as_option):
             code = _exit_code(work)
         if sys.stdout is not None:  # it may have been closed from the start
             sys.stdout.flush()
         return code
     except (KeyboardInterrupt, click.Abort):
-        _say("interrupted.")
+        _say(said, "interrupted.")
         return INTERRUPTED
     except BrokenPipeError:
         _drop_output()
         return CLOSED_PIPE
     except Exception as error:
         if interrupted.seen:  # a library made an error of its own out of it
-            _say("interrupted.")
+            _say(said, "interrupted.")
             return INTERRUPTED
-        if debug:
+        if "--debug" in arguments:
             traceback.print_exc(file=sys.stderr)
-        _say(*explain(error))
+        _say(said, *explain(error, arguments))
         return _code_of(error)
+
+
+def is_quiet(arguments: Sequence[str]) -> bool:
+    """Whether nothing but errors is to be printed."""
+    return "--quiet" in arguments or "-q" in arguments
 
 
 class _Interrupts:
@@ -174,7 +200,7 @@ def _exit_code(work: Callable[[], Any]) -> int:
     return OK
 
 
-def explain(error: Exception) -> list[str]:
+def explain(error: Exception, arguments: Sequence[str] = ()) -> list[str]:
     """Put an error into one or two lines."""
     if isinstance(error, click.UsageError):
         name = error.ctx.command_path if error.ctx is not None else "fairpot"
@@ -198,8 +224,25 @@ def explain(error: Exception) -> list[str]:
     if isinstance(error, OSError):
         return _about_files(error)
     if isinstance(error, ValueError | TypeError | MissingDependencyError) and _is_ours(error):
-        return _lines(str(error))
+        return (
+            _lines(str(error))
+            if not hasattr(error, "needs")
+            else [_lines(str(error))[0], _command(arguments, error.needs)]
+        )
     return [f"unexpected {type(error).__name__}: {one_line(str(error))}", _LOOK]
+
+
+def _command(arguments: Sequence[str], needs: dict[str, Any]) -> str:
+    """Give the whole command that reads a file: this one, with all that has to be said of it."""
+    import shlex
+
+    words, said = [*arguments], {as_option(name): value for name, value in needs.items()}
+    for place in reversed([i for i, word in enumerate(words) if word.partition("=")[0] in said]):
+        del words[place : place + 1 + ("=" not in words[place])]
+    words += [word for flag, value in said.items() for word in (flag, _ASKED[flag] if value is ... else value)]
+    return (
+        f"Hint: say all that this file needs at once, if the columns are right: fairpot {one_line(shlex.join(words))}"
+    )
 
 
 def _lines(message: str) -> list[str]:
@@ -232,8 +275,19 @@ def _about_files(error: OSError) -> list[str]:
     return [f"{where}{error.strerror}.", "Hint: check the name, the permissions and the disk."]
 
 
-def _say(first: str, *more: str) -> None:
+def tell_user(kind: str, text: str) -> None:
+    """Write a line to standard error that says its kind first; where all lines there are JSON, it is one."""
+    if only_objects():
+        tell(kind, text=text)
+    else:
+        click.echo(f"{kind}: {text}", err=True)
+
+
+def _say(said: list[str], first: str, *more: str) -> None:
+    said += [first, *more]
     with suppress(OSError):
+        if only_objects():  # the log's last line has it
+            return
         sys.stderr.write("\n".join([f"error: {first}", *more]) + "\n")
         sys.stderr.flush()
 
@@ -262,4 +316,4 @@ def _warnings_as_lines(quiet: bool) -> Iterator[None]:
         with suppress(OSError, ValueError, AttributeError):  # the answer first; either may be closed
             sys.stdout.flush()
         for text in () if quiet else seen:
-            print(f"warning: {text}", file=sys.stderr, flush=True)
+            tell_user("warning", text)

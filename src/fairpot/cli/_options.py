@@ -11,6 +11,8 @@ from typing import Any, TypeVar
 
 import click
 
+from fairpot._log import FORMS
+
 Command = TypeVar("Command", bound=Callable[..., Any])
 Options = dict[str, Any]  # of a command, or of what it calls, by name
 
@@ -19,7 +21,7 @@ Options = dict[str, Any]  # of a command, or of what it calls, by name
 SECTIONS = ("What to do", "Data: what a row is", "Data: how files are read", "Output")
 _OUTPUTS = {"output", "force", "html", "column", "replace", "changes", "keep", "output_format", "types"}
 _OUTPUTS |= {"neutralise_formulas", "private", "everything", "as_json", "quiet", "debug"}
-_OUTPUTS |= {"settings", "no_settings", "help_all", "key", "expect_sha256"}
+_OUTPUTS |= {"settings", "no_settings", "help_all", "key", "expect_sha256", "log_format"}
 # What --help leaves to --help-all, with how files are read.
 _RARE = {"t", "theta", "slope", "shift", "strength", "net_benefit_at", "smallest_gap", "monotone", "private", "ties"}
 _RARE |= {
@@ -34,7 +36,7 @@ _RARE |= {
     "key",
     "expect_sha256",
 }
-_RARE |= {"card", "title", "identity", "seed", "neutralise_formulas", "other_scale", "types"}
+_RARE |= {"log_format", "card", "title", "identity", "seed", "neutralise_formulas", "other_scale", "types"}
 _EVERYTHING = "every option is shown"
 
 
@@ -260,6 +262,12 @@ def output_options(command: Command) -> Callable[..., Any]:
             click.option("--json", "as_json", is_flag=True, help="Print JSON, with every number in full."),
             click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors and the settings in force."),
             click.option("--debug", is_flag=True, help="Show the traceback and the offending values."),
+            click.option(
+                "--log-format",
+                type=click.Choice(FORMS),
+                expose_value=False,
+                help="Log what is read, counted, refused and written to standard error; json: one object a line.",
+            ),
         ],
     )
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import click
 
-from fairpot.cli._errors import Failure, one_line
+from fairpot.cli._errors import Failure, one_line, tell_user
 from fairpot.exceptions import ModelFileError
 
 NAME = "fairpot.toml"
@@ -168,7 +168,7 @@ def tell_settings() -> None:
         held = ", ".join(
             f"{key} = {value!r:.200}" for key, value in settings["in_force"].items()
         )  # each of them is told
-        click.echo(f"settings: {one_line(settings['file'])} ({held})", err=True)
+        tell_user("settings", f"{one_line(settings['file'])} ({held})")
         context.meta[TOLD] = True
 
 

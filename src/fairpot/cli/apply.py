@@ -17,7 +17,7 @@ from fairpot.cli._options import SCORE, MapFile, Sectioned, map_options, output_
 from fairpot.cli._printing import Output, count, percent, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, row_options
 from fairpot.rows.applying import TYPES
-from fairpot.rows.formats.layout import FORMATS
+from fairpot.rows.formats.layout import OUTPUTS
 from fairpot.rows.rewriting import check_outputs
 
 
@@ -64,16 +64,14 @@ class ApplyDocument:
     help="Rows without a group: likewise.",
 )
 @click.option(
-    "--output-format", type=click.Choice(FORMATS), help="Format of the output; default: what its name ends in."
+    "--output-format", type=click.Choice(OUTPUTS), help="Format of the output; default: what its name ends in."
 )
 @click.option(
     "--types",
     type=click.Choice(TYPES),
-    default="text",
-    show_default=True,
-    help="What fields of CSV become in Parquet, Arrow and JSON: text, or numbers where all are.",
+    help="What fields of CSV become in other formats: text (default), or numbers where all are (default in Excel).",
 )
-@click.option("--neutralise-formulas", is_flag=True, help="In CSV: an apostrophe before text such as =1+1.")
+@click.option("--neutralise-formulas", is_flag=True, help="In CSV and Excel: an apostrophe before text such as =1+1.")
 @click.option(
     "--other-scale",
     type=click.Choice(["warn", "error"]),
@@ -92,7 +90,7 @@ def apply(
     \b
     Examples:
       fairpot apply map.json new.parquet -o adjusted.parquet
-      fairpot apply map.json new.csv --score risk --group sex -o adjusted.csv --column risk_adjusted
+      fairpot apply map.json new.csv --score risk --group sex -o adjusted.xlsx --column risk_adjusted
       fairpot apply map.json new.csv -o adjusted.csv --changes changes.csv --threshold 0.5 --keep id
 
     With -o - the rows go to standard output, once they are complete, and the summary is left out.

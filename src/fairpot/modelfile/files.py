@@ -8,6 +8,7 @@ from os import PathLike
 from pathlib import Path
 
 from fairpot._arguments import argument
+from fairpot._log import tell
 from fairpot._warn import warn_user
 from fairpot.exceptions import FairpotWarning, ModelFileError
 from fairpot.modelfile.content import ModelFile
@@ -63,6 +64,7 @@ def read_known(
         if expect_sha256 is not None:
             check_digest(digest, expect_sha256)
         model = loads(data)
+    tell("loaded", map=os.fspath(path), bytes=len(data), sha256=digest)
     _warn_of_signature(path)
     return model, digest
 

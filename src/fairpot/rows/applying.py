@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import UNMAPPED, Unmapped
+from fairpot._log import telling
 from fairpot._validation import check_choice
 from fairpot._warn import warn_user
 from fairpot.exceptions import InputFileError, ScaleWarning
@@ -41,7 +42,7 @@ def apply(
     threshold: float | None = None,
     keep: Sequence[str] = (),
     output_format: str | None = None,
-    types: Literal["text", "auto"] = "text",
+    types: Literal["text", "auto"] | None = None,
     neutralise_formulas: bool = False,
     expect_sha256: str | None = None,
     overwrite: bool = False,
@@ -85,14 +86,14 @@ def apply(
     keep : sequence of str, default ()
         Columns that are copied to that record, such as an identifier.
     output_format : str or None, default None
-        One of "parquet", "csv", "tsv", "arrow", "jsonl"; None takes the name of the output, and for standard output the
-        format of the input.
-    types : {"text", "auto"}, default "text"
-        What fields of CSV become in Parquet, Arrow and JSON: text as they are; or numbers and booleans where all
-        fields of a column are (the score, and no number with a leading zero).
+        One of "parquet", "csv", "tsv", "arrow", "jsonl", "xlsx"; None takes the name of the output, and for standard
+        output the format of the input.
+    types : {"text", "auto"} or None, default None
+        What fields of CSV become in other formats: text as they are; or numbers and booleans where all fields of a
+        column are (the score, and no number with a leading zero). None is "auto" for Excel, else "text".
     neutralise_formulas : bool, default False
-        Whether text that a spreadsheet would run as a formula (``=1+1``) is written to CSV with an apostrophe before
-        it.
+        Whether text that a spreadsheet would run as a formula (``=1+1``) is written to CSV and Excel with an
+        apostrophe before it. In Excel it is text, and does not run, in any case.
     expect_sha256 : str or None, default None
         Refuse any map file but the one with this SHA-256.
     overwrite : bool, default False
@@ -139,7 +140,8 @@ def apply(
     009,0.8,M,0.8
     """
     _check_ways(unknown_group, missing_group, drop_missing, other_scale)
-    check_choice(types, "types", TYPES)
+    if types is not None:
+        check_choice(types, "types", TYPES)
     if changes is None and (threshold is not None or keep):
         raise ValueError(
             "threshold and keep say what goes into changes, which is not given.\nHint: changes=... names a file."
@@ -170,7 +172,11 @@ def apply(
         inputs=(Path(model),) if isinstance(model, str | os.PathLike) else (),
     )
     source = _source(rows, {"score": score, "group": group}, fitted, options)
-    return reader(source.reader).apply(source, model if fitted is None else maps_of_rows(fitted), how)
+    chosen = reader(source.reader)
+    with telling("adjusted", output=how.output) as told:
+        done = chosen.apply(source, model if fitted is None else maps_of_rows(fitted), how)
+        told |= {name: getattr(done, name, None) for name in ("rows", "moved", "unknown", "missing", "dropped")}
+    return done
 
 
 def _check_ways(unknown_group: str, missing_group: str, drop_missing: bool, other_scale: str | None) -> None:

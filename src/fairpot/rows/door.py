@@ -9,6 +9,7 @@ from typing import Any
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import Meaning
 from fairpot._docs import documented
+from fairpot._log import telling
 from fairpot._validation import wording
 from fairpot._validation.columns import check_column_names
 from fairpot._warn import warn_user
@@ -255,4 +256,11 @@ def count_rows(
         if value is not None and name not in chosen.options:
             raise TypeError(f"{argument(name)} is an option for files; these rows are {chosen.where}.")
     how = Counting(memory_limit, threads, max_distinct, several, drop_missing, progress=progress)
-    return chosen.count(source, how)
+    with telling("counted") as told:
+        counted = chosen.count(source, how)
+        told |= {
+            "rows": counted.rows,
+            "dropped": (counted.dropped or {}).get("rows"),
+            "groups": len(counted.table.groups),
+        }
+    return counted

@@ -16,7 +16,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 from fairpot._arguments import argument
-from fairpot._leftovers import folder_beside, remove_leftovers
+from fairpot._leftovers import folder_beside, is_ours, remove_leftovers
+from fairpot._log import tell
 from fairpot.exceptions import OutputFileError
 
 
@@ -142,6 +143,8 @@ def atomic_file(place: Path, *, overwrite: bool = False, inputs: Iterable[Path] 
         else:
             _rename_to_new(temporary, place)
         _sync_folder(place.parent)
+        if not is_ours(place.parent):  # a part of what is written
+            tell("written", file=place, bytes=place.stat().st_size)
 
 
 @contextmanager

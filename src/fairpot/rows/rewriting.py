@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
+from fairpot._leftovers import taking_turns
 from fairpot._optional import Lazy
 from fairpot._validation import check_choice
 from fairpot.counts import GroupCounts
@@ -20,7 +21,7 @@ from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.rows.decoding import plain
 from fairpot.rows.folders import Paths, listed, would_read
 from fairpot.rows.formats import open_rows, open_sink
-from fairpot.rows.formats.layout import FORMATS, Batches, Format, Sink, Target, format_of_output
+from fairpot.rows.formats.layout import OUTPUTS, Batches, Format, Sink, Target, format_of_output
 from fairpot.rows.mapper import Mapper, group_namer
 from fairpot.rows.output import check_name, check_output, complete_file, there_already, to_standard_output
 from fairpot.rows.problems import with_places
@@ -55,7 +56,8 @@ def rewrite(source: RowSource, maps: Mapping[Hashable, ScoreMap], how: Applying)
     mapper = Mapper(source, batches, maps, how)
     kept = [*source.inputs, *map(Path, how.inputs)]
     with source.by_name(), ExitStack() as stack:
-        # Left in reverse: the record is in place before the adjusted file is.
+        # Left in reverse: the record is in place before the adjusted file is, and both before another run's.
+        together = stack.enter_context(ExitStack())
         safely: dict[str, Any] = {"overwrite": how.overwrite, "inputs": kept}
         aside = to_standard_output(f"output.{wanted}") if output == "-" else complete_file(output, **safely)
         place = stack.enter_context(aside)
@@ -75,6 +77,7 @@ def rewrite(source: RowSource, maps: Mapping[Hashable, ScoreMap], how: Applying)
         _check_rows(source, read)
         if how.changes is not None:
             check_outputs(source.path, (output, how.changes), overwrite=how.overwrite)
+            together.enter_context(taking_turns(Path(os.path.realpath(output)).parent))  # both are of one run
     written = read - mapper.dropped
     return AppliedRows(
         written,
@@ -180,7 +183,7 @@ def _check_rows(source: RowSource, read: int) -> None:
 def _format(output: str | Path, given: str | None, source: RowSource) -> Format:
     """Tell the format of the output."""
     if given is not None:
-        return cast(Format, check_choice(given, "output_format", FORMATS))
+        return cast(Format, check_choice(given, "output_format", OUTPUTS))
     if str(output) != "-":
         return format_of_output(Path(output))
     layout = next(iter(source.files.values()), None)

@@ -17,9 +17,10 @@ from urllib.parse import unquote
 
 from fairpot._arguments import argument
 from fairpot._leftovers import scratch_folder
+from fairpot._log import telling
 from fairpot._validation import wording
 from fairpot.exceptions import InputFileError
-from fairpot.rows.folders import Paths, expanded
+from fairpot.rows.folders import Paths, expanded, listed
 from fairpot.rows.formats import parquet, read_layout
 from fairpot.rows.formats.layout import FORMATS, Format, Layout, format_of_bytes, format_of_name, known_endings
 from fairpot.rows.formats.workbook import convert, converts, is_workbook
@@ -120,8 +121,13 @@ class RowSource(Roles):
     @cached_property
     def files(self) -> dict[Path, Layout]:
         """The files and what each looks like; standard input is put into a file first."""
-        with self.by_name():
-            return self._found_files()
+        named = None if self.path is None else [os.fspath(path) for path in listed(self.path)]
+        with telling("opened", files=named, sql=self.sql, database=self.database) as told, self.by_name():
+            found = self._found_files()
+            if found:
+                told |= {"format": {each.format for each in found.values()}.pop(), "found": len(found)}
+                told["bytes"] = sum(path.stat().st_size for path in found)
+            return found
 
     def _found_files(self) -> dict[Path, Layout]:
         if self.sql is not None:

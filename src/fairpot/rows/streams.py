@@ -189,8 +189,11 @@ def unfolded(column: Any) -> int:
         return _LEVELS * rows + sum(map(unfolded, column.flatten()))
     if types.is_union(type_):
         return _LEVELS * rows + sum(unfolded(column.field(i)) for i in range(type_.num_fields))
+    if types.is_map(type_) and rows:  # which no function flattens
+        first, last = column.offsets[0].as_py(), column.offsets[-1].as_py()
+        return _LEVELS * rows + sum(unfolded(each[first:last]) for each in (column.keys, column.items))
     if types.is_nested(type_):
-        return _LEVELS * rows + unfolded(column.flatten())
+        return _LEVELS * rows + (unfolded(column.flatten()) if rows else 0)
     return _LEVELS * rows + (column.nbytes if not types.is_null(type_) else 0)
 
 

@@ -43,7 +43,7 @@ def layout(path: Path, what: Format, source: Any) -> Layout:
     with Text(path, source.encoding) as text:
         line = _first_record(text)
         filled = any(block.strip() for block in iter(lambda: text.read(1 << 20), b""))
-    delimiter = source.delimiter or ("\t" if what == "tsv" else _delimiter(line))
+    delimiter = source.delimiter or ("\t" if what == "tsv" else delimiter_of(line))
     columns = next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter), [])
     if not any(columns):
         raise InputFileError(f"{path} does not begin with column names.\nHint: the first line must name the columns.")
@@ -78,7 +78,7 @@ def _first_record(text: Text) -> str:
 _LINE_END = re.compile(rb"\r\n|\r|\n")
 
 
-def _delimiter(line: str) -> str:
+def delimiter_of(line: str) -> str:
     """Take the commonest of the usual delimiters in the header, outside quotes."""
     bare = "".join(line.split('"')[::2])
     return max(",;\t|", key=bare.count)
@@ -190,7 +190,8 @@ def batches(files: dict[Path, Layout], wanted: Format, source: Roles, how: Apply
     """Read every field as the text it is, unless its type is to be found."""
     schema = pa.schema([pa.field(name, pa.string()) for name in same_columns(files).columns])
     found = file_batches(files, schema, read, "text")
-    return _typed(found, source.score) if how.types == "auto" and wanted not in TEXT else found
+    types = how.types or ("auto" if wanted == "xlsx" else "text")
+    return _typed(found, source.score) if types == "auto" and wanted not in TEXT else found
 
 
 class Writer(Sink):
@@ -241,7 +242,7 @@ class Writer(Sink):
         if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
             return text
         if self.neutralise:
-            text = _neutralised(text)
+            text = neutralised(text)
         risky = pc.match_substring_regex(text, f'["\\r\\n{re.escape(self.delimiter)}]')
         if len(self._names) == 1:  # a line of its own that is empty would be skipped
             risky = pc.or_(risky, pc.equal(text, _scalar("")))
@@ -252,7 +253,7 @@ class Writer(Sink):
         return pc.if_else(risky, quoted, text)
 
 
-def _neutralised(text: Any) -> Any:
+def neutralised(text: Any) -> Any:
     """Put an apostrophe before what a spreadsheet would run as a formula; numbers with a sign stay."""
     risky = pc.match_substring_regex(text, r"^\s*[=+\-@\t\r]")
     number = pc.match_substring_regex(text, r"^\s*[+-]?([0-9]+[.,]?[0-9]*|[.,][0-9]+)([eE][+-]?[0-9]+)?\s*$")

@@ -134,24 +134,29 @@ def batches(files: dict[Path, Layout], wanted: Format, source: Roles, how: Apply
     """Read lines as they are where they become lines again, and else as columns."""
     layouts = files.values()
     if wanted != "jsonl" or any(layout.partitions for layout in layouts):
-        return _columns(files)
+        return _columns(files, _as_cell if wanted == "xlsx" else as_json)
     needed = dict.fromkeys([source.score, *source.group_columns, *how.keep], as_json)
     schema = _texts([LINE, *needed])
     found = file_batches(files, schema, lambda path, _: _turned(path, needed, schema), "json")
     return replace(found, columns=list(dict.fromkeys(column for layout in layouts for column in layout.columns)))
 
 
-def _columns(files: dict[Path, Layout]) -> Batches:
-    """Read numbers, booleans and text where all values are; anything else as its JSON."""
+def _columns(files: dict[Path, Layout], mixed: Callable[[Any], str | None]) -> Batches:
+    """Read numbers, booleans and text where all values are; anything else as ``mixed`` has it, such as its JSON."""
     kinds: dict[str, set[str]] = {}
     for path in files:
         for _, row in rows(path):
             for name, value in row.items():
                 kinds.setdefault(name, set()).add(_kind(value))
     types = {name: _type(met - {"none"}) for name, met in kinds.items()}
-    turns = {name: as_json if type_ is None else _same for name, type_ in types.items()}
+    turns = {name: mixed if type_ is None else _same for name, type_ in types.items()}
     schema = pa.schema([pa.field(name, type_ or pa.string()) for name, type_ in types.items()])
     return file_batches(files, schema, lambda path, _: _turned(path, turns, schema))
+
+
+def _as_cell(value: Any) -> str | None:
+    """Write a value for people: text as it is."""
+    return value if isinstance(value, str) else as_json(value)
 
 
 def _same(value: Any) -> Any:

@@ -19,8 +19,9 @@ from fairpot.transport import Floats
 
 pa = Lazy("pyarrow", "cli")
 
-Format = Literal["parquet", "csv", "tsv", "arrow", "jsonl"]
+Format = Literal["parquet", "csv", "tsv", "arrow", "jsonl", "xlsx"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv", "tsv", "arrow", "jsonl")
+OUTPUTS: tuple[Format, ...] = (*FORMATS, "xlsx")  # a workbook that is read becomes JSON lines first
 TEXT: tuple[Format, ...] = ("csv", "tsv")
 EXTENSIONS: dict[str, Format] = {
     ".parquet": "parquet",
@@ -238,7 +239,7 @@ class Sink:
 
 def format_of_output(target: Path) -> Format:
     """Tell the format of an output from its name."""
-    found = format_of_name(target)
+    found = "xlsx" if target.suffix.lower() == ".xlsx" else format_of_name(target)
     if found is None:
         raise OutputFileError(
             f"the name of {target} does not say its format.\nHint: it must end in one of {known_endings()}."

@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 from fairpot.exceptions import InputFileError
+from fairpot.rows.looking import looked_at
 from fairpot.rows.problems import with_places
 from fairpot.rows.readers import query
 from fairpot.rows.readers.protocol import DEFAULT_MEMORY, AppliedRows, Applying, CountedRows, Counting
@@ -30,7 +31,7 @@ class DuckDBReader:
     def count(self, rows: RowSource, how: Counting) -> CountedRows:
         """Count rows into a score table; of bad ones, say where they are."""
         limit = how.memory_limit or DEFAULT_MEMORY
-        with rows.by_name():
+        with looked_at(rows), rows.by_name():
             try:
                 with DuckDBScan(rows, limit, how.threads) as scan:
                     return query.count(scan, replace(how, memory_limit=limit))
@@ -45,4 +46,5 @@ class DuckDBReader:
             raise TypeError(
                 "output is missing.\nHint: name the file that the adjusted rows go to, apply(model, rows, output)."
             )
-        return rewrite(rows, maps, how)
+        with looked_at(rows):
+            return rewrite(rows, maps, how)

@@ -138,7 +138,7 @@ class Applying:
     drop_missing: bool = False
     overwrite: bool = False
     output_format: str | None = None
-    types: Literal["text", "auto"] = "text"
+    types: Literal["text", "auto"] | None = None
     neutralise_formulas: bool = False
     changes: str | Path | None = None
     threshold: float | None = None
