@@ -56,6 +56,7 @@ def compare(
     sample_weight: Any = None,
     clusters: Any = None,
     weights: str | None = None,
+    lower_is_riskier: bool = False,
     high_score_means: Meaning | None = None,
     reference: Hashable | None = None,
     min_group: int = 0,
@@ -84,7 +85,7 @@ def compare(
         Number of folds, stratified by group and outcome.
     held_out : tuple (y_true, y_score, sensitive_features) or (..., sample_weight), or ScoreTable, default None
         Rows to evaluate on, in place of folds: methods are fitted on all others. With clusters, a table.
-    {sample_weight, clusters, weights, high_score_means, reference, min_group, groups, ties, pos_label}
+    {sample_weight, clusters, weights, lower_is_riskier, high_score_means, reference, min_group, groups, ties, pos_label}
     random_state : int, RandomState or None, default 0
         Splits the rows into folds; the same rows into the same folds, in whatever order they come, unless it is None.
     max_gaps : list of floats, default (0.02, 0.05, 0.10)
@@ -116,7 +117,8 @@ def compare(
         )
     columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
     order = "the order is compare(y_true, y_score, ...), the outcomes first."
-    everything = as_table(y_true, y_score, **columns, weights=weights, pos_label=pos_label, order=order)
+    said: dict[str, Any] = {"weights": weights, "pos_label": pos_label, "lower_is_riskier": lower_is_riskier}
+    everything = as_table(y_true, y_score, **columns, **said, order=order)
     everything = everything.meaning(high_score_means).require("a comparison", groups=2)
     table = kept_groups(everything, min_group, groups)
     warn_of_table(table, everything)
@@ -124,7 +126,7 @@ def compare(
         parts = _folds(table, cv, random_state)
         where = f"{len(parts)} folds of {wording.rows_by(table.rows, table.weights)}"
     else:
-        other = _check_held_out(held_out, pos_label, weights, everything).only(table.groups)
+        other = _check_held_out(held_out, said, everything).only(table.groups)
         _require_cells(other, 1, "held_out needs at least 1 row with and 1 without the outcome in every group")
         parts, where = [Part(table, other)], wording.rows_by(other.rows, other.weights, "held-out rows")
     share = None if top is None else top_share(top, table)
@@ -243,7 +245,7 @@ def _check_bounds(max_gaps: Any) -> tuple[float, ...]:
     return tuple(sorted({check_share(bound, "max_gaps", zero=True) for bound in listed}))
 
 
-def _check_held_out(held_out: Any, pos_label: Any, weights: str | None, fitted: ScoreTable) -> ScoreTable:
+def _check_held_out(held_out: Any, said: dict[str, Any], fitted: ScoreTable) -> ScoreTable:
     """Check and count the rows to evaluate on."""
     if isinstance(held_out, ScoreTable):
         held_out.require("a comparison")
@@ -263,7 +265,13 @@ def _check_held_out(held_out: Any, pos_label: Any, weights: str | None, fitted: 
         names = ("y_true of held_out", "y_score of held_out")
         given = {"sensitive_features": groups, "sample_weight": weight[0] if weight else None, "names": names}
         order = "the order is held_out=(y_true, y_score, ...), the outcomes first."
-        table = as_table(y_true, y_score, **given, weights=weights, pos_label=pos_label, order=order)
+        table = as_table(y_true, y_score, **given, **said, order=order)
+    if table.lower_is_riskier != fitted.lower_is_riskier:
+        way = "low" if fitted.lower_is_riskier else "high"
+        raise ValueError(
+            f"a {way} score means high risk in the rows to fit on, but not in held_out.\n"
+            "Hint: count both in the same direction, score_table(..., lower_is_riskier=...)."
+        )
     table = table.renamed(check_seen(table.groups, fitted.groups, table.rows_of))
     absent = [g for g in fitted.groups if g not in table.groups]
     if absent:
