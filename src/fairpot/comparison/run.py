@@ -85,7 +85,8 @@ def compare(
         Number of folds, stratified by group and outcome.
     held_out : tuple (y_true, y_score, sensitive_features) or (..., sample_weight), or ScoreTable, default None
         Rows to evaluate on, in place of folds: methods are fitted on all others. With clusters, a table.
-    {sample_weight, clusters, weights, lower_is_riskier, high_score_means, reference, min_group, groups, ties, pos_label}
+    {sample_weight, clusters, weights, lower_is_riskier, high_score_means, reference, min_group, groups, ties,
+     pos_label}
     random_state : int, RandomState or None, default 0
         Splits the rows into folds; the same rows into the same folds, in whatever order they come, unless it is None.
     max_gaps : list of floats, default (0.02, 0.05, 0.10)

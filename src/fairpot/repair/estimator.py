@@ -31,7 +31,6 @@ from fairpot.table import ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.transport import ScoreMap
 
-
 # What scikit-learn's routing passes to fit without a request; weights of rows are asked for, as everywhere in it.
 ROUTED = ("sensitive_features", "clusters", "weights", "lower_is_riskier", "high_score_means")
 
@@ -147,7 +146,7 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return self
 
     @wraps(FairMaps.transform)
-    def transform(self, *args: Any, **kwargs: Any) -> Any:
+    def transform(self, *args: Any, **kwargs: Any) -> Any:  # noqa: D102
         return wrapped(self, self.fair_maps_.transform(*args, **kwargs))
 
     explain = _of_the_maps("explain")
@@ -298,6 +297,17 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Say why the method cannot run on a table in reasonable time, or at all; None if it can."""
         return None
 
+    def _learn_again(self, table: ScoreTable, starts: dict[Hashable, float] | None) -> dict[Hashable, ScoreMap]:
+        """Give the maps that the fitted method learns from other rows of its groups, at the strengths it has."""
+        fit = _fit_of(self)
+        kept = table.only([g for g in table.groups if g not in self.left_out_])
+        cut = fit.ground.cut
+        if cut is not None and starts is not None:
+            cut = cut._replace(starts={g: starts[g] for g in kept.groups})
+        family = learner(self, fit.family.reference, None, cut)(kept)
+        strengths = self.strengths_
+        return {g: family.map(g, strengths[g]) if g in strengths else ScoreMap.identity() for g in table.groups}
+
     def _html_repr(self) -> str:
         """Show gap and maps in a notebook once fitted, where scikit-learn shows an unfitted estimator."""
         if not hasattr(self, "strength_"):
@@ -331,18 +341,6 @@ def _named(scores: Any) -> dict[str, Any]:
     """Give the name of the one column of a frame, as scikit-learn's estimators keep it."""
     names = getattr(None if isinstance(scores, ScoreTable) else as_native_columns(scores), "columns", ["", ""])
     return {"feature_names_in_": np.asarray(names, dtype=object)} if list(map(type, names)) == [str] else {}
-
-
-def _learnt_again(model: Repair, table: ScoreTable, starts: dict[Hashable, float] | None) -> dict[Hashable, ScoreMap]:
-    """Give the maps that a fitted method learns from other rows of its groups, at the strengths it has."""
-    fit = _fit_of(model)
-    kept = table.only([g for g in table.groups if g not in model.left_out_])
-    cut = fit.ground.cut
-    if cut is not None and starts is not None:
-        cut = cut._replace(starts={g: starts[g] for g in kept.groups})
-    family = learner(model, fit.family.reference, None, cut)(kept)
-    strengths = model.strengths_
-    return {g: family.map(g, strengths[g]) if g in strengths else ScoreMap.identity() for g in table.groups}
 
 
 def _fit_of(model: Repair) -> Fit:
@@ -405,6 +403,6 @@ def _fair_maps(model: Repair) -> FairMaps:
         certified_=None if certificate is None else certificate.to_dict(),
         lower_is_riskier_=table.lower_is_riskier,
         high_score_means_=table.high_score_means,
-        _again=partial(_learnt_again, model),
+        _method=model,
         **{name: value for name, value in vars(model).items() if name == "feature_names_in_"},
     )

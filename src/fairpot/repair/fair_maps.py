@@ -39,7 +39,7 @@ from fairpot.modelfile.files import read_known
 from fairpot.modelfile.origin import describe_table
 from fairpot.modelfile.text import naming
 from fairpot.repair.ground import Achieved, Ground
-from fairpot.repair.private import Learn, made_private
+from fairpot.repair.private import made_private
 from fairpot.repair.registry import method_of
 from fairpot.repair.stored import (
     TOPS,
@@ -140,8 +140,8 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     lower_is_riskier_: bool = False
     # What a high score does to a person, if that was said.
     high_score_means_: Meaning | None = None
-    # What the method learns from other rows, where the maps are fitted ones.
-    _again: Learn | None = None
+    # The method that learns from other rows, where the maps are fitted ones.
+    _method: Any = None
     # Of the map file that they were read from, or saved to last.
     _sha256: str | None = None
 
@@ -403,7 +403,9 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def private_content(self) -> ModelFile:
         """Return what a private model file holds; ``private["largest_error"]`` says how far new scores differ."""
-        return made_private(self.file_content(), self.maps_, self.table_, self._again)
+        return made_private(
+            self.file_content(), self.maps_, self.table_, None if self._method is None else self._method._learn_again
+        )
 
     def file_content(self) -> ModelFile:
         """Return what a model file holds of this model."""
