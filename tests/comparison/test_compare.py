@@ -791,6 +791,9 @@ def test_progress_bar(capsys):
     compared(FITTED, methods=["FairPOT"], cv=2)
     compared(FITTED, methods=["FairPOT"], cv=2, progress=False)
     assert capsys.readouterr().err == ""
+    compared(draw(400, 3, "abcde"), methods=["PostLogit"], cv=2, progress=True, max_gaps=[0.3])
+    told = capsys.readouterr().err
+    assert told.startswith("5 groups have a strength each: this takes a minute or more.\nHint: methods=")
 
 
 # Group b has three positives.

@@ -57,7 +57,8 @@ def got(value: Any) -> str:
     column = hasattr(value, "__array__") or isinstance(value, list | tuple | dict)
     if isinstance(value, str | Number) or not column or not getattr(value, "shape", (1,)):
         return repr(value)
-    return f"a {type(value).__name__} of {len(value)} values"
+    kind = "an array" if type(value).__name__ == "ndarray" else f"a {type(value).__name__}"
+    return f"{kind} of {len(value)} values"
 
 
 def such_as(name: Any) -> str:

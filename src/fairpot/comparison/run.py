@@ -32,16 +32,24 @@ from fairpot.tradeoff.rules import top_share
 from fairpot.words.comparison import UNREPAIRED
 
 Report = Callable[[int, int], object]
+# Of more groups than this the search for every group's strength keeps somebody waiting.
+_FEW_GROUPS = 4
 
 
-def make_report(progress: bool | Report | None) -> Report:
+def make_report(progress: bool | Report | None, groups: int) -> Report:
     """Return the function to call after each step: a bar on stderr, the user's own, or nothing."""
     if callable(progress):
         return progress
     if progress not in (None, True, False):
         raise TypeError(f"progress must be True, False, None or a function of (done, total), got {progress!r}.")
     shown = sys.stderr.isatty() if progress is None else progress
-    return (lambda done, total: draw_bar("comparing", done, total, last=done == total)) if shown else (lambda *_: None)
+    if not shown:
+        return lambda *_: None
+    if groups > _FEW_GROUPS:
+        quicker = f"{argument('methods', ...)} with one or two of them, {argument('cv', 2)}, or fewer groups"
+        print(f"{groups} groups have a strength each: this takes a minute or more.", file=sys.stderr)
+        print(f"Hint: {quicker}, is quicker.", file=sys.stderr)
+    return lambda done, total: draw_bar("comparing", done, total, last=done == total)
 
 
 @by_name
@@ -94,7 +102,8 @@ def compare(
     top : float in (0, 1], int or None, default None
         How many you can act on: a share, or so many of the rows given to fit. The gap is then that in this top.
     progress : bool, function or None, default None
-        True draws a bar on stderr, None does so on a terminal; a function is called with (done, total).
+        True draws a bar on stderr, None does so on a terminal; a function is called with (done, total). Time grows
+        with the groups: all methods on eight groups take a minute or so; fewer methods or folds take less.
 
     Examples
     --------
@@ -108,7 +117,7 @@ def compare(
     was not fitted on, within the target in 0 of 5 folds; chance cannot tell its AUC from that of OptimalMerge, and it
     changes the fewest scores
     """
-    checked, report = check_ties(ties), make_report(progress)
+    checked = check_ties(ties)
     bounds = _check_bounds(max_gaps)
     estimators = _find_methods(methods)
     if y_true is None:
@@ -130,6 +139,7 @@ def compare(
         other = _check_held_out(held_out, said, everything).only(table.groups)
         _require_cells(other, 1, "held_out needs at least 1 row with and 1 without the outcome in every group")
         parts, where = [Part(table, other)], wording.rows_by(other.rows, other.weights, "held-out rows")
+    report = make_report(progress, len(table.groups))
     share = None if top is None else top_share(top, table)
     setting = Setting(table, find_reference(table, reference, checked), checked, share)
     prepared = {name: _prepare(each, setting) for name, each in estimators.items()}
