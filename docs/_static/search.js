@@ -5,7 +5,7 @@ if (typeof Search !== "undefined") {
   const WEIGHTS = [
     [/^(how-to|start|understand|faq|glossary|reference\/(troubleshooting|cite|programs))/, 1],
     [/^reference\/(generated|commands|changelog)/, 0.5],
-    [/^(design|evidence)\//, 0.65],
+    [/^(design|evidence)\//, 0.3],
     [/^(gallery\/|reference\/)/, 0.8],
   ];
   const weight = (name) => (WEIGHTS.find(([pattern]) => pattern.test(name)) || [null, 0.7])[1];

@@ -93,6 +93,11 @@ def as_table(
 
 def check_weights_word(weights: str | None) -> Weights | None:
     """Check what weights are said to mean; None where nothing is said."""
+    if weights is not None and not isinstance(weights, str):
+        raise TypeError(
+            f"weights must be one of {', '.join(map(repr, WEIGHTS))}, got {wording.got(weights)}.\n"
+            "Hint: weights says what the weights mean; the weight of each row goes to sample_weight=..."
+        )
     return None if weights is None else cast(Weights, check_choice(weights, "weights", WEIGHTS))
 
 

@@ -8,7 +8,7 @@ table is cut, rescored, merged or quantised.
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -217,6 +217,10 @@ class ScoreTable:
     def squared(self, group: int, positive: bool) -> Counts:
         """Give the sums of squared weights of one group's positives or negatives."""
         return self.counts[group].squared(positive)
+
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is found again when it is asked for."""
+        return {each.name: getattr(self, each.name) for each in fields(self)}
 
     @cached_property
     def clusters(self) -> Clusters | None:

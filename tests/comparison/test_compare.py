@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import pickle
 import re
 from dataclasses import replace
 from types import SimpleNamespace
@@ -788,6 +789,9 @@ def test_progress_bar(capsys):
     compared(FITTED, methods=["FairPOT"], cv=2)
     compared(FITTED, methods=["FairPOT"], cv=2, progress=False)
     assert capsys.readouterr().err == ""
+    compared(draw(400, 3, "abcde"), methods=["PostLogit"], cv=2, progress=True, max_gaps=[0.3])
+    told = capsys.readouterr().err
+    assert told.startswith("5 groups have a strength each: this takes a minute or more.\nHint: methods=")
 
 
 # Group b has three positives.
@@ -898,3 +902,24 @@ def test_chance_of_small_folds_cancels_in_each_pair_of_groups():
         widest.append(np.abs(each).max(axis=1).mean())
     assert np.mean(widest) > 0.3  # what the mean of each fold's largest gap would say
     assert np.mean(measured) < 0.17
+
+
+def test_low_scores_that_mean_high_risk():
+    y, scores, group = draw(600, 1)
+    options = {"methods": ["FairPOT"], "cv": 2, "max_gaps": [0.05]}
+    high = compare(y, scores, sensitive_features=group, **options)
+    low = compare(y, -scores, sensitive_features=group, lower_is_riskier=True, **options)
+    assert low.verdict(max_gap=0.05) == high.verdict(max_gap=0.05)
+    other = score_table(y, scores, sensitive_features=group)
+    with pytest.raises(ValueError, match="a low score means high risk in the rows to fit on"):
+        compare(y, -scores, sensitive_features=group, lower_is_riskier=True, held_out=other, **options)
+
+
+@pytest.mark.parametrize("groups", ["FM", "FMX"])
+def test_a_pickle_answers_as_before(groups):
+    y, scores, group = draw(600, 2, groups)
+    found = compare(y, scores, sensitive_features=group, methods=["FairPOT", "PostLogit"], cv=2, max_gaps=[0.05])
+    again = pickle.loads(pickle.dumps(found))
+    assert again.verdict(max_gap=0.05) == found.verdict(max_gap=0.05)
+    assert again.verdict(max_gap=0.08) == found.verdict(max_gap=0.08)
+    assert again.frame().equals(found.frame())

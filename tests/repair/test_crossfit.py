@@ -715,3 +715,21 @@ def test_clusters_without_folds_go_to_the_certificate(cv):
     known = {name: rows[name] for name in ("sensitive_features", "clusters")}
     alone = FairPOT(max_gap=0.3, confidence=0.9).fit(clf.scores_, rows["y"], **known)
     assert clf.postprocessor_.certificate_.to_dict() == alone.certificate_.to_dict()
+
+
+def test_cross_val_predict_is_not_sent_in_a_circle():
+    model = FairScoreClassifier(LogisticRegression(), FairPOT(0.5), cv=2)
+    told = r"sensitive_features='sex', drop_sensitive=True\): that works everywhere"
+    with config_context(enable_metadata_routing=True), pytest.raises(TypeError, match=told):
+        cross_val_predict(model, X, Y, params={"sensitive_features": GROUP}, cv=2)
+    named = clone(model).set_params(sensitive_features="sex", drop_sensitive=True)
+    assert cross_val_predict(named, frame("pandas"), Y, method="predict_proba", cv=2).shape == (N, 2)
+
+
+def test_what_weights_mean_is_routed(routing):
+    model = FairScoreClassifier(LogisticRegression().set_fit_request(sample_weight=True), FairPOT(0.5), cv=2)
+    given = {"sensitive_features": GROUP, "sample_weight": np.full(N, 2.0), "weights": "importance"}
+    scorer = auc_scorer.set_score_request(sample_weight=False)
+    asked: Any = {"params": given, "cv": 2, "scoring": scorer, "return_estimator": True}
+    found = cross_validate(model.set_fit_request(sample_weight=True), X, Y, **asked)
+    assert {each.postprocessor_.table_.weights for each in found["estimator"]} == {"importance"}

@@ -2,6 +2,7 @@
 
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 import sklearn
 from scipy.special import expit
@@ -100,8 +101,7 @@ def rows():
 def test_pipeline_with_routing(rows):
     X, y, group = rows
     with sklearn.config_context(enable_metadata_routing=True):
-        repair = FairPOT(0.7).set_fit_request(sensitive_features=True).set_transform_request(sensitive_features=True)
-        pipeline = make_pipeline(Scores(), repair).fit(X, y, sensitive_features=group)
+        pipeline = make_pipeline(Scores(), FairPOT(0.7)).fit(X, y, sensitive_features=group)
         got = pipeline.transform(X, sensitive_features=group)
         again = pipeline.fit_transform(X, y, sensitive_features=group)
     scores = Scores().fit(X, y).transform(X)
@@ -111,12 +111,47 @@ def test_pipeline_with_routing(rows):
     assert got.shape == (400, 1)
 
 
-def test_groups_that_are_not_routed_are_an_error(rows):
+def test_weights_of_rows_are_requested_and_what_they_mean_is_not(rows):
     X, y, group = rows
+    weight = np.where(group == "F", 1.5, 1.0)
+    given = {"sensitive_features": group, "sample_weight": weight, "weights": "importance", "clusters": np.arange(400)}
     with sklearn.config_context(enable_metadata_routing=True):
-        pipeline = make_pipeline(Scores(), FairPOT(0.7))
-        with pytest.raises(sklearn.exceptions.UnsetMetadataPassedError, match="sensitive_features"):
-            pipeline.fit(X, y, sensitive_features=group)
+        with pytest.raises(sklearn.exceptions.UnsetMetadataPassedError, match="sample_weight"):
+            make_pipeline(Scores(), FairPOT(0.7)).fit(X, y, **given)
+        asking = FairPOT(0.7).set_fit_request(sample_weight=True)
+        table = make_pipeline(Scores(), asking).fit(X, y, **given)[-1].table_
+    assert table.weights == "importance"
+    assert table.units.size == 400
+
+
+@pytest.mark.parametrize("config", ["own", "global"])
+@pytest.mark.parametrize("kind", ["pandas", "polars"])
+def test_a_series_becomes_a_polars_frame(rows, kind, config):
+    X, y, group = rows
+    series = {"pandas": pd.Series, "polars": lambda values, name: pl.Series(name, values)}[kind]
+    scores = series(Scores().fit(X, y).transform(X)[:, 0], name="risk")
+    with sklearn.config_context(transform_output="polars" if config == "global" else "default"):
+        repair = FairPOT(0.7) if config == "global" else FairPOT(0.7).set_output(transform="polars")
+        fitted = repair.fit(scores, y, sensitive_features=group)
+        got = [each.transform(scores, sensitive_features=group) for each in (fitted, fitted.fair_maps_)]
+    plain = FairPOT(0.7).fit_transform(np.asarray(scores), y, sensitive_features=group)
+    assert isinstance(got[0], pl.DataFrame)
+    for each in got[: 1 if config == "own" else 2]:
+        np.testing.assert_array_equal(each.to_numpy()[:, 0], plain)
+
+
+@pytest.mark.parametrize("frame", [pd.DataFrame, pl.DataFrame])
+def test_the_name_of_the_one_column_is_kept(rows, frame):
+    X, y, group = rows
+    scores = frame({"risk": Scores().fit(X, y).transform(X)[:, 0]})
+    repair = FairPOT(0.7).fit(scores, y, sensitive_features=group)
+    assert repair.feature_names_in_.tolist() == ["risk"]
+    assert repair.get_feature_names_out().tolist() == ["risk"]
+    assert repair.set_output(transform="pandas").transform(scores, sensitive_features=group).columns.tolist() == [
+        "risk"
+    ]
+    again = repair.fit(scores.to_numpy(), y, sensitive_features=group)
+    assert not hasattr(again, "feature_names_in_")
 
 
 def test_set_output(rows):

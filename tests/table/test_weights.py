@@ -225,3 +225,10 @@ def test_few_rows_are_few_however_much_they_weigh(rows):
     light = audit(rows["y"], rows["s"], **columns(rows.assign(w=rows["w"] / rows["w"].sum())))
     assert not any("has only" in text for text in light.warnings)
     np.testing.assert_allclose(light.gap.se, audit(table_of(rows)).gap.se)
+
+
+@pytest.mark.parametrize("column", [np.ones, lambda n: pd.Series(np.ones(n)), lambda n: [1.0] * n])
+def test_a_column_in_the_place_of_what_weights_mean_is_not_quoted(column):
+    with pytest.raises(TypeError, match=r"of 40 values\.\nHint: .*sample_weight=") as caught:
+        fairpot.audit([0, 1] * 20, range(40), sensitive_features=["a", "b", "b", "a"] * 10, weights=column(40))
+    assert len(str(caught.value)) < 250

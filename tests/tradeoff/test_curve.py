@@ -1,7 +1,9 @@
+import pickle
+
 import numpy as np
 import pytest
 
-from fairpot import InfeasibleRuleError
+from fairpot import FairPOT, InfeasibleRuleError
 from fairpot.tradeoff import TradeoffCurve, pareto_mask
 
 
@@ -155,3 +157,32 @@ def test_float32_is_read_as_it_prints():
     grid = curve(lam=np.array([0, 0.1, 0.2, 0.5, 1.0]))
     assert grid.at(np.float32(0.1)) == grid.at(0.1)
     assert tenths.select(max_gap=np.float32(0.2)) == tenths.select(max_gap=0.2)
+
+
+def test_the_auc_of_the_original_scores_is_a_number_wherever_it_is_known():
+    assert curve().unrepaired_auc == curve().unmoved_auc == 0.8
+    elsewhere = curve(lam=np.linspace(0.5, 1, 5))
+    assert elsewhere.unrepaired_auc is None
+    with pytest.raises(ValueError, match="put 0 into lams"):
+        elsewhere.unmoved_auc
+
+
+@pytest.mark.parametrize("groups", ["ab", "abc"])
+@pytest.mark.parametrize("where", ["fitted", "other rows", "listed"])
+def test_a_pickle_is_the_same_curve(groups, where):
+    rng = np.random.default_rng(5)
+    y, group = rng.integers(0, 2, 300), np.array(list(groups))[rng.integers(0, len(groups), 300)]
+    score = rng.normal(y + 0.6 * (group == "a"))
+    model = FairPOT(max_gap=0.1).fit(score[:200], y[:200], sensitive_features=group[:200])
+    rows = (score[200:], y[200:]) if where == "other rows" else ()
+    given = {"sensitive_features": group[200:]} if rows else {}
+    traced = model.tradeoff(*rows, **given, lams=[0, 0.5, 1] if where == "listed" else None)
+    model.fit(-score, y, sensitive_features=group)  # the curve is of the model as it was
+    again = pickle.loads(pickle.dumps(traced))
+    np.testing.assert_array_equal(again.auc, traced.auc)
+    assert again.select() == traced.select()
+    np.testing.assert_array_equal(again.band().gap.high, traced.band().gap.high)
+
+
+def test_a_curve_of_numbers_alone_can_be_pickled():
+    assert pickle.loads(pickle.dumps(curve(search=lambda rule: None))).select().lam == 0.75

@@ -46,7 +46,7 @@ def check_share(value: Any, name: str, *, zero: bool) -> float:
     """Check a number in [0, 1], or in (0, 1] if ``zero`` is False."""
     rule = "[0, 1]" if zero else "(0, 1]"
     if not is_number(value):
-        raise TypeError(f"{name} must be a number in {rule}, got {value!r}.")
+        raise TypeError(f"{name} must be a number in {rule}, got {wording.got(value)}.")
     if not (0 <= value <= 1) or (value == 0 and not zero):
         raise ValueError(f"{name} must lie in {rule}, got {value!r}.")
     return as_double(value)
@@ -55,7 +55,7 @@ def check_share(value: Any, name: str, *, zero: bool) -> float:
 def check_choice(value: Any, name: str, allowed: Sequence[str]) -> str:
     """Check that an option is one of the allowed names."""
     if not isinstance(value, str) or value not in allowed:
-        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {value!r}.")
+        raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {wording.got(value)}.")
     return value
 
 
@@ -231,7 +231,7 @@ def _distinct(array: NDArray[Any], name: str) -> list[Any]:
 def check_level(level: Any, name: str = "level") -> float:
     """Check a level of confidence, strictly between 1/2 and 1."""
     if not is_number(level):
-        raise TypeError(f"{name} must be a number such as 0.95, got {level!r}.")
+        raise TypeError(f"{name} must be a number such as 0.95, got {wording.got(level)}.")
     if not 0.5 < level < 1:
         raise ValueError(f"{name} must lie between 0.5 and 1, got {level!r}.\nHint: 95% is {name}=0.95.")
     return float(level)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
+from numbers import Number
 from typing import Any
 
 from fairpot._arguments import argument
@@ -44,6 +45,21 @@ def values_are_shown() -> bool:
 def names_are_shown() -> bool:
     """Whether errors may name columns that the caller did not name."""
     return not _SAID or _SAID[-1]
+
+
+def got(value: Any) -> str:
+    """Show an argument that is not what it should be; a column in its place is described, not quoted.
+
+    Examples
+    --------
+    >>> got("sum"), got([0.5] * 900)
+    ("'sum'", 'a list of 900 values')
+    """
+    column = hasattr(value, "__array__") or isinstance(value, list | tuple | dict)
+    if isinstance(value, str | Number) or not column or not getattr(value, "shape", (1,)):
+        return repr(value)
+    kind = "an array" if type(value).__name__ == "ndarray" else f"a {type(value).__name__}"
+    return f"{kind} of {len(value)} values"
 
 
 def such_as(name: Any) -> str:

@@ -32,16 +32,24 @@ from fairpot.tradeoff.rules import top_share
 from fairpot.words.comparison import UNREPAIRED
 
 Report = Callable[[int, int], object]
+# Of more groups than this the search for every group's strength keeps somebody waiting.
+_FEW_GROUPS = 4
 
 
-def make_report(progress: bool | Report | None) -> Report:
+def make_report(progress: bool | Report | None, groups: int) -> Report:
     """Return the function to call after each step: a bar on stderr, the user's own, or nothing."""
     if callable(progress):
         return progress
     if progress not in (None, True, False):
         raise TypeError(f"progress must be True, False, None or a function of (done, total), got {progress!r}.")
     shown = sys.stderr.isatty() if progress is None else progress
-    return (lambda done, total: draw_bar("comparing", done, total, last=done == total)) if shown else (lambda *_: None)
+    if not shown:
+        return lambda *_: None
+    if groups > _FEW_GROUPS:
+        quicker = f"{argument('methods', ...)} with one or two of them, {argument('cv', 2)}, or fewer groups"
+        print(f"{groups} groups have a strength each: this takes a minute or more.", file=sys.stderr)
+        print(f"Hint: {quicker}, is quicker.", file=sys.stderr)
+    return lambda done, total: draw_bar("comparing", done, total, last=done == total)
 
 
 @by_name
@@ -56,6 +64,7 @@ def compare(
     sample_weight: Any = None,
     clusters: Any = None,
     weights: str | None = None,
+    lower_is_riskier: bool = False,
     high_score_means: Meaning | None = None,
     reference: Hashable | None = None,
     min_group: int = 0,
@@ -84,7 +93,8 @@ def compare(
         Number of folds, stratified by group and outcome.
     held_out : tuple (y_true, y_score, sensitive_features) or (..., sample_weight), or ScoreTable, default None
         Rows to evaluate on, in place of folds: methods are fitted on all others. With clusters, a table.
-    {sample_weight, clusters, weights, high_score_means, reference, min_group, groups, ties, pos_label}
+    {sample_weight, clusters, weights, lower_is_riskier, high_score_means, reference, min_group, groups, ties,
+     pos_label}
     random_state : int, RandomState or None, default 0
         Splits the rows into folds; the same rows into the same folds, in whatever order they come, unless it is None.
     max_gaps : list of floats, default (0.02, 0.05, 0.10)
@@ -92,7 +102,8 @@ def compare(
     top : float in (0, 1], int or None, default None
         How many you can act on: a share, or so many of the rows given to fit. The gap is then that in this top.
     progress : bool, function or None, default None
-        True draws a bar on stderr, None does so on a terminal; a function is called with (done, total).
+        True draws a bar on stderr, None does so on a terminal; a function is called with (done, total). Time grows
+        with the groups: all methods on eight groups take a minute or so; fewer methods or folds take less.
 
     Examples
     --------
@@ -106,7 +117,7 @@ def compare(
     was not fitted on, within the target in 0 of 5 folds; chance cannot tell its AUC from that of OptimalMerge, and it
     changes the fewest scores
     """
-    checked, report = check_ties(ties), make_report(progress)
+    checked = check_ties(ties)
     bounds = _check_bounds(max_gaps)
     estimators = _find_methods(methods)
     if y_true is None:
@@ -116,7 +127,8 @@ def compare(
         )
     columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
     order = "the order is compare(y_true, y_score, ...), the outcomes first."
-    everything = as_table(y_true, y_score, **columns, weights=weights, pos_label=pos_label, order=order)
+    said: dict[str, Any] = {"weights": weights, "pos_label": pos_label, "lower_is_riskier": lower_is_riskier}
+    everything = as_table(y_true, y_score, **columns, **said, order=order)
     everything = everything.meaning(high_score_means).require("a comparison", groups=2)
     table = kept_groups(everything, min_group, groups)
     warn_of_table(table, everything)
@@ -124,9 +136,10 @@ def compare(
         parts = _folds(table, cv, random_state)
         where = f"{len(parts)} folds of {wording.rows_by(table.rows, table.weights)}"
     else:
-        other = _check_held_out(held_out, pos_label, weights, everything).only(table.groups)
+        other = _check_held_out(held_out, said, everything).only(table.groups)
         _require_cells(other, 1, "held_out needs at least 1 row with and 1 without the outcome in every group")
         parts, where = [Part(table, other)], wording.rows_by(other.rows, other.weights, "held-out rows")
+    report = make_report(progress, len(table.groups))
     share = None if top is None else top_share(top, table)
     setting = Setting(table, find_reference(table, reference, checked), checked, share)
     prepared = {name: _prepare(each, setting) for name, each in estimators.items()}
@@ -243,7 +256,7 @@ def _check_bounds(max_gaps: Any) -> tuple[float, ...]:
     return tuple(sorted({check_share(bound, "max_gaps", zero=True) for bound in listed}))
 
 
-def _check_held_out(held_out: Any, pos_label: Any, weights: str | None, fitted: ScoreTable) -> ScoreTable:
+def _check_held_out(held_out: Any, said: dict[str, Any], fitted: ScoreTable) -> ScoreTable:
     """Check and count the rows to evaluate on."""
     if isinstance(held_out, ScoreTable):
         held_out.require("a comparison")
@@ -263,7 +276,13 @@ def _check_held_out(held_out: Any, pos_label: Any, weights: str | None, fitted: 
         names = ("y_true of held_out", "y_score of held_out")
         given = {"sensitive_features": groups, "sample_weight": weight[0] if weight else None, "names": names}
         order = "the order is held_out=(y_true, y_score, ...), the outcomes first."
-        table = as_table(y_true, y_score, **given, weights=weights, pos_label=pos_label, order=order)
+        table = as_table(y_true, y_score, **given, **said, order=order)
+    if table.lower_is_riskier != fitted.lower_is_riskier:
+        way = "low" if fitted.lower_is_riskier else "high"
+        raise ValueError(
+            f"a {way} score means high risk in the rows to fit on, but not in held_out.\n"
+            "Hint: count both in the same direction, score_table(..., lower_is_riskier=...)."
+        )
     table = table.renamed(check_seen(table.groups, fitted.groups, table.rows_of))
     absent = [g for g in fitted.groups if g not in table.groups]
     if absent:

@@ -23,8 +23,9 @@ from fairpot.metrics.wins import WinMatrix
 from fairpot.repair.choose import curve
 from fairpot.repair.estimator import Repair
 from fairpot.repair.finish import whole_maps
-from fairpot.repair.fitting import Fit, begin
+from fairpot.repair.fitting import Fit, begin, start
 from fairpot.repair.ground import Ground
+from fairpot.repair.own_dials import Way
 from fairpot.results.kinds import Share
 from fairpot.results.ranking import MOST_GROUPS
 from fairpot.splitting import weighted_rows
@@ -106,7 +107,7 @@ class Ruled:
     """A method whose strength is chosen by rule."""
 
     fit: Fit
-    keep: str | None
+    model: Repair
     part: Part
     setting: Setting
     seen: dict[float, Outcome | str] = field(default_factory=dict)
@@ -115,7 +116,11 @@ class Ruled:
     def of(cls, model: Repair, part: Part, setting: Setting) -> Ruled:
         """Learn from the fitted rows."""
         with _quiet():
-            return cls(begin(model, part.fitted), model.keep, part, setting)
+            return cls(begin(model, part.fitted), model, part, setting)
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        """Leave out what is learnt again from the rows; the way of several groups stays."""
+        return _learnt_again, (self.fit.way, self.model, self.part, self.setting, self.seen)
 
     def at(self, max_gap: float) -> Outcome:
         """Choose on the fitted rows, as ``fit`` does, and judge on the others."""
@@ -144,7 +149,7 @@ class Ruled:
         return self.fit.final.tried if self.fit.way is not None else self.fit.learn(self.setting.table).tried
 
     def _maps(self, fit: Fit, value: float) -> dict[Hashable, ScoreMap]:
-        return moving(whole_maps(fit.final, value, self.part.fitted, self.keep))
+        return moving(whole_maps(fit.final, value, self.part.fitted, self.model.keep))
 
     @property
     def rows(self) -> Rows:
@@ -157,7 +162,7 @@ class Ruled:
     def points(self, values: Floats) -> Points:
         """Judge strengths on the held-out rows; of two groups all at once."""
         table, setting = self.part.held_out, self.setting
-        if len(table.groups) == 2 and setting.top is None and self.keep != "grid":
+        if len(table.groups) == 2 and setting.top is None and self.model.keep != "grid":
             found = curve(self.fit.final, Ground(table, setting.ties), values)
             sign = 1.0 if found.reference == setting.reference else -1.0
             orders = np.ones(len(values), dtype=bool) if found.orders is None else found.orders
@@ -166,6 +171,12 @@ class Ruled:
         judged = [judge(table.rescored(maps), setting) for maps in each]
         orders = np.array([keeps_order(table, maps) for maps in each])
         return Points(np.array([one.auc for one in judged]), np.array([one.gaps for one in judged]), orders)
+
+
+def _learnt_again(
+    way: Way | None, model: Repair, part: Part, setting: Setting, seen: dict[float, Outcome | str]
+) -> Ruled:
+    return Ruled(replace(start(model, part.fitted, part.fitted, chosen=True), way=way), model, part, setting, seen)
 
 
 @dataclass(frozen=True, eq=False)

@@ -18,7 +18,7 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d, get_tags, indexable
-from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.parallel import Parallel, delayed
@@ -101,7 +101,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     (3000, 2)
     """
 
-    __metadata_request__fit: ClassVar = {"sensitive_features": True, "clusters": True, "weights": UNUSED}
+    __metadata_request__fit: ClassVar = dict.fromkeys(("sensitive_features", "clusters", "weights"), True)
     __metadata_request__predict: ClassVar = {"sensitive_features": True}
     __metadata_request__predict_proba: ClassVar = {"sensitive_features": True}
     __metadata_request__decision_function: ClassVar = {"sensitive_features": True}
@@ -395,9 +395,10 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
             if given is None:
                 raise TypeError(
                     "sensitive_features is missing: pass the group of each row, sensitive_features=...\n"
-                    "Hint: or name a column of the frame X, FairScoreClassifier(..., sensitive_features='sex'). Inside "
-                    "pipelines and searches, passing groups needs sklearn.set_config(enable_metadata_routing=True), "
-                    "and goes through the outermost call, which hands it down."
+                    "Hint: inside scikit-learn name a column of the frame X, FairScoreClassifier(..., "
+                    "sensitive_features='sex', drop_sensitive=True): that works everywhere. Groups as a keyword need "
+                    "sklearn.set_config(enable_metadata_routing=True), and scikit-learn does not pass them on in "
+                    "cross_val_predict and in the predictions of a search (use best_estimator_)."
                 )
             return given
         if given is not None:

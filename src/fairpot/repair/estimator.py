@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from functools import partial, wraps
 from typing import Any, ClassVar, Literal, Self, TypeVar
 
+import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
@@ -16,11 +17,12 @@ from fairpot._arguments import by_name
 from fairpot._defaults import LEVEL, TIES, Meaning, Ties
 from fairpot._docs import documented
 from fairpot._validation import check_choice
+from fairpot._validation.columns import as_native_columns
 from fairpot.counting import as_table
 from fairpot.inference.certify import Certificate
 from fairpot.inference.dial import same_rows
 from fairpot.repair.choose import curve
-from fairpot.repair.fair_maps import FairMaps, certificate_on, rows_beside, shown_maps
+from fairpot.repair.fair_maps import ROUTED_TO_TRANSFORM, FairMaps, certificate_on, rows_beside, shown_maps, wrapped
 from fairpot.repair.family import Dial, Family
 from fairpot.repair.finish import finish, whole_maps
 from fairpot.repair.fitting import RULES, Fit, check_parameters, fitted, learner, rule_of, start
@@ -28,6 +30,9 @@ from fairpot.repair.ground import Achieved, measure
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.transport import ScoreMap
+
+# What scikit-learn's routing passes to fit without a request; weights of rows are asked for, as everywhere in it.
+ROUTED = ("sensitive_features", "clusters", "weights", "lower_is_riskier", "high_score_means")
 
 
 def _of_the_maps(name: str) -> Callable[..., Any]:
@@ -62,11 +67,9 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     _needs_outcomes: ClassVar[bool] = False
     # The strength where none is given and no rule either; None: the smallest gap is looked for.
     _unasked: ClassVar[float | None] = None
-    # To scikit-learn's routing the first argument is data, whatever its name.
-    __metadata_request__fit: ClassVar = {"scores": UNUSED}
-    __metadata_request__transform: ClassVar = dict.fromkeys(
-        ("scores", "unknown_group", "missing_group", "other_scale"), UNUSED
-    )
+    # To scikit-learn's routing the first argument is data, whatever its name; groups and what they need come unasked.
+    __metadata_request__fit: ClassVar = {"scores": UNUSED, **dict.fromkeys(ROUTED, True)}
+    __metadata_request__transform: ClassVar = ROUTED_TO_TRANSFORM
 
     max_gap: float | None = None
     max_auc_loss: float | None = None
@@ -136,13 +139,16 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         if empty:
             hint = "leave it out, table.only([...])"
             raise ValueError(f"the table has no rows of the group {empty[0]!r}.\nHint: {hint}.")
-        found = fitted(self, table, groups, min_group)
+        found = fitted(self, table, groups, min_group) | _named(scores)
         for name in [name for name in vars(self) if name.endswith("_") or name.startswith("_fit")]:
             delattr(self, name)
         self.__dict__.update(found)
         return self
 
-    transform = _of_the_maps("transform")
+    @wraps(FairMaps.transform)
+    def transform(self, *args: Any, **kwargs: Any) -> Any:  # noqa: D102
+        return wrapped(self, self.fair_maps_.transform(*args, **kwargs))
+
     explain = _of_the_maps("explain")
     save = _of_the_maps("save")
     frame = _of_the_maps("frame")
@@ -258,7 +264,9 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 "a trade-off curve", hint="the map was fitted without y: pass scores, y and sensitive_features"
             )
         values = None if lams is None else fit.final.dial.check_values(lams)
-        found = curve(fit.final, ground, values)
+        rows_of = None if ground.table is fit.ground.table else ground.table
+        again = partial(copy(self).tradeoff, rows_of, lams=values, ties=checked)
+        found = replace(curve(fit.final, ground, values), again=again)
         return found if values is not None else replace(found, search=replace(fit, ground=ground).chosen)
 
     @property
@@ -289,6 +297,17 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Say why the method cannot run on a table in reasonable time, or at all; None if it can."""
         return None
 
+    def _learn_again(self, table: ScoreTable, starts: dict[Hashable, float] | None) -> dict[Hashable, ScoreMap]:
+        """Give the maps that the fitted method learns from other rows of its groups, at the strengths it has."""
+        fit = _fit_of(self)
+        kept = table.only([g for g in table.groups if g not in self.left_out_])
+        cut = fit.ground.cut
+        if cut is not None and starts is not None:
+            cut = cut._replace(starts={g: starts[g] for g in kept.groups})
+        family = learner(self, fit.family.reference, None, cut)(kept)
+        strengths = self.strengths_
+        return {g: family.map(g, strengths[g]) if g in strengths else ScoreMap.identity() for g in table.groups}
+
     def _html_repr(self) -> str:
         """Show gap and maps in a notebook once fitted, where scikit-learn shows an unfitted estimator."""
         if not hasattr(self, "strength_"):
@@ -318,16 +337,10 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return {name: value for name, value in state.items() if name != "_fit_made"}
 
 
-def _learnt_again(model: Repair, table: ScoreTable, starts: dict[Hashable, float] | None) -> dict[Hashable, ScoreMap]:
-    """Give the maps that a fitted method learns from other rows of its groups, at the strengths it has."""
-    fit = _fit_of(model)
-    kept = table.only([g for g in table.groups if g not in model.left_out_])
-    cut = fit.ground.cut
-    if cut is not None and starts is not None:
-        cut = cut._replace(starts={g: starts[g] for g in kept.groups})
-    family = learner(model, fit.family.reference, None, cut)(kept)
-    strengths = model.strengths_
-    return {g: family.map(g, strengths[g]) if g in strengths else ScoreMap.identity() for g in table.groups}
+def _named(scores: Any) -> dict[str, Any]:
+    """Give the name of the one column of a frame, as scikit-learn's estimators keep it."""
+    names = getattr(None if isinstance(scores, ScoreTable) else as_native_columns(scores), "columns", ["", ""])
+    return {"feature_names_in_": np.asarray(names, dtype=object)} if list(map(type, names)) == [str] else {}
 
 
 def _fit_of(model: Repair) -> Fit:
@@ -390,5 +403,6 @@ def _fair_maps(model: Repair) -> FairMaps:
         certified_=None if certificate is None else certificate.to_dict(),
         lower_is_riskier_=table.lower_is_riskier,
         high_score_means_=table.high_score_means,
-        _again=partial(_learnt_again, model),
+        _method=model,
+        **{name: value for name, value in vars(model).items() if name == "feature_names_in_"},
     )

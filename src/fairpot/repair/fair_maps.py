@@ -12,6 +12,7 @@ from typing import Any, ClassVar, Literal, NamedTuple, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
+from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
@@ -38,7 +39,7 @@ from fairpot.modelfile.files import read_known
 from fairpot.modelfile.origin import describe_table
 from fairpot.modelfile.text import naming
 from fairpot.repair.ground import Achieved, Ground
-from fairpot.repair.private import Learn, made_private
+from fairpot.repair.private import made_private
 from fairpot.repair.registry import method_of
 from fairpot.repair.stored import (
     TOPS,
@@ -62,6 +63,12 @@ from fairpot.words import FRACTIONS, gap_name
 
 # A notebook measures the fitted rows by itself up to so many groups and distinct scores.
 _MOST_MEASURED, _FEW = 20, 400_000
+
+
+# To scikit-learn's routing the first argument is data, whatever its name.
+ROUTED_TO_TRANSFORM: dict[str, Any] = {"sensitive_features": True} | dict.fromkeys(
+    ("scores", "unknown_group", "missing_group", "other_scale"), UNUSED
+)
 
 
 class Adjusted(NamedTuple):
@@ -133,15 +140,12 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     lower_is_riskier_: bool = False
     # What a high score does to a person, if that was said.
     high_score_means_: Meaning | None = None
-    # What the method learns from other rows, where the maps are fitted ones.
-    _again: Learn | None = None
+    # The method that learns from other rows, where the maps are fitted ones.
+    _method: Any = None
     # Of the map file that they were read from, or saved to last.
     _sha256: str | None = None
 
-    # To scikit-learn's routing the first argument is data, whatever its name.
-    __metadata_request__transform: ClassVar = dict.fromkeys(
-        ("scores", "unknown_group", "missing_group", "other_scale"), UNUSED
-    )
+    __metadata_request__transform: ClassVar = ROUTED_TO_TRANSFORM
 
     @classmethod
     def _of(cls, **known: Any) -> Self:
@@ -287,7 +291,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         check_alignment(scores=scores, sensitive_features=sensitive_features)
         found = _adjust(self, scores, sensitive_features, unknown_group, missing_group, other_scale)
-        return restore(_turned(self, found.new), scores)
+        return wrapped(self, restore(_turned(self, found.new), scores))
 
     @by_name
     def explain(self, scores: Any, *, sensitive_features: Any, ids: Any = None) -> Any:
@@ -342,7 +346,8 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name the one output column, for ``set_output``."""
-        names = ["score"] if input_features is None else list(input_features)
+        known = self.__dict__.get("feature_names_in_", ["score"])
+        names = list(known if input_features is None else input_features)
         if len(names) != 1:
             raise ValueError(f"input_features must name the one column of scores, got {len(names)} names.")
         return np.asarray(names, dtype=object)
@@ -398,7 +403,9 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def private_content(self) -> ModelFile:
         """Return what a private model file holds; ``private["largest_error"]`` says how far new scores differ."""
-        return made_private(self.file_content(), self.maps_, self.table_, self._again)
+        return made_private(
+            self.file_content(), self.maps_, self.table_, None if self._method is None else self._method._learn_again
+        )
 
     def file_content(self) -> ModelFile:
         """Return what a model file holds of this model."""
@@ -475,6 +482,12 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             No map may have more breakpoints.
         """
         return simplify(_own_scale(self), max_error=max_error, max_knots=max_knots)
+
+
+def wrapped(model: BaseEstimator, adjusted: Any) -> Any:
+    """Make a frame of a series where Polars frames are asked for, which scikit-learn makes of no pandas series."""
+    asked = getattr(model, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
+    return adjusted.to_frame() if asked == "polars" and hasattr(adjusted, "to_frame") else adjusted
 
 
 def _reasons(maps: FairMaps, found: Adjusted) -> list[str]:

@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairpot._defaults import Ties
-from fairpot._validation import as_double, is_number
+from fairpot._validation import as_double, is_number, wording
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.tradeoff.solve import Mover
@@ -63,7 +63,7 @@ class Dial:
         """Check one number."""
         name = self.name if name is None else name
         if not is_number(value):
-            raise TypeError(f"{name} must be a number {self.rule}, got {value!r}.")
+            raise TypeError(f"{name} must be a number {self.rule}, got {wording.got(value)}.")
         if not self.low <= value <= self.high or not np.isfinite(value) or (self.above and value == self.low):
             hint = "" if self.identity is None or not self.above else f"\nHint: {self.identity:g} changes the least."
             rule = "finite" if self.low == -np.inf else f"finite and {self.rule}"

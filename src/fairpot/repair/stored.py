@@ -49,8 +49,6 @@ class LogitMap(ScoreMap):
     Its knots are where it can be looked at, the hundredths in [0, 1] after a fit: it needs none itself.
     """
 
-    __slots__ = ("alpha", "beta")
-
     def __init__(self, knots: ArrayLike, alpha: float, beta: float) -> None:
         self.alpha = alpha
         self.beta = beta

@@ -21,7 +21,7 @@ from fairpot.inference.change import change_of_columns
 from fairpot.repair.groups import kept_groups, warn_of_table
 from fairpot.results.calibration import BINS, Calibration, calibrations
 from fairpot.results.finding import Finding
-from fairpot.results.kinds import Count, Derived, Group, Plain, Told, rows_of
+from fairpot.results.kinds import Count, Derived, Group, Known, Plain, Told, rows_of
 from fairpot.results.notebook import audit_html
 from fairpot.results.notes import notes_of_audit
 from fairpot.results.ranking import MOST_GROUPS, Pair, Ranking, rank, top_of, with_calibration
@@ -93,12 +93,12 @@ class Audit(Told):
     notes: tuple[Note, ...]
 
     @property
-    def auc(self) -> Estimate | None:
+    def auc(self) -> Known[Estimate]:
         """AUC of all rows."""
         return self.ranking.auc
 
     @property
-    def gap(self) -> Estimate | None:
+    def gap(self) -> Known[Estimate]:
         """The largest gap over pairs of groups, seen from the group ranked higher."""
         return self.ranking.gap
 

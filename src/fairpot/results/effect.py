@@ -17,7 +17,7 @@ from fairpot.inference import Change, Changes, Estimate, change_by_maps, change_
 from fairpot.results.audit import Audit, audit_table, several
 from fairpot.results.calibration import BINS, Calibrations, CalibrationStages, calibration_stages
 from fairpot.results.finding import Finding, Trust
-from fairpot.results.kinds import Derived, Group, Told, rows_of
+from fairpot.results.kinds import Derived, Group, Known, Told, rows_of
 from fairpot.results.notebook import effect_html
 from fairpot.results.notes import notes_of_effect
 from fairpot.results.ranking import MOST_GROUPS, Ranking
@@ -93,7 +93,7 @@ class Effect(Told):
 
     before: Audit
     after: Audit
-    changes: Changes | None
+    changes: Known[Changes]
     moves: tuple[Moved, ...]
     actions: tuple[Action, ...]
     calibration: tuple[CalibrationStages, ...] | None

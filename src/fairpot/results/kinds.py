@@ -28,6 +28,11 @@ Schema = dict[str, Any]
 # Fields that are written as those of the record they stand in, and fields that are not written.
 INLINE, HIDDEN = "inline", "hidden"
 _Tree = TypeVar("_Tree")
+# There wherever two groups have rows of either outcome; None else. To a type checker it is there: scripts need no cast.
+if typing.TYPE_CHECKING:
+    Known: typing.TypeAlias = _Tree | Any
+else:
+    Known = typing.Optional
 _LEAVES = ("group", "score", "range", "share", "count")
 
 

@@ -30,7 +30,7 @@ from fairpot.inference.top_rates import TopRate, top_rate_interval
 from fairpot.metrics.cells import SMALL
 from fairpot.metrics.wins import WinMatrix
 from fairpot.results.calibration import Calibration
-from fairpot.results.kinds import Count, Derived, Group, Plain, Range, Score, Share
+from fairpot.results.kinds import Count, Derived, Group, Known, Plain, Range, Score, Share
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
@@ -168,8 +168,8 @@ class Ranking(Sizes):
     ties: Ties
     level: Share | None
     reference: Group
-    auc: Estimate | None
-    gap: Estimate | None
+    auc: Known[Estimate]
+    gap: Known[Estimate]
     headline: Estimate | None
     small_groups: tuple[Group, ...]
     gaps: tuple[Pair, ...]

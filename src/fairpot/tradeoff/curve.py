@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass, field, replace
-from functools import cached_property
+from dataclasses import dataclass, field, fields, replace
+from functools import cached_property, partial
 from typing import Any
 
 import numpy as np
@@ -118,7 +118,7 @@ class TradeoffCurve:
     dial, identity : str, and float or None
         What the method calls its repair strength, and the one that changes nothing; None if there is none.
     unrepaired_auc : float or None
-        AUC of the original scores, where ``lam`` 0 is not on the curve: ``max_auc_loss`` is measured from it.
+        AUC of the original scores, from which ``max_auc_loss`` is measured; None takes it from ``lam`` 0 on the curve.
     evidence, whole : Evidence or None
         The rows that band and certificates are computed from; and those whose AUC it is, where they are more.
     pairs : tuple of pairs of groups, one for each point, or None
@@ -133,6 +133,9 @@ class TradeoffCurve:
         Where several groups have their own: the value of each at every point.
     search : function of a Rule, or None
         How a rule is kept best, also between the points of the curve; None chooses among the points.
+    again : function or None
+        How the curve is traced once more, which is what a pickle of it does; None leaves out what cannot be pickled:
+        band, certificates, and choices between the points.
 
     Attributes
     ----------
@@ -169,6 +172,17 @@ class TradeoffCurve:
     strengths: Mapping[Hashable, Floats] | None = field(default=None, repr=False)
     whole: Evidence | None = field(default=None, repr=False)
     search: Callable[[Rule], TradeoffPoint] | None = field(default=None, repr=False)
+    again: Callable[[], TradeoffCurve] | None = field(default=None, repr=False)
+
+    def __post_init__(self) -> None:
+        if self.unrepaired_auc is None and len(self.lam) and self.lam[0] == 0:
+            object.__setattr__(self, "unrepaired_auc", float(self.auc[0]))
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self.again is not None:
+            return self.again, ()
+        known = {each.name: getattr(self, each.name) for each in fields(self)}
+        return partial(TradeoffCurve, **known | {"evidence": None, "whole": None, "search": None}), ()
 
     def __len__(self) -> int:
         return len(self.auc)
@@ -444,13 +458,11 @@ class TradeoffCurve:
     @property
     def unmoved_auc(self) -> float:
         """AUC of the scores as they came."""
-        if self.unrepaired_auc is not None:
-            return self.unrepaired_auc
-        if self.lam[0] != 0:
+        if self.unrepaired_auc is None:
             raise ValueError(
                 "max_auc_loss is measured from lambda = 0, which is not on this grid.\nHint: put 0 into lams."
             )
-        return float(self.auc[0])
+        return self.unrepaired_auc
 
 
 def _ranked_higher(point: TradeoffPoint) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairpot._arguments import argument
-from fairpot._validation import as_double, check_share, is_number
+from fairpot._validation import as_double, check_share, is_number, wording
 from fairpot.table import ScoreTable
 
 
@@ -97,9 +97,11 @@ def check_top(top: Any) -> None:
     hint = f"Hint: {argument('top', 200)} for 200 rows, {argument('top', 0.1)} for the top 10%."
     whole = isinstance(top, int | np.integer) and not isinstance(top, bool)
     if not whole and not is_number(top):
-        raise TypeError(f"top must be a whole number of rows or a share in (0, 1], got {top!r}.\n{hint}")
+        raise TypeError(f"top must be a whole number of rows or a share in (0, 1], got {wording.got(top)}.\n{hint}")
     if not (top >= 1 if whole else 0 < top <= 1):
-        raise ValueError(f"top must be a whole number of rows, at least 1, or a share in (0, 1], got {top!r}.\n{hint}")
+        raise ValueError(
+            f"top must be a whole number of rows, at least 1, or a share in (0, 1], got {wording.got(top)}.\n{hint}"
+        )
 
 
 def _check_threshold(value: Any) -> None:

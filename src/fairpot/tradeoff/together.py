@@ -27,7 +27,10 @@ _AROUND, _MOST_ROUNDS, _GAIN = 4, 30, 2e-6
 _SLACK = 0.02
 # Sweeps along the lists at last: how many, and how many values of one list, and of two, spread and to either side.
 _SWEEPS, _SWEPT = 3, ((401, 20), (41, 6))
-# Of more groups than this every second node of a path is searched for, and the others are those next to them.
+# The same for one list of many groups, and after how many rounds without a gain their search ends.
+_SWEPT_OF_MANY, _STALE_OF_MANY = (81, 8), 2
+# Of more groups than this every second node of a path is searched for, and the others are those next to them; and a
+# search ends sooner.
 _FEW = 4
 
 
@@ -121,8 +124,9 @@ class Search:
             return None
 
         def ask(tables: Tables, width: float) -> list[Found | None]:
-            out = [tables.best(bound, self._enough), tables.best(bound + _SLACK * width, self._enough)]
-            return out if out[0] is not None else [out[1], tables.least()]
+            inside = tables.best(bound, self._enough)
+            near = tables.best(bound + _SLACK * width, self._enough) if width else None
+            return [inside, near] if inside is not None else [near, tables.least()]
 
         def worth(f: Found) -> float:
             return min(f.worth, self._enough) if f.gap <= bound + ROUND_OFF else -10 - f.gap
@@ -181,6 +185,7 @@ class Search:
         found: dict[tuple[int, ...], Found] = {}
         new: list[Found] = []
         best, stale = -np.inf, 0
+        enough = len(_BASES) if len(first) <= _FEW else _STALE_OF_MANY
         for n in range(len(_ROUNDS) + _MOST_ROUNDS):
             level, parts = _ROUNDS[n] if n < len(_ROUNDS) else (2, None)
             width = 1 / parts if parts else (0.1, 0.02, 0.0)[n % 3]
@@ -194,7 +199,7 @@ class Search:
                 found |= {f.places: f for f in new}
                 now = max(map(worth, found.values()))
                 stale, best = (0 if now > best + _GAIN else stale + (parts is None)), max(now, best)
-                if stale == len(_BASES):
+                if stale == enough:
                     break
         return list(self._swept(found, ask, worth).values())
 
@@ -211,7 +216,7 @@ class Search:
         for _ in range(_SWEEPS if found else 0):
             start = best = max(found.values(), key=worth)
             for subset in subsets:
-                wide, near = _SWEPT[len(subset) - 1]
+                wide, near = _SWEPT[len(subset) - 1] if len(moved) < _FEW else _SWEPT_OF_MANY
                 places = [np.array([k]) for k in best.places]
                 for g in subset:
                     last = len(self.detail[-1][g].values) - 1

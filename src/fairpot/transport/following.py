@@ -32,8 +32,6 @@ class FollowedMap(ScoreMap):
     array([0.15, 0.3 ])
     """
 
-    __slots__ = ("first", "then")
-
     def __init__(self, first: ScoreMap, then: ScoreMap) -> None:
         self.first, self.then = first, then
         seen = first.knots if len(first.knots) else then.knots

@@ -47,8 +47,6 @@ class ScoreMap:
     array([0.1 , 0.55, 0.9 , 0.9 ])
     """
 
-    __slots__ = ("_large", "above", "below", "floor", "knots", "start", "values")
-
     def __init__(
         self,
         knots: ArrayLike,

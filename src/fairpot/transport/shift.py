@@ -39,8 +39,6 @@ class ShiftMap(ScoreMap):
     array([3., 9.])
     """
 
-    __slots__ = ("added", "factor", "negative")
-
     def __init__(self, *, factor: float | None = None, added: float = 0.0, negative: bool = False) -> None:
         if factor is not None and not (np.isfinite(factor) and factor > 0):
             raise ValueError(f"the factor of a shift must be finite and above 0, got {factor!r}.")
