@@ -4,22 +4,25 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 
 from fairpot import words
+from fairpot._lineage import Lineage, lineage_of
 from fairpot.cli._documents import Dial, Value
-from fairpot.cli._errors import ABOVE_LIMIT
+from fairpot.cli._errors import ABOVE_LIMIT, Failure
 from fairpot.cli._options import MapFile, Sectioned, only_this_map, output_options
 from fairpot.cli._printing import Marks, Output, count, picture, shown
-from fairpot.export.lineage import Lineage, lineage_of
 from fairpot.modelfile.text import MAX_BYTES, bytes_of, check_digest, naming
 from fairpot.repair.fair_maps import FairMaps
 from fairpot.repair.finish import in_words
 from fairpot.results.kinds import Group
+from fairpot.rows.formats.layout import format_of_name
 from fairpot.transport import FollowedMap, ScoreMap, ShiftMap, parted
 
 _MARKS = "o*+x#%@&"
@@ -67,15 +70,17 @@ class ShowDocument:
 
 @dataclass(frozen=True)
 class ExportSaid:
-    """What an export says of itself: which fairpot wrote it, from the map file with which SHA-256."""
+    """What a file says of itself: which fairpot wrote it, from which map file, in which run, from which input."""
 
     fairpot: str
-    map_sha256: str
+    map_sha256: str | None
+    run: str | None
+    input_sha256: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class ShownExport:
-    """What an export says of itself, and whether it was made from a map."""
+    """What an export, adjusted rows or a report says of itself, and whether it was made from a map."""
 
     file: str
     export: ExportSaid
@@ -93,21 +98,26 @@ def show(file: str, other: str | None, expect_sha256: str | None, out: Output) -
     \b
     Example:
       fairpot show map.json
-      fairpot show map.sql --map map.json
+      fairpot show adjusted.parquet --map map.json
 
-    Of an export (SQL, ONNX, Python, JavaScript) it shows which fairpot wrote it, and the SHA-256 of its map file. A map
-    is checked first: one that is damaged, changed or of another version is refused, with the reason.
+    Of an export, of adjusted rows (Parquet, Arrow, or what `apply --json` prints) and of a report it shows which
+    fairpot wrote it, the SHA-256 of its map file and of the input, and the run. A map is checked first: one that is
+    damaged, changed or of another version is refused, with the reason.
     """
     with naming(file):
-        made = lineage_of(bytes_of(file, MAX_BYTES))
+        made = _lineage(file)
         if made is not None and expect_sha256 is not None:
-            check_digest(made.map_sha256, expect_sha256)
+            check_digest(made.map_sha256 or "", expect_sha256)
     found: Lineage | FairMaps = MapFile(file, expect_sha256).load() if made is None else made
     digest = found.map_sha256 if isinstance(found, Lineage) else found.sha256_
     belongs = None if other is None else MapFile(other).load().sha256_ == digest
     if isinstance(found, Lineage):
         out.document(ShownExport(file, ExportSaid(*found), belongs))
-        out.line(f"An export, written by fairpot {found.fairpot} from the map file with SHA-256 {digest}")
+        whose = "without a map" if digest is None else f"from the map file with SHA-256 {digest}"
+        out.line(f"Written by fairpot {found.fairpot} {whose}")
+        out.lines(f"SHA-256 of the input: {each}" for each in found.input_sha256)
+        if found.run is not None:
+            out.line(f"run {found.run}: its other output says the same")
     else:
         out.document(_document(found, digest, belongs))
         _print_map(out, found, digest)
@@ -116,6 +126,29 @@ def show(file: str, other: str | None, expect_sha256: str | None, out: Output) -
         out.line(f"{shown(file)} {said}", "green" if belongs else "red")
     if belongs is False:
         raise click.exceptions.Exit(ABOVE_LIMIT)
+
+
+def _lineage(file: str) -> Lineage | None:
+    """Read what a file says of itself; None of a map."""
+    try:
+        with open(file, "rb") as stream:
+            head = stream.read(8)
+    except OSError:
+        head = b""  # which is said in the words of map files
+    if head[:4] == b"PAR1" or head[:6] == b"ARROW1":
+        what = import_module(f"fairpot.rows.formats.{'parquet' if head[:4] == b'PAR1' else 'arrow'}")
+        return lineage_of(what.line_of(Path(file))) or _says_nothing(file)
+    if head[:4] == b"PK\x03\x04" or format_of_name(Path(file)) in ("csv", "tsv", "jsonl"):
+        return _says_nothing(file)
+    return lineage_of(bytes_of(file, MAX_BYTES))
+
+
+def _says_nothing(file: str) -> NoReturn:
+    raise Failure(
+        f"{shown(file)} does not say which map it is of: CSV and JSON lines cannot, and other rows do where "
+        "`fairpot apply` wrote them.\nHint: keep what `fairpot apply --json` prints, and show that; it has the SHA-256 "
+        "of the rows."
+    )
 
 
 def _print_map(out: Output, model: Any, digest: str) -> None:

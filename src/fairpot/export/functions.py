@@ -13,11 +13,11 @@ import numpy as np
 
 from fairpot._defaults import UNMAPPED, Unmapped
 from fairpot._docs import documented
+from fairpot._lineage import lineage_line
 from fairpot._validation import check_choice
 from fairpot._validation.groups import GroupFinder
 from fairpot._validation.wording import quoted
 from fairpot.exceptions import UnseenGroupError
-from fairpot.export.lineage import lineage_line
 from fairpot.export.simplify import Maps, SimplifiedMaps
 from fairpot.transport import parted
 from fairpot.transport.pieces import Formula, Odds, Pieces, Sigmoid, formula_of, pieces

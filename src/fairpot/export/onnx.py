@@ -9,10 +9,10 @@ import numpy as np
 
 from fairpot._defaults import Unmapped
 from fairpot._docs import documented
+from fairpot._lineage import lineage_line
 from fairpot._optional import import_optional
 from fairpot._version import __version__
 from fairpot.export.functions import Exportable, Formulas, Outside, check_unmapped, formulas_of, known_sha256, note_of
-from fairpot.export.lineage import lineage_line
 from fairpot.transport.pieces import LARGEST, Odds, Pieces, Sigmoid
 
 _OPSET, _OPSET_ML, _IR = 18, 3, 8

@@ -9,6 +9,7 @@ from typing import Literal
 
 from fairpot._defaults import ADJUSTED, Unmapped
 from fairpot._docs import documented
+from fairpot._lineage import lineage_line
 from fairpot._validation import check_choice
 from fairpot.export.functions import (
     Exportable,
@@ -20,7 +21,6 @@ from fairpot.export.functions import (
     known_sha256,
     note_of,
 )
-from fairpot.export.lineage import lineage_line
 from fairpot.export.sql_dialects import DIALECTS, Dialect
 from fairpot.rows.readers.spark_maps import array_lookup
 from fairpot.transport.pieces import LARGEST, Formula, Odds, Pieces, Sigmoid

@@ -156,7 +156,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         stored, content = made_of(content), with_new_names(content)
         _check_method(content)
         return cls._of(
-            **{name: value for name, value in vars(stored).items() if name != "scale"},
+            **{name: value for name, value in vars(stored).items() if name not in ("scale", "sha256_")},
             params_=content.parameters,
             dial_=content.dial,
             thresholds_=content.thresholds,
