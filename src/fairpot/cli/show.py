@@ -115,12 +115,12 @@ def show(file: str, other: str | None, expect_sha256: str | None, out: Output) -
         out.document(ShownExport(file, ExportSaid(*found), belongs))
         whose = "without a map" if digest is None else f"from the map file with SHA-256 {digest}"
         out.line(f"Written by fairpot {found.fairpot} {whose}")
-        out.lines(f"SHA-256 of the input: {each}" for each in found.input_sha256)
+        out.lines([f"SHA-256 of the input: {each}" for each in found.input_sha256])
         if found.run is not None:
             out.line(f"run {found.run}: its other output says the same")
     else:
-        out.document(_document(found, digest, belongs))
-        _print_map(out, found, digest)
+        out.document(_document(found, belongs))
+        _print_map(out, found)
     if belongs is not None:
         said = f"is of {shown(other)}" if belongs else f"is not of {shown(other)}, which has another SHA-256"
         out.line(f"{shown(file)} {said}", "green" if belongs else "red")
@@ -151,14 +151,14 @@ def _says_nothing(file: str) -> NoReturn:
     )
 
 
-def _print_map(out: Output, model: Any, digest: str) -> None:
+def _print_map(out: Output, model: Any) -> None:
     dial, value = model.dial_
     each = value.items() if isinstance(value, dict) else []
     chosen = f"{value:.3g}" if not each else ", ".join(f"{v:.3g} ({_name(model, g)})" for g, v in each)
     out.line(_what_it_does(model), "bold")
     out.line(f"{model.method_}, {dial} = {chosen}")
     _print_origin(out, model)
-    out.line(f"SHA-256 of the file: {digest}")
+    out.line(f"SHA-256 of the file: {model.sha256_}")
     given = {name: value for name, value in model.params_.items() if value is not None and value is not False}
     out.line("parameters: " + ", ".join(f"{name}={shown(repr(value))}" for name, value in given.items()))
     if model.columns_ is not None:
@@ -279,7 +279,7 @@ def _print_picture(out: Output, model: Any) -> None:
     out.line("   ".join(f"{mark} {_name(model, g)}" for g, mark in zip(moving, _MARKS)))
 
 
-def _document(model: FairMaps, digest: str, belongs: bool | None) -> ShowDocument:
+def _document(model: FairMaps, belongs: bool | None) -> ShowDocument:
     own, then = parted(model.maps_)
     return ShowDocument(
         model.method_,
@@ -294,7 +294,7 @@ def _document(model: FairMaps, digest: str, belongs: bool | None) -> ShowDocumen
         model.simplified_,
         None if then is None else Breakpoints(tuple(then.knots.tolist()), tuple(then.values.tolist())),
         tuple(_map_document(group, own[group]) for group in model.groups_),
-        digest,
+        model.sha256_,
         belongs,
     )
 

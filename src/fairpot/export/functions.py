@@ -66,7 +66,8 @@ def formulas_of(maps: Exportable, limits: tuple[float, float] | None = None, out
     """
     check_choice(outside, "outside", OUTSIDE)
     if isinstance(maps, SimplifiedMaps):
-        maps, limits = maps.maps, maps.limits if limits is None else limits
+        limits = maps.limits if limits is None else limits
+        maps = maps.maps
     if not isinstance(maps, Mapping):
         raise TypeError(
             f"maps must be a dict of group to ScoreMap, got {type(maps).__name__}.\n"
