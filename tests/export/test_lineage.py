@@ -193,3 +193,11 @@ def test_reports_say_which_map_and_rows_they_are_of(here, name):
     assert "is not of" in run("show", name, "--map", "other.json", code=3)
     run("report", "in.csv", "-o", f"audit-{name}")
     assert "without a map" in run("show", f"audit-{name}")
+
+
+@pytest.mark.parametrize("head", [b"PAR1", b"ARROW1", b"ARROW1\0\0" + bytes(80)])
+def test_damaged_rows_are_said_to_be_damaged(here, head):
+    Path("rows").write_bytes(head + b"junk")
+    failed = make_runner().invoke(app, ["show", "rows"])
+    assert failed.exit_code == 2
+    assert "Hint: the file may be damaged" in failed.stderr

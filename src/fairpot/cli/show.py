@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
@@ -22,7 +23,7 @@ from fairpot.modelfile.text import MAX_BYTES, bytes_of, check_digest, naming
 from fairpot.repair.fair_maps import FairMaps
 from fairpot.repair.finish import in_words
 from fairpot.results.kinds import Group
-from fairpot.rows.formats.layout import format_of_name
+from fairpot.rows.formats.layout import format_of_name, unreadable
 from fairpot.transport import FollowedMap, ScoreMap, ShiftMap, parted
 
 _MARKS = "o*+x#%@&"
@@ -130,14 +131,17 @@ def show(file: str, other: str | None, expect_sha256: str | None, out: Output) -
 
 def _lineage(file: str) -> Lineage | None:
     """Read what a file says of itself; None of a map."""
-    try:
+    head = b""  # of a pipe, or of what cannot be read, which is said in the words of map files
+    if Path(file).is_file() and os.access(file, os.R_OK):
         with open(file, "rb") as stream:
             head = stream.read(8)
-    except OSError:
-        head = b""  # which is said in the words of map files
     if head[:4] == b"PAR1" or head[:6] == b"ARROW1":
-        what = import_module(f"fairpot.rows.formats.{'parquet' if head[:4] == b'PAR1' else 'arrow'}")
-        return lineage_of(what.line_of(Path(file))) or _says_nothing(file)
+        what = "parquet" if head[:4] == b"PAR1" else "arrow"
+        try:
+            line = import_module(f"fairpot.rows.formats.{what}").line_of(Path(file))
+        except (ValueError, OSError, NotImplementedError) as error:  # Arrow's own are among them
+            raise unreadable(file, what, error) from error
+        return lineage_of(line) or _says_nothing(file)
     if head[:4] == b"PK\x03\x04" or format_of_name(Path(file)) in ("csv", "tsv", "jsonl"):
         return _says_nothing(file)
     return lineage_of(bytes_of(file, MAX_BYTES))
