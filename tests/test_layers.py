@@ -16,6 +16,7 @@ ORDER = (
     ("_svg",),
     ("_docs",),
     ("_arguments", "_defaults", "_html", "_leftovers", "_log", "_progress", "_version", "_warn", "exceptions"),
+    ("_lineage",),
     ("_optional",),
     ("_shown",),
     ("transport",),

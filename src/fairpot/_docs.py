@@ -110,6 +110,12 @@ maps : dict of group to ScoreMap
 unknown_group, missing_group : {"error", "keep", "null"}, default "error"
     What becomes of a group that has no map, and of one that is missing (None, null or NaN): an error, the score as it
     is, or NaN.""",
+    "beyond": """\
+limits : (float, float) or None, default None
+    The scores below and above which others lie far outside the fitted range; maps of a file know their own.
+outside : {"refuse", "clamp"}, default "refuse"
+    What becomes of a score beyond the limits, in every group: it is refused, or counts as the limit. Refused means an
+    error in Python, NULL in SQL, NaN in ONNX and JavaScript.""",
     "made_from": """\
 map_sha256 : str or None, default None
     SHA-256 of the map file that the maps are of, to be written into the result.""",

@@ -1,8 +1,10 @@
 """fairpot apply: what transform gives, in the file's own format."""
 
+import hashlib
 import io
 import subprocess
 import sys
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ import pytest
 
 from cli.conftest import COLUMNS, WRITERS, draw_people
 from fairpot import FairPOT, load
+from fairpot._lineage import lineage_line
 from files_cases import read_csv
 
 ROWS = ["--score", "risk", "--group", "sex"]
@@ -87,6 +90,10 @@ def test_record_of_changes(run, csv, fitted, people, tmp_path):
     assert f"{int((new != people['risk']).sum())} scores changed" in answer.out
 
 
+def _sha256(path):
+    return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+
+
 def test_json(run, csv, fitted, people, tmp_path):
     found = run("apply", fitted, csv, *ROWS, "-o", tmp_path / "new.csv", "--json").json
     moved = int((read_csv(tmp_path / "new.csv")["risk_adjusted"] != people["risk"]).sum())
@@ -112,6 +119,9 @@ def test_json(run, csv, fitted, people, tmp_path):
         "missing": 0,
         "dropped": 0,
         "notes": [],
+        "made_by": lineage_line(_sha256(fitted), inputs=[_sha256(csv)]),
+        "sha256": _sha256(tmp_path / "new.csv"),
+        "changes_sha256": None,
     }
     assert run("apply", fitted, csv, *ROWS, "-o", tmp_path / "other.csv", "--quiet").out == ""
 

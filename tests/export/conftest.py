@@ -1,6 +1,6 @@
 import pytest
 
-from export_databases import DuckDB, Postgres, SQLite, postgres_server
+from export_databases import DuckDB, MariaDB, Postgres, SQLite, mariadb_server, postgres_server
 
 
 @pytest.fixture(scope="session")
@@ -9,10 +9,17 @@ def postgres_folder():
         yield folder
 
 
-@pytest.fixture(params=["duckdb", "sqlite", "postgres"])
+@pytest.fixture(scope="session")
+def mariadb_folder():
+    with mariadb_server() as folder:
+        yield folder
+
+
+@pytest.fixture(params=["duckdb", "sqlite", "postgres", "mariadb"])
 def database(request):
-    if request.param == "postgres":
-        made = Postgres(request.getfixturevalue("postgres_folder"))
+    servers = {"postgres": Postgres, "mariadb": MariaDB}
+    if request.param in servers:
+        made = servers[request.param](request.getfixturevalue(f"{request.param}_folder"))
     else:
         made = {"duckdb": DuckDB, "sqlite": SQLite}[request.param]()
     yield made

@@ -11,9 +11,9 @@ import pytest
 import fairpot
 from cli.conftest import make_runner
 from fairpot import FairPOT
+from fairpot._lineage import Lineage, lineage_of
 from fairpot.cli._app import app
 from fairpot.export import to_python
-from fairpot.export.lineage import Lineage, lineage_of
 from fairpot.export.sql_dialects import DIALECTS
 
 WAYS = {
@@ -53,7 +53,8 @@ def test_what_is_written_is_read_back(here, name):
     run("export", "map.json", *WAYS[name], "-o", name)
     assert lineage_of(Path(name).read_bytes()) == Lineage(fairpot.__version__, digest("map.json"))
     found = json.loads(run("show", name, "--map", "map.json", "--json"))
-    assert found["export"] == {"fairpot": fairpot.__version__, "map_sha256": digest("map.json")}
+    known = {"fairpot": fairpot.__version__, "map_sha256": digest("map.json"), "run": None, "input_sha256": []}
+    assert found["export"] == known
     assert found["belongs"] is True
     assert f"{name} is of map.json" in run("show", name, "--map", "map.json")
     assert f"{name} is not of other.json" in run("show", name, "--map", "other.json", code=3)
@@ -120,3 +121,83 @@ def test_maps_without_a_file_say_no_more_than_the_version(here):
     assert lineage_of(text.encode()) is None
     Path("bare.py").write_text(text)
     assert "is not JSON" in make_runner().invoke(app, ["show", "bare.py"]).stderr
+
+
+def rows_file(name, size=200):
+    pa, pq = pytest.importorskip("pyarrow"), pytest.importorskip("pyarrow.parquet")
+    table = pa.table(
+        {
+            "score": [float(i % 40) for i in range(size)],
+            "group": ["F", "M"] * (size // 2),
+            "label": [i % 3 % 2 for i in range(size)],
+        }
+    )
+    if name.endswith("parquet"):
+        pq.write_table(table.replace_schema_metadata({"owner": "risk team"}), name)
+    elif name.endswith("arrow"):
+        with pa.ipc.new_file(name, table.schema) as file:
+            file.write_table(table)
+    else:
+        pytest.importorskip("pyarrow.csv").write_csv(table, name)
+    return name
+
+
+@pytest.mark.parametrize("given", ["in.parquet", "in.arrow", "in.csv"])
+@pytest.mark.parametrize("written", ["out.parquet", "out.arrow"])
+def test_adjusted_rows_say_which_map_and_run_they_are_of(here, given, written):
+    rows_file(given)
+    done = json.loads(run("apply", "map.json", given, "-o", written, "--changes", "changes.parquet", "--json"))
+    for name in (written, "changes.parquet"):
+        found = json.loads(run("show", name, "--map", "map.json", "--json"))
+        assert found["belongs"] is True
+        assert found["export"]["map_sha256"] == digest("map.json")
+        assert found["export"]["fairpot"] == fairpot.__version__
+        assert found["export"]["run"] in done["made_by"]
+        assert found["export"]["input_sha256"] == ([digest(given)] if given.endswith("csv") else [])
+        assert f"{name} is not of other.json" in run("show", name, "--map", "other.json", code=3)
+    Path("run.json").write_text(json.dumps(done, indent=1))
+    assert "run.json is of map.json" in run("show", "run.json", "--map", "map.json")
+
+
+def test_what_rows_said_before_is_not_kept(here):
+    """Adjusted again, with maps of no file, they are of no map; other metadata stay."""
+    pq = pytest.importorskip("pyarrow.parquet")
+    rows_file("in.parquet")
+    fairpot.apply("map.json", "in.parquet", "once.parquet")
+    fairpot.apply("other.json", "once.parquet", "twice.parquet", score="score_adjusted")
+    fairpot.apply(fairpot.load("map.json").maps_, "twice.parquet", "thrice.parquet", column="third")
+    said = [pq.read_schema(f"{name}.parquet").metadata for name in ("once", "twice", "thrice")]
+    assert [lineage_of(each.get(b"fairpot", b"")) and each[b"owner"] for each in said] == [b"risk team"] * 2 + [None]
+    assert lineage_of(said[1][b"fairpot"]).map_sha256 == digest("other.json")
+    assert "does not say which map" in make_runner().invoke(app, ["show", "in.parquet"]).stderr
+
+
+def test_text_is_bound_by_what_apply_prints(here):
+    rows_file("in.csv")
+    done = json.loads(run("apply", "map.json", "in.csv", "-o", "out.csv", "--changes", "changes.csv", "--json"))
+    assert (done["sha256"], done["changes_sha256"]) == (digest("out.csv"), digest("changes.csv"))
+    assert lineage_of(json.dumps(done).encode()).input_sha256 == (digest("in.csv"),)
+    failed = make_runner().invoke(app, ["show", "out.csv"])
+    assert failed.exit_code == 2
+    assert "Hint: keep what `fairpot apply --json` prints" in failed.stderr
+
+
+@pytest.mark.parametrize("name", ["report.html", "report.md", "report.json"])
+def test_reports_say_which_map_and_rows_they_are_of(here, name):
+    rows_file("in.csv")
+    spoof = f'<!-- fairpot 1, map sha256:{"f" * 64} --> "made_by": "fairpot 1, map sha256:{"f" * 64}"'
+    run("report", "in.csv", "--map", "map.json", "--title", spoof, "-o", name)
+    known = {"fairpot": fairpot.__version__, "map_sha256": digest("map.json"), "run": None}
+    found = json.loads(run("show", name, "--map", "map.json", "--json"))
+    assert found["export"] == known | {"input_sha256": [digest("in.csv")]}
+    assert "is not of" in run("show", name, "--map", "other.json", code=3)
+    run("report", "in.csv", "-o", f"audit-{name}")
+    assert "without a map" in run("show", f"audit-{name}")
+
+
+@pytest.mark.parametrize("head", [b"PAR1", b"ARROW1", b"ARROW1\0\0" + bytes(80)])
+def test_damaged_rows_are_said_to_be_damaged(here, head):
+    Path("rows").write_bytes(head + b"junk")
+    failed = make_runner().invoke(app, ["show", "rows"])
+    assert failed.exit_code == 2
+    assert "Hint: the file may be damaged" in failed.stderr

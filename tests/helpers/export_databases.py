@@ -6,6 +6,7 @@ import shutil
 import sqlite3
 import subprocess
 import tempfile
+import time
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -80,6 +81,97 @@ class Postgres:
         self.connection.execute(f"DROP TABLE IF EXISTS {table}")
 
 
+class MariaDB:
+    dialect = "mysql"
+
+    def __init__(self, folder):
+        pymysql = pytest.importorskip("pymysql")
+        self.Error = pymysql.Error
+
+        class Connection(pymysql.connections.Connection):
+            def execute(self, text):
+                with self.cursor() as cursor:
+                    cursor.execute(text)
+                    return cursor.fetchall()
+
+        self.connection = Connection(
+            unix_socket=str(folder / "socket"), user="root", database="tests", autocommit=True, charset="utf8mb4"
+        )
+        self.connection.execute("SET sql_mode = CONCAT(@@sql_mode, ',ANSI_QUOTES')")  # as the tests quote names
+
+    def load(self, rows, group_type="text"):
+        self.drop("people")
+        self.connection.execute(f'CREATE TABLE people (id int, score float8, "group" {group_type})')
+        with self.connection.cursor() as cursor:
+            cursor.executemany("INSERT INTO people VALUES (%s, %s, %s)", [(i, *row) for i, row in enumerate(rows)])
+
+    def run(self, text):
+        *before, last = text.strip().removesuffix(";").split(";\n")
+        for each in before:
+            self.connection.execute(each)
+        return list(self.connection.execute(last))
+
+    def drop(self, table):
+        self.connection.execute(f"DROP TABLE IF EXISTS {table}")
+
+
+@contextmanager
+def mariadb_server():
+    """Run a server on a socket in a folder of its own; give the folder, and leave nothing behind."""
+    pytest.importorskip("pymysql")
+    server, install = (
+        shutil.which(name, path=os.environ["PATH"] + ":/usr/sbin") for name in ("mariadbd", "mariadb-install-db")
+    )
+    if server is None or install is None:
+        pytest.skip("MariaDB is not installed: apt-get install mariadb-server")
+    folder, owner = _folder("mysql", "fairpot-my-")
+    own = [f"--datadir={folder / 'data'}", "--no-defaults"][::-1]
+    log = (folder / "log").open("w")
+    known = {"cwd": folder, "stdin": subprocess.DEVNULL, "stdout": log, "stderr": log, **owner}
+    try:
+        made = subprocess.run([install, *own, "--skip-test-db", "--auth-root-authentication-method=normal"], **known)
+        assert made.returncode == 0, (folder / "log").read_text()
+        first = folder / "first.sql"
+        quick = [f"--init-file={first}", "--innodb-flush-log-at-trx-commit=0", "--innodb-buffer-pool-size=32M"]
+        first.write_text("CREATE DATABASE tests CHARACTER SET utf8mb4;\n")
+        running = subprocess.Popen(
+            [
+                server,
+                *own,
+                f"--socket={folder / 'socket'}",
+                f"--pid-file={folder / 'pid'}",
+                "--skip-networking",
+                *quick,
+            ],
+            **known,
+        )
+        try:
+            while "ready for connections" not in (folder / "log").read_text():
+                assert running.poll() is None, (folder / "log").read_text()
+                time.sleep(0.05)
+            yield folder
+        finally:
+            running.terminate()
+            running.wait(60)
+    finally:
+        log.close()
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _folder(user, prefix):
+    """Make a folder for a server that refuses to be run by root, and say as whom it is run."""
+    folder, owner = Path(tempfile.mkdtemp(prefix=prefix, dir="/tmp")), {}  # a socket's path must be short
+    if os.geteuid() == 0:
+        try:
+            found = pwd.getpwnam(user)
+        except KeyError:
+            folder.rmdir()
+            pytest.skip(f"the server does not run as root, and there is no user {user}")
+        os.chown(folder, found.pw_uid, found.pw_gid)
+        owner = {"user": found.pw_uid, "group": found.pw_gid, "extra_groups": []}
+    return folder, owner
+
+
 @contextmanager
 def postgres_server():
     """Run a server on a socket in a folder of its own; give the folder, and leave nothing behind."""
@@ -87,16 +179,7 @@ def postgres_server():
     initdb = str(found[-1]) if found else shutil.which("initdb")
     if initdb is None:
         pytest.skip("PostgreSQL is not installed: apt-get install postgresql")
-    owner = {}
-    if os.geteuid() == 0:  # PostgreSQL refuses to be run by root
-        try:
-            user = pwd.getpwnam("postgres")
-        except KeyError:
-            pytest.skip("PostgreSQL does not run as root, and there is no user postgres")
-        owner = {"user": user.pw_uid, "group": user.pw_gid, "extra_groups": []}
-    folder = Path(tempfile.mkdtemp(prefix="fairpot-pg-", dir="/tmp"))  # a socket's path must be short
-    if owner:
-        os.chown(folder, owner["user"], owner["group"])
+    folder, owner = _folder("postgres", "fairpot-pg-")
     data, control = str(folder / "data"), str(Path(initdb).parent / "pg_ctl")
 
     def call(*command):

@@ -38,6 +38,9 @@ class ApplyDocument:
     missing: int
     dropped: int
     notes: tuple[str, ...]
+    made_by: str
+    sha256: str | None
+    changes_sha256: str | None
 
 
 @click.command(cls=Sectioned, short_help="Adjust the scores of files with a map.")

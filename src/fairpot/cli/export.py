@@ -14,12 +14,13 @@ from fairpot.cli._options import MapFile, Number, Options, Sectioned, map_option
 from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._rows import RowOptions, row_options
 from fairpot.export import SimplifiedMaps, simplify, to_javascript, to_onnx, to_python, to_sql
-from fairpot.export.functions import MODULES, count_pieces, formulas_of
+from fairpot.export.functions import MODULES, OUTSIDE, count_pieces, formulas_of
 from fairpot.export.sql_dialects import DIALECTS
 from fairpot.repair.fair_maps import FairMaps
 from fairpot.results.kinds import Group
 from fairpot.rows.output import check_output, complete_file
 
+_EXPORTED = ("limits", "outside", "map_sha256")
 _FORMS = ("sql", "onnx", "python", "javascript")
 
 
@@ -53,6 +54,13 @@ class ExportDocument:
 )
 @click.option("--missing-group", type=click.Choice(UNMAPPED), help="Rows without a group: likewise.  [default: error]")
 @click.option(
+    "--outside",
+    type=click.Choice(OUTSIDE),
+    default="refuse",
+    show_default=True,
+    help="Scores far outside the fitted range: no adjusted score, or they count as the limit.",
+)
+@click.option(
     "--module", type=click.Choice(MODULES), help="For JavaScript: how it is had, require or import; default: commonjs."
 )
 @click.option("--max-error", type=Number(0, 1e300), metavar="X", help="Simplify: no score differs by more than this.")
@@ -71,7 +79,8 @@ def export(
       fairpot export map.json --to javascript --module esm --max-error 0.001 -o map.mjs
 
     Breakpoints are scores of rows the map was fitted on; --max-error and --max-knots leave most of them out, and the
-    error is printed and written down. BigQuery and Snowflake are written but have not been run; the output says so.
+    error is printed and written down. SQL for BigQuery, Snowflake, SQL Server and Oracle has been parsed but not run;
+    the output says so. MariaDB is --dialect mysql.
     """
     if (form == "sql") != (options["dialect"] is not None):
         missing = "--to sql needs a --dialect, such as --dialect duckdb." if form == "sql" else None
@@ -87,7 +96,7 @@ def export(
     model = map_file.load()
     rows = rows.of_map(model)
     maps = _maps(model, options)
-    own = {"column": options["column"] or f"{rows.score}{ADJUSTED}", "map_sha256": model.sha256_}
+    own = {"column": options["column"] or f"{rows.score}{ADJUSTED}", **model.exported}
     made = _WRITERS[form](maps, rows, options | own)
     if output is not None:
         with complete_file(output, overwrite=force, inputs=[Path(map_file.path)]) as place:
@@ -107,13 +116,13 @@ def _maps(model: Any, options: Options) -> Any:
 
 
 def _sql(maps: Any, rows: RowOptions, options: Options) -> str:
-    wanted = {name: options[name] for name in ("dialect", "table", "column", "map_sha256")}
+    wanted = {name: options[name] for name in ("dialect", "table", "column", *_EXPORTED)}
     return to_sql(maps, score=rows.score, group=rows.groups, **wanted, **_unmapped(options))
 
 
 def _onnx(maps: Any, rows: RowOptions, options: Options) -> bytes:
     group = rows.groups[0] if len(rows.groups) == 1 else "group"
-    ways = {name: options[name] for name in ("unknown_group", "missing_group", "map_sha256")}
+    ways = {name: options[name] for name in ("unknown_group", "missing_group", *_EXPORTED)}
     model = to_onnx(maps, score=rows.score, group=group, output=options["column"], **ways)
     return bytes(model.SerializeToString())
 
@@ -123,12 +132,16 @@ def _unmapped(options: Options) -> Options:
     return {"unknown_group": options["unknown_group"], "missing_group": options["missing_group"] or "error"}
 
 
+def _told(options: Options) -> Options:
+    return {name: options[name] for name in _EXPORTED} | _unmapped(options)
+
+
 _WRITERS: dict[str, Callable[[Any, RowOptions, Options], str | bytes]] = {
     "sql": _sql,
     "onnx": _onnx,
-    "python": lambda maps, rows, options: to_python(maps, map_sha256=options["map_sha256"], **_unmapped(options)),
+    "python": lambda maps, rows, options: to_python(maps, **_told(options)),
     "javascript": lambda maps, rows, options: to_javascript(
-        maps, module=options["module"] or "commonjs", map_sha256=options["map_sha256"], **_unmapped(options)
+        maps, module=options["module"] or "commonjs", **_told(options)
     ),
 }
 

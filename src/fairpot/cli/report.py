@@ -45,9 +45,10 @@ from fairpot.cli._rows import RowOptions, RowsSaid, named_group, row_options, wi
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.repair.certify import watching
 from fairpot.results import Audit, Effect
-from fairpot.rows.applying import apply
+from fairpot.rows.applying import apply, read_whole
 from fairpot.rows.output import complete_file
 from fairpot.rows.readers.protocol import CountedRows
+from fairpot.rows.streams import hashing
 from fairpot.tradeoff.rules import top_share
 from fairpot.words import Note
 
@@ -144,7 +145,8 @@ def report(
     read = [rows, *([rows.elsewhere(fit_on)] if fit_on else [])]
     files = [file for each in read for file in each.files()] + ([Path(map_file.path)] if map_file else [])
     with complete_file(output, overwrite=force, inputs=files) as place:
-        counted = rows.counted(out)
+        with hashing() as read_here:
+            counted = rows.counted(out)
         fitted_on = read[1].counted(out, "counting the rows to fit on") if fit_on else counted
         if fitted is None and _asked(wishes):
             wish = one_wish(method, wishes)
@@ -169,6 +171,7 @@ def report(
             ties=options["ties"],
             largest_changes=None if identity is None else _largest_changes(rows, fitted, identity),
             card=about,
+            inputs=read_whole(rows.source, read_here),
             **origin(rows, counted),
         )
         with out.progress("writing the report", known=False):

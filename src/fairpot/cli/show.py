@@ -2,24 +2,28 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from importlib import import_module
+from pathlib import Path
+from typing import Any, NoReturn
 
 import click
 import numpy as np
 from numpy.typing import NDArray
 
 from fairpot import words
+from fairpot._lineage import Lineage, lineage_of
 from fairpot.cli._documents import Dial, Value
-from fairpot.cli._errors import ABOVE_LIMIT
+from fairpot.cli._errors import ABOVE_LIMIT, Failure
 from fairpot.cli._options import MapFile, Sectioned, only_this_map, output_options
 from fairpot.cli._printing import Marks, Output, count, picture, shown
-from fairpot.export.lineage import Lineage, lineage_of
 from fairpot.modelfile.text import MAX_BYTES, bytes_of, check_digest, naming
 from fairpot.repair.fair_maps import FairMaps
 from fairpot.repair.finish import in_words
 from fairpot.results.kinds import Group
+from fairpot.rows.formats.layout import format_of_name, unreadable
 from fairpot.transport import FollowedMap, ScoreMap, ShiftMap, parted
 
 _MARKS = "o*+x#%@&"
@@ -67,15 +71,17 @@ class ShowDocument:
 
 @dataclass(frozen=True)
 class ExportSaid:
-    """What an export says of itself: which fairpot wrote it, from the map file with which SHA-256."""
+    """What a file says of itself: which fairpot wrote it, from which map file, in which run, from which input."""
 
     fairpot: str
-    map_sha256: str
+    map_sha256: str | None
+    run: str | None
+    input_sha256: tuple[str, ...]
 
 
 @dataclass(frozen=True)
 class ShownExport:
-    """What an export says of itself, and whether it was made from a map."""
+    """What an export, adjusted rows or a report says of itself, and whether it was made from a map."""
 
     file: str
     export: ExportSaid
@@ -93,24 +99,29 @@ def show(file: str, other: str | None, expect_sha256: str | None, out: Output) -
     \b
     Example:
       fairpot show map.json
-      fairpot show map.sql --map map.json
+      fairpot show adjusted.parquet --map map.json
 
-    Of an export (SQL, ONNX, Python, JavaScript) it shows which fairpot wrote it, and the SHA-256 of its map file. A map
-    is checked first: one that is damaged, changed or of another version is refused, with the reason.
+    Of an export, of adjusted rows (Parquet, Arrow, or what `apply --json` prints) and of a report it shows which
+    fairpot wrote it, the SHA-256 of its map file and of the input, and the run. A map is checked first: one that is
+    damaged, changed or of another version is refused, with the reason.
     """
     with naming(file):
-        made = lineage_of(bytes_of(file, MAX_BYTES))
+        made = _lineage(file)
         if made is not None and expect_sha256 is not None:
-            check_digest(made.map_sha256, expect_sha256)
+            check_digest(made.map_sha256 or "", expect_sha256)
     found: Lineage | FairMaps = MapFile(file, expect_sha256).load() if made is None else made
     digest = found.map_sha256 if isinstance(found, Lineage) else found.sha256_
     belongs = None if other is None else MapFile(other).load().sha256_ == digest
     if isinstance(found, Lineage):
         out.document(ShownExport(file, ExportSaid(*found), belongs))
-        out.line(f"An export, written by fairpot {found.fairpot} from the map file with SHA-256 {digest}")
+        whose = "without a map" if digest is None else f"from the map file with SHA-256 {digest}"
+        out.line(f"Written by fairpot {found.fairpot} {whose}")
+        out.lines([f"SHA-256 of the input: {each}" for each in found.input_sha256])
+        if found.run is not None:
+            out.line(f"run {found.run}: its other output says the same")
     else:
-        out.document(_document(found, digest, belongs))
-        _print_map(out, found, digest)
+        out.document(_document(found, belongs))
+        _print_map(out, found)
     if belongs is not None:
         said = f"is of {shown(other)}" if belongs else f"is not of {shown(other)}, which has another SHA-256"
         out.line(f"{shown(file)} {said}", "green" if belongs else "red")
@@ -118,14 +129,40 @@ def show(file: str, other: str | None, expect_sha256: str | None, out: Output) -
         raise click.exceptions.Exit(ABOVE_LIMIT)
 
 
-def _print_map(out: Output, model: Any, digest: str) -> None:
+def _lineage(file: str) -> Lineage | None:
+    """Read what a file says of itself; None of a map."""
+    head = b""  # of a pipe, or of what cannot be read, which is said in the words of map files
+    if Path(file).is_file() and os.access(file, os.R_OK):
+        with open(file, "rb") as stream:
+            head = stream.read(8)
+    if head[:4] == b"PAR1" or head[:6] == b"ARROW1":
+        what = "parquet" if head[:4] == b"PAR1" else "arrow"
+        try:
+            line = import_module(f"fairpot.rows.formats.{what}").line_of(Path(file))
+        except (ValueError, OSError, NotImplementedError) as error:  # Arrow's own are among them
+            raise unreadable(file, what, error) from error
+        return lineage_of(line) or _says_nothing(file)
+    if head[:4] == b"PK\x03\x04" or format_of_name(Path(file)) in ("csv", "tsv", "jsonl"):
+        return _says_nothing(file)
+    return lineage_of(bytes_of(file, MAX_BYTES))
+
+
+def _says_nothing(file: str) -> NoReturn:
+    raise Failure(
+        f"{shown(file)} does not say which map it is of: CSV and JSON lines cannot, and other rows do where "
+        "`fairpot apply` wrote them.\nHint: keep what `fairpot apply --json` prints, and show that; it has the SHA-256 "
+        "of the rows."
+    )
+
+
+def _print_map(out: Output, model: Any) -> None:
     dial, value = model.dial_
     each = value.items() if isinstance(value, dict) else []
     chosen = f"{value:.3g}" if not each else ", ".join(f"{v:.3g} ({_name(model, g)})" for g, v in each)
     out.line(_what_it_does(model), "bold")
     out.line(f"{model.method_}, {dial} = {chosen}")
     _print_origin(out, model)
-    out.line(f"SHA-256 of the file: {digest}")
+    out.line(f"SHA-256 of the file: {model.sha256_}")
     given = {name: value for name, value in model.params_.items() if value is not None and value is not False}
     out.line("parameters: " + ", ".join(f"{name}={shown(repr(value))}" for name, value in given.items()))
     if model.columns_ is not None:
@@ -248,7 +285,7 @@ def _print_picture(out: Output, model: Any) -> None:
     out.line("   ".join(f"{mark} {_name(model, g)}" for g, mark in zip(moving, _MARKS)))
 
 
-def _document(model: FairMaps, digest: str, belongs: bool | None) -> ShowDocument:
+def _document(model: FairMaps, belongs: bool | None) -> ShowDocument:
     own, then = parted(model.maps_)
     return ShowDocument(
         model.method_,
@@ -263,7 +300,7 @@ def _document(model: FairMaps, digest: str, belongs: bool | None) -> ShowDocumen
         model.simplified_,
         None if then is None else Breakpoints(tuple(then.knots.tolist()), tuple(then.values.tolist())),
         tuple(_map_document(group, own[group]) for group in model.groups_),
-        digest,
+        model.sha256_,
         belongs,
     )
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import sys
 from bisect import bisect_right
 from collections.abc import Hashable, Iterator, Mapping
 from typing import Any, Literal
@@ -12,23 +13,37 @@ import numpy as np
 
 from fairpot._defaults import UNMAPPED, Unmapped
 from fairpot._docs import documented
+from fairpot._lineage import lineage_line
 from fairpot._validation import check_choice
 from fairpot._validation.groups import GroupFinder
 from fairpot._validation.wording import quoted
 from fairpot.exceptions import UnseenGroupError
-from fairpot.export.lineage import lineage_line
 from fairpot.export.simplify import Maps, SimplifiedMaps
 from fairpot.transport import parted
 from fairpot.transport.pieces import Formula, Odds, Pieces, Sigmoid, formula_of, pieces
 
 Name = str | int | float | bool
 Exportable = Maps | SimplifiedMaps
+# What becomes of a score beyond the limits.
+Outside = Literal["refuse", "clamp"]
+OUTSIDE = ("refuse", "clamp")
 
 
 class Formulas(dict[Name, Formula]):
-    """The numbers of each group's own map, and in ``then`` those of the map that follows them all, if one does."""
+    """The numbers of each group's own map, and in ``then`` those of the map that follows them all, if one does.
+
+    ``limits`` are the scores below and above which others are on another scale than in fit, where that is known, and
+    ``clamped`` says that these count as the limits.
+    """
 
     then: Pieces | None = None
+    limits: tuple[float, float] | None = None
+    clamped: bool = False
+
+    @property
+    def refused(self) -> tuple[float, float] | None:
+        """The limits, where scores beyond them get no adjusted score."""
+        return None if self.clamped else self.limits
 
 
 def note_of(maps: Exportable) -> str:
@@ -36,15 +51,22 @@ def note_of(maps: Exportable) -> str:
     return f"; {maps}" if isinstance(maps, SimplifiedMaps) else ""
 
 
-def formulas_of(maps: Exportable) -> Formulas:
-    """Return the numbers of each group's map.
+def known_sha256(maps: Exportable) -> str | None:
+    """Return the SHA-256 of the map file that maps are of, where they know it."""
+    return maps.map_sha256 if isinstance(maps, SimplifiedMaps) else None
+
+
+def formulas_of(maps: Exportable, limits: tuple[float, float] | None = None, outside: str = "refuse") -> Formulas:
+    """Return the numbers of each group's map, and what is to become of scores beyond limits.
 
     Raises
     ------
     TypeError, ValueError
         If these are no maps by group, or a group is no text, number or boolean.
     """
+    check_choice(outside, "outside", OUTSIDE)
     if isinstance(maps, SimplifiedMaps):
+        limits = maps.limits if limits is None else limits
         maps = maps.maps
     if not isinstance(maps, Mapping):
         raise TypeError(
@@ -56,6 +78,8 @@ def formulas_of(maps: Exportable) -> Formulas:
     own, then = parted(maps)
     found = Formulas({plain_name(group): formula_of(each) for group, each in own.items()})
     found.then = None if then is None else pieces(then)
+    found.limits = None if limits is None or not all(map(math.isfinite, limits)) else limits
+    found.clamped = outside == "clamp" and found.limits is not None
     return found
 
 
@@ -86,7 +110,7 @@ _PYTHON = '''
 def {name}(score, group):
     """Return the adjusted score, a float; a score that is not finite is a ValueError.
 
-    No group: {missing}. A group without a map: {unknown}.
+    No group: {missing}. A group without a map: {unknown}.{far}
     """
     if isinstance(score, (str, bytes, bytearray)) or type(score).__name__ in ("bool", "bool_"):
         raise TypeError("the score must be a number, got %r" % (score,))
@@ -97,7 +121,7 @@ def {name}(score, group):
         {when_missing}
     if group not in _MAPS:
         {when_unknown}
-{sigmoid}{odds}    return {then}_piece(_MAPS[group], s){end}
+{outside}{sigmoid}{odds}    return {then}_piece(_MAPS[group], s){end}
 
 
 def _piece(map, s):
@@ -121,6 +145,10 @@ _PYTHON_ODDS = """    if len(_MAPS[group]) == 1:
         sign = 1.0 if factor > 0 else -1.0
         return {then}sign / (1.0 + ((1.0 - sign * s) / s) / factor) if 0.0 < sign * s < 1.0 else s{end}
 """
+_PYTHON_OUTSIDE = """    if not {low!r} <= s <= {high!r}:
+        raise ValueError("the score %r lies far outside the fitted range: is it on another scale?" % (score,))
+"""
+_PYTHON_CLAMP = "    s = min(max(s, {low!r}), {high!r})\n"
 _SAID = {"error": "a ValueError", "keep": "the score as it is", "null": "NaN"}
 _PYTHON_WAYS = {
     "error": 'raise ValueError("%s")',
@@ -128,6 +156,8 @@ _PYTHON_WAYS = {
     "null": 'return float("nan")',
 }
 _JAVASCRIPT_WAYS = {"error": "throw new RangeError(%s);", "keep": "return score;", "null": "return NaN;"}
+_JAVASCRIPT_OUTSIDE = "  if (score < {low!r} || score > {high!r}) return NaN;\n"
+_JAVASCRIPT_CLAMP = "  score = Math.min(Math.max(score, {low!r}), {high!r});\n"
 MODULES = ("commonjs", "esm")
 _JAVASCRIPT = """]);
 
@@ -136,7 +166,7 @@ _JAVASCRIPT = """]);
   if (group === null || group === undefined || Number.isNaN(group)) {when_missing}
   const map = MAPS.get(group);
   if (map === undefined) {when_unknown}
-  if (map.length === 2) return {then}1 / (1 + Math.exp(-(map[0] * score + map[1]))){end};
+{outside}  if (map.length === 2) return {then}1 / (1 + Math.exp(-(map[0] * score + map[1]))){end};
   if (map.length === 1) {{
     const sign = Math.sign(map[0]), p = sign * score;
     return {then}p > 0 && p < 1 ? sign / (1 + ((1 - p) / score) / map[0]) : score{end};
@@ -164,6 +194,8 @@ def to_python(
     name: str = "adjusted_score",
     unknown_group: Unmapped = "error",
     missing_group: Unmapped = "error",
+    limits: tuple[float, float] | None = None,
+    outside: Outside = "refuse",
     map_sha256: str | None = None,
 ) -> str:
     """Write maps as a Python module with one function and no imports (a sigmoid needs ``math.exp``).
@@ -173,7 +205,8 @@ def to_python(
     {exported}
     name : str, default "adjusted_score"
         Name of the function, which takes a score and a group.
-    {unmapped, made_from}
+    {unmapped}
+    {beyond, made_from}
 
     Returns
     -------
@@ -188,7 +221,7 @@ def to_python(
     >>> names["adjusted_score"](0.4, "F")
     0.55
     """
-    formulas = formulas_of(maps)
+    formulas = formulas_of(maps, limits, outside)
     sigmoid = any(isinstance(each, Sigmoid) for each in formulas.values())
     head = f'"""{_origin(formulas, maps)}"""\n\n' + ("from math import exp\n\n" if sigmoid else "")
     entries = "".join(f"    {group!r}: {_numbers(found, '()')},\n" for group, found in formulas.items())
@@ -199,13 +232,14 @@ def to_python(
         sigmoid=_PYTHON_SIGMOID.format(**after) if sigmoid else "",
         odds=_PYTHON_ODDS.format(**after) if any(isinstance(each, Odds) for each in formulas.values()) else "",
         **after,
+        **_beyond(formulas, _PYTHON_OUTSIDE, _PYTHON_CLAMP),
         missing=_SAID[missing_group],
         unknown=_SAID[unknown_group],
         when_missing=_PYTHON_WAYS[missing_group].replace("%s", "the group is missing"),
         when_unknown=_PYTHON_WAYS[unknown_group].replace('"%s"', '"no map for the group %r" % (group,)'),
     )
     then = "" if formulas.then is None else f"_THEN = {_numbers(formulas.then, '()')}\n"
-    return f'{head}MADE_BY = "{lineage_line(map_sha256)}"\n_MAPS = {{\n{entries}}}\n{then}{body}'
+    return f'{head}MADE_BY = "{lineage_line(map_sha256 or known_sha256(maps))}"\n_MAPS = {{\n{entries}}}\n{then}{body}'
 
 
 @documented
@@ -216,6 +250,8 @@ def to_javascript(
     module: Literal["commonjs", "esm"] = "commonjs",
     unknown_group: Unmapped = "error",
     missing_group: Unmapped = "error",
+    limits: tuple[float, float] | None = None,
+    outside: Outside = "refuse",
     map_sha256: str | None = None,
 ) -> str:
     """Write maps as a JavaScript file with one function, for browsers and Node.
@@ -228,7 +264,8 @@ def to_javascript(
     module : {"commonjs", "esm"}, default "commonjs"
         How the function is had: ``require("./map.js")`` or a plain ``<script>``; or ``import`` of an ES module
         (``map.mjs``).
-    {unmapped, made_from}
+    {unmapped}
+    {beyond, made_from}
 
     Returns
     -------
@@ -244,24 +281,37 @@ def to_javascript(
     """
     check_choice(module, "module", MODULES)
     check_unmapped(unknown_group, missing_group)
-    formulas = formulas_of(maps)
+    formulas = formulas_of(maps, limits, outside)
     entries = "".join(f"  [{_key(group)}, {_numbers(found, '[]')}],\n" for group, found in formulas.items())
     body = _JAVASCRIPT.format(
         name=_checked(name),
         export="export " if module == "esm" else "",
         **_after(formulas, "piece(THEN, "),
+        outside=_beyond(formulas, _JAVASCRIPT_OUTSIDE, _JAVASCRIPT_CLAMP)["outside"],
         when_missing=_JAVASCRIPT_WAYS[missing_group].replace("%s", '"the group is missing"'),
         when_unknown=_JAVASCRIPT_WAYS[unknown_group].replace("%s", '"no map for the group " + String(group)'),
     )
     head, end = ("", "") if module == "esm" else ('"use strict";\n', _COMMONJS.format(name=name))
     then = "" if formulas.then is None else f"const THEN = {_numbers(formulas.then, '[]')};\n"
-    made = f'{"export " if module == "esm" else ""}const MADE_BY = "{lineage_line(map_sha256)}";\n'
+    made = (
+        f'{"export " if module == "esm" else ""}const MADE_BY = "{lineage_line(map_sha256 or known_sha256(maps))}";\n'
+    )
     return f"{head}// {_origin(formulas, maps)}\n{made}{then}const MAPS = new Map([\n{entries}{body}{end}"
 
 
 def _after(formulas: Formulas, call: str) -> dict[str, str]:
     """Give what stands before and after a value that another map follows."""
     return {"then": "", "end": ""} if formulas.then is None else {"then": call, "end": ")"}
+
+
+def _beyond(formulas: Formulas, refusing: str, clamping: str) -> dict[str, str]:
+    """Give what becomes of scores beyond the limits, as a statement and in words."""
+    if formulas.limits is None:
+        return {"outside": "", "far": ""}
+    low, high = formulas.limits
+    far = "counts as that" if formulas.clamped else "is a ValueError"
+    statement = (clamping if formulas.clamped else refusing).format(low=low, high=high)
+    return {"outside": statement, "far": f"\n    A score below {low:.6g} or above {high:.6g} {far}."}
 
 
 def _origin(formulas: Formulas, maps: Exportable) -> str:
@@ -310,6 +360,7 @@ class RowScorer:
     ----------
     {exported}
     {unmapped}
+    {beyond}
 
     Examples
     --------
@@ -320,14 +371,22 @@ class RowScorer:
     0.55
     """
 
-    __slots__ = ("_find", "_formulas", "_missing", "_then", "_unknown")
+    __slots__ = ("_clamped", "_find", "_formulas", "_high", "_low", "_missing", "_then", "_unknown")
 
     def __init__(
-        self, maps: Exportable, *, unknown_group: Unmapped = "error", missing_group: Unmapped = "error"
+        self,
+        maps: Exportable,
+        *,
+        unknown_group: Unmapped = "error",
+        missing_group: Unmapped = "error",
+        limits: tuple[float, float] | None = None,
+        outside: Outside = "refuse",
     ) -> None:
         check_unmapped(unknown_group, missing_group)
         self._unknown, self._missing = unknown_group, missing_group
-        formulas = formulas_of(maps)
+        formulas = formulas_of(maps, limits, outside)
+        self._low, self._high = formulas.limits or (-sys.float_info.max, sys.float_info.max)
+        self._clamped = formulas.clamped
         self._formulas = {group: _frozen(found) for group, found in formulas.items()}
         self._then = None if formulas.then is None else _frozen(formulas.then)
         self._find = GroupFinder(list(self._formulas))
@@ -353,13 +412,14 @@ class RowScorer:
         TypeError
             If the score is a text or a boolean.
         ValueError
-            If the score is NaN or infinite, or the group is missing and ``missing_group`` does not say otherwise.
+            If the score is NaN or infinite, or far outside the fitted range and ``outside`` is not "clamp"; or if the
+            group is missing and ``missing_group`` does not say otherwise.
         """
         try:
             found = self._formulas[group]
         except (KeyError, TypeError):
             return self._without_a_map(score, group)
-        s = score if score.__class__ is float and -math.inf < score < math.inf else _as_float(score)
+        s = score if score.__class__ is float and self._low <= score <= self._high else self._checked(score)
         if isinstance(found, Sigmoid):
             y = sigma(found.alpha * s + found.beta)
         elif isinstance(found, Odds):
@@ -368,6 +428,18 @@ class RowScorer:
         else:
             y = _looked_up(found, s)
         return y if self._then is None else _looked_up(self._then, y)
+
+    def _checked(self, score: Any) -> float:
+        """Turn a number into a float; refuse one that is not finite, or far outside the fitted range."""
+        s = _as_float(score)
+        if self._low <= s <= self._high:
+            return s
+        if self._clamped:
+            return min(max(s, self._low), self._high)
+        raise ValueError(
+            f"the score {s:g} lies far outside the fitted range: scores from {self._low:.6g} to {self._high:.6g} are "
+            "taken.\nHint: bring it to the scale of fit (0-1 or 0-100, probabilities or log-odds), or outside='clamp'."
+        )
 
     def _without_a_map(self, score: float, group: Any) -> float:
         seen = self._find(group)

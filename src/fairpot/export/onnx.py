@@ -8,16 +8,18 @@ from typing import Any
 import numpy as np
 
 from fairpot._defaults import Unmapped
+from fairpot._docs import documented
+from fairpot._lineage import lineage_line
 from fairpot._optional import import_optional
 from fairpot._version import __version__
-from fairpot.export.functions import Exportable, Formulas, check_unmapped, formulas_of, note_of
-from fairpot.export.lineage import lineage_line
+from fairpot.export.functions import Exportable, Formulas, Outside, check_unmapped, formulas_of, known_sha256, note_of
 from fairpot.transport.pieces import LARGEST, Odds, Pieces, Sigmoid
 
 _OPSET, _OPSET_ML, _IR = 18, 3, 8
 _PREFIX = "fairpot_"
 
 
+@documented
 def to_onnx(
     maps: Exportable,
     *,
@@ -28,6 +30,8 @@ def to_onnx(
     output: str = "score_adjusted",
     unknown_group: Unmapped = "error",
     missing_group: Unmapped | None = None,
+    limits: tuple[float, float] | None = None,
+    outside: Outside = "refuse",
     map_sha256: str | None = None,
 ) -> Any:
     """Write maps as an ONNX model, by themselves or after a model that makes the scores.
@@ -51,8 +55,7 @@ def to_onnx(
     missing_group : {"error", "keep", "null"} or None, default None
         The same for a row whose group is the empty text, where groups are texts; None is "error". Whole numbers and
         booleans of ONNX cannot be missing: for them there is nothing to choose.
-    map_sha256 : str or None, default None
-        SHA-256 of the map file that the maps are of, to be written into its metadata.
+    {beyond, made_from}
 
     Returns
     -------
@@ -70,7 +73,7 @@ def to_onnx(
     check_unmapped(unknown_group, "error" if missing_group is None else missing_group)
     onnx = import_optional("onnx", "onnx")
     graph = _Graph(onnx.helper)
-    formulas = formulas_of(maps)
+    formulas = formulas_of(maps, limits, outside)
     kind, elements = _kind_of(onnx, formulas)
     _check_missing(kind, formulas, missing_group)
     inputs = [onnx.helper.make_tensor_value_info(group, elements, ["n"])]
@@ -82,7 +85,7 @@ def to_onnx(
     place = _group_place(graph, group, kind, formulas)
     finite = graph.node("LessOrEqual", graph.node("Abs", s), graph.numbers(LARGEST))
     usable = graph.node("And", finite, graph.node("GreaterOrEqual", place, graph.whole(0)))
-    value = _mapped(graph, formulas, graph.node("Where", usable, s, graph.numbers(0.0)), place, usable)
+    value = _within(graph, formulas, graph.node("Where", usable, s, graph.numbers(0.0)), place, usable)
     # By its place from the end a row finds what becomes of it: -1 is a group without a map, -2 a missing one.
     ways = (missing_group or "error", unknown_group)
     kept = graph.node("And", finite, _chosen(graph, ways, "keep", place))
@@ -95,7 +98,7 @@ def to_onnx(
     graph.node("Add", value, graph.node("Gather", graph.numbers([0.0]), beyond), name=output)
     outputs = [onnx.helper.make_tensor_value_info(output, onnx.TensorProto.DOUBLE, ["n"])]
     made = _assembled(onnx, graph, inputs, outputs, model, note_of(maps))
-    onnx.helper.set_model_props(made, {**_metadata(model), "made_by": lineage_line(map_sha256)})
+    onnx.helper.set_model_props(made, {**_metadata(model), "made_by": lineage_line(map_sha256 or known_sha256(maps))})
     return made
 
 
@@ -182,6 +185,18 @@ def _group_place(graph: _Graph, group: str, kind: str, formulas: Formulas) -> st
         graph_input = graph.node("Cast", group, to=7)
         return graph.node("LabelEncoder", graph_input, keys_int64s=[int(g) for g in formulas], **code)
     return graph.node("LabelEncoder", group, keys_int64s=list(formulas), **code)
+
+
+def _within(graph: _Graph, formulas: Formulas, s: str, place: str, usable: str) -> str:
+    """Compute each row's map; a score beyond the limits counts as one of them, or gives NaN."""
+    if formulas.limits is None:
+        return _mapped(graph, formulas, s, place, usable)
+    low, high = map(graph.numbers, formulas.limits)
+    held = graph.node("Min", graph.node("Max", s, low), high)
+    value = _mapped(graph, formulas, held, place, usable)
+    if formulas.clamped:
+        return value
+    return graph.node("Where", graph.node("Equal", held, s), value, graph.numbers(np.nan))
 
 
 def _mapped(graph: _Graph, formulas: Formulas, s: str, place: str, usable: str) -> str:

@@ -125,6 +125,8 @@ class SimplifiedMaps:
         Largest difference from the full map's adjusted score.
     knots : dict of group to (int, int)
         How many knots there were, and are.
+    limits, map_sha256 : (float, float) or None, and str or None
+        What exports say of the full maps, where it is known: which scores are taken, and which file they are of.
 
     Examples
     --------
@@ -140,6 +142,8 @@ class SimplifiedMaps:
     maps: dict[Hashable, ScoreMap]
     errors: dict[Hashable, float]
     knots: dict[Hashable, tuple[int, int]]
+    limits: tuple[float, float] | None = None
+    map_sha256: str | None = None
 
     @property
     def error(self) -> float:

@@ -9,16 +9,18 @@ from typing import Literal
 
 from fairpot._defaults import ADJUSTED, Unmapped
 from fairpot._docs import documented
+from fairpot._lineage import lineage_line
 from fairpot._validation import check_choice
 from fairpot.export.functions import (
     Exportable,
     Formulas,
+    Outside,
     check_unmapped,
     count_pieces,
     formulas_of,
+    known_sha256,
     note_of,
 )
-from fairpot.export.lineage import lineage_line
 from fairpot.export.sql_dialects import DIALECTS, Dialect
 from fairpot.rows.readers.spark_maps import array_lookup
 from fairpot.transport.pieces import LARGEST, Formula, Odds, Pieces, Sigmoid
@@ -95,17 +97,26 @@ def _finite(value: float) -> float:
 
 _COLUMNS = ("lo", "x0", "w", "v0", "d", "vmin", "vmax")
 _END: tuple[tuple[str, ...], ...] = ((), ("hi",))  # a range join needs to know where a piece ends
+_INFINITY = {"BigQuery": "CAST('inf' AS FLOAT64)", "Oracle": "BINARY_DOUBLE_INFINITY"}
 _ROWS = 500  # of one INSERT
 
 
 def create_table(dialect: Dialect, name: str, formulas: Formulas) -> Iterator[str]:
     """Write the statements that make and fill the table of pieces, in one transaction; run again, they do it again."""
-    keyed = ", PRIMARY KEY (g, lo)" if dialect.join in ("lateral", "max") else ""
+    keyed = ", PRIMARY KEY (g, lo)" if dialect.join in ("lateral", "max", "apply") else ""
     whole = "INT64" if dialect.name == "BigQuery" else "INTEGER"
     columns = ", ".join(f"{c} {dialect.double}" for c in _COLUMNS + _END[dialect.join == "range"])
-    first = ["BEGIN TRANSACTION", f"CREATE TABLE IF NOT EXISTS {name} (g {whole}, {columns}{keyed})"]
-    yield from first if dialect.creates_in_transaction else reversed(first)
-    yield f"DELETE FROM {name} WHERE TRUE"
+    if dialect.creates_in_transaction and dialect.begin:
+        yield dialect.begin
+    if dialect.name == "SQL Server":  # it does not know IF NOT EXISTS
+        yield f"DROP TABLE IF EXISTS {name}"
+        yield f"CREATE TABLE {name} (g {whole}, {columns}{keyed})"
+    else:
+        yield f"CREATE TABLE IF NOT EXISTS {name} (g {whole}, {columns}{keyed})"
+    if not dialect.creates_in_transaction:
+        yield dialect.begin
+    if dialect.name != "SQL Server":
+        yield f"DELETE FROM {name} WHERE 1 = 1"
     for code, found in enumerate(formulas.values()):
         if isinstance(found, Pieces):
             yield from _filled(dialect, name, code, found)
@@ -143,7 +154,7 @@ _HASH, _LONGEST = 12, 50  # PostgreSQL's names have 63 bytes
 
 def _rows(dialect: Dialect, code: int, found: Pieces) -> Iterator[str]:
     begins = list(map(dialect.number, found.lo.tolist()))
-    ends = [f", {end}" for end in (*begins[1:], "CAST('inf' AS FLOAT64)")]
+    ends = [f", {end}" for end in (*begins[1:], _INFINITY.get(dialect.name, ""))]
     for place, row in enumerate(zip(*(field.tolist() for field in found))):
         end = ends[place] if dialect.join == "range" else ""
         yield f"({code}, {', '.join(map(dialect.number, row))}{end})"
@@ -159,9 +170,12 @@ def join(dialect: Dialect, name: str, score: str, code: str) -> str:
     if dialect.join == "max":
         found = f"SELECT MAX(q.lo) FROM {name} AS q WHERE q.g = {code} AND q.lo <= {score}"
         return f"LEFT JOIN {name} AS p ON p.g = {code} AND p.lo = ({found})"
+    if dialect.join == "apply":
+        found = f"SELECT TOP 1 * FROM {name} AS q WHERE q.g = {code} AND q.lo <= {score} ORDER BY q.lo DESC"
+        return f"OUTER APPLY ({found}) AS p"
     if dialect.join == "match":
         return f"ASOF JOIN {name} AS p MATCH_CONDITION ({score} >= p.lo) ON {code} = p.g"
-    return f"LEFT JOIN {name} AS p ON p.g = {code} AND {score} >= p.lo AND {score} < p.hi"
+    return f"LEFT JOIN {name}{dialect.named}p ON p.g = {code} AND {score} >= p.lo AND {score} < p.hi"
 
 
 def looked_up(dialect: Dialect, score: str) -> str:
@@ -169,7 +183,21 @@ def looked_up(dialect: Dialect, score: str) -> str:
     return line(dialect, score, *(f"p.{name}" for name in _COLUMNS[1:]))
 
 
+def _found_among(dialect: Dialect, value: str, pieces: Pieces) -> str:
+    """Write a look-up among pieces that are rows of their own, for a value that can have no name."""
+    begins = list(map(dialect.number, pieces.lo.tolist()))
+    none = " FROM dual" if dialect.name == "Oracle" else ""
+    rows = []
+    for row, end in zip(zip(*(field.tolist() for field in pieces)), [*begins[1:], "NULL"]):
+        numbers = zip((*map(dialect.number, row), end), (*_COLUMNS, "hi"))
+        rows.append("SELECT " + ", ".join(f"{number} AS {name}" for number, name in numbers) + none)
+    inside = f"m.lo <= {value} AND (m.hi IS NULL OR {value} < m.hi)"
+    formula = line(dialect, value, *(f"m.{name}" for name in _COLUMNS[1:]))
+    return f"(SELECT {formula} FROM ({' UNION ALL '.join(rows)}){dialect.named}m WHERE {inside})"
+
+
 _ENDS = str.maketrans("", "", "\n\t")  # not printable, but every database has names with them
+BY = "_by"  # ends the name of the column that says which map made a score
 _REASON = "fairpot: no map for this group, or no finite score"
 
 
@@ -184,6 +212,8 @@ def to_sql(
     column: str | None = None,
     unknown_group: Unmapped = "error",
     missing_group: Unmapped = "error",
+    limits: tuple[float, float] | None = None,
+    outside: Outside = "refuse",
     form: Literal["auto", "case", "table"] = "auto",
     pieces_table: str = "fairpot_pieces",
     map_sha256: str | None = None,
@@ -196,8 +226,8 @@ def to_sql(
     Parameters
     ----------
     {exported}
-    dialect : {"postgres", "duckdb", "sqlite", "spark", "bigquery", "snowflake"}
-        BigQuery and Snowflake are written and parsed, but not run by this project's tests.
+    dialect : {"postgres", "duckdb", "sqlite", "spark", "mysql", "bigquery", "snowflake", "sqlserver", "oracle"}
+        "mysql" is also for MariaDB. The last four are written and parsed, but not run by this project's tests.
     score : str, default "score"
         Name of the column with the score.
     group : str or list of str, default "group"
@@ -212,12 +242,15 @@ def to_sql(
         missing, not a number or not finite stops the query with "error" and gives NULL otherwise.
     missing_group : {"error", "keep", "null"}, default "error"
         What a row gets that has no group (NULL; in SQLite also an empty text, which ``.import`` makes of it).
+    {beyond}
     form : {"auto", "case", "table"}, default "auto"
         The form of the maps; "auto" chooses by their number of pieces.
     pieces_table : str, default "fairpot_pieces"
         How the name of the table of pieces begins, where there is one; the map's hash ends it. The statements that
         come first make and fill it in one transaction, as often as they are run.
-    {made_from}
+    map_sha256 : str or None, default None
+        SHA-256 of the map file that the maps are of, for a comment, and for a column beside the new one that says in
+        each row which map made its score.
 
     Returns
     -------
@@ -237,18 +270,28 @@ def to_sql(
     check_unmapped(unknown_group, missing_group)
     check_choice(form, "form", ("auto", "case", "table"))
     writer = _Writer(
-        DIALECTS[dialect], formulas_of(maps), score, group, (unknown_group, missing_group), qualified=table is not None
+        DIALECTS[dialect],
+        formulas_of(maps, limits, outside),
+        score,
+        group,
+        (unknown_group, missing_group),
+        qualified=table is not None,
     )
+    map_sha256 = known_sha256(maps) if map_sha256 is None else map_sha256
     writer.note, writer.made_by = note_of(maps), lineage_line(map_sha256)
     limit = writer.dialect.most_pieces if table is None else writer.dialect.quick_pieces
     own = sum(each.size for each in writer.formulas.values() if isinstance(each, Pieces))
     small = form == "case" or (form == "auto" and own <= limit)
-    named = writer.name(f"{score}{ADJUSTED}" if column is None else column)
+    column = f"{score}{ADJUSTED}" if column is None else column
+    named = writer.name(column)
+    if map_sha256 is not None:
+        named += f", {writer.dialect.text(writer.made_by)} AS {writer.name(column + BY)}"
     if small or writer.dialect.join == "":
         expression = writer.expression(arrays=not small)
         if table is None:
             return f"{writer.comment()} {expression}"
-        return f"{writer.comment()}\nSELECT t.*, {expression} AS {named}\nFROM {writer.table(table)} AS t"
+        rows = f"{writer.table(table)}{writer.dialect.named}t"
+        return f"{writer.comment()}\nSELECT t.*, {expression} AS {named}\nFROM {rows}"
     if table is None:
         raise ValueError(
             f"the maps have {count_pieces(writer.formulas)} pieces: too many for one expression in "
@@ -274,12 +317,15 @@ class _Writer:
         self.dialect, self.formulas, self.note, self.made_by = dialect, formulas, "", lineage_line(None)
         self.prefix = "t." if qualified else ""
         self.column = self.prefix + self.name(score)
-        self.score = dialect.cast(self.column)
+        self.score = original = dialect.cast(self.column)
+        if formulas.clamped and formulas.limits is not None:
+            low, high = map(dialect.number, formulas.limits)
+            self.score = f"{dialect.least}({dialect.greatest}({original}, {low}), {high})"
         groups = [group] if isinstance(group, str) else list(group)
         if not groups:
             raise ValueError("group names no column.")
         self.group = self._group(groups)
-        value = {"error": dialect.failing(_REASON, self.group), "keep": self.score, "null": "NULL"}
+        value = {"error": dialect.failing(_REASON, self.group), "keep": original, "null": "NULL"}
         self.unknown, self.missing = value[unmapped[0]], value[unmapped[1]]
         self.bad = value["error"] if unmapped[0] == "error" else "NULL"
         self.gone = self._gone(groups)
@@ -312,6 +358,9 @@ class _Writer:
         if self.formulas.then is not None:  # written once, for all groups
             known = " OR ".join(self.dialect.same(self.group, group) for group in self.formulas)
             arms = f"WHEN {known} THEN {self._then(f'CASE {arms} END')}"
+        if self.formulas.refused is not None:
+            known = " OR ".join(self.dialect.same(self.group, group) for group in self.formulas)
+            arms = f"WHEN ({self._far()}) AND ({known}) THEN NULL {arms}"
         if self.missing != self.unknown:
             arms += f" WHEN {self.gone} THEN {self.missing}"
         found = f"CASE {arms} ELSE {self.unknown} END"
@@ -332,14 +381,22 @@ class _Writer:
                 for g, f in closed.items()
             ]
             value = f"CASE {' '.join(formed)} ELSE {value} END"
-        arms += [f"WHEN {none} THEN {self.unknown} ELSE {self._then(value)}"]
+        arms += [f"WHEN {none} THEN {self.unknown}"]
+        if self.formulas.refused is not None:
+            arms += [f"WHEN {self._far()} THEN NULL"]
+        arms += [f"ELSE {self._then(value)}"]
         codes = " ".join(
             f"WHEN {self.dialect.same(self.group, group)} THEN {code}" for code, group in enumerate(self.formulas)
         )
         joined = join(self.dialect, pieces, self.score, f"CASE {codes} END")
-        select = f"SELECT t.*, CASE {' '.join(arms)} END AS {column}\nFROM {table} AS t\n{joined}"
+        select = f"SELECT t.*, CASE {' '.join(arms)} END AS {column}\nFROM {table}{self.dialect.named}t\n{joined}"
         statements = [*create_table(self.dialect, pieces, self.formulas), select]
         return self.comment() + "\n" + "".join(f"{each};\n" for each in statements)
+
+    def _far(self) -> str:
+        """Ask whether a score is far outside the fitted range."""
+        low, high = map(self.dialect.number, self.formulas.refused or (-LARGEST, LARGEST))
+        return f"{self.score} < {low} OR {self.score} > {high}"
 
     def _then(self, value: str) -> str:
         """Write the map that follows all others, with a name for the value that it is looked up by."""
@@ -348,6 +405,8 @@ class _Writer:
             return value
         if self.dialect.name == "Spark SQL":
             return array_lookup(value, then)
+        if not self.dialect.names_values:
+            return _found_among(self.dialect, value, then)
         # Without a fence PostgreSQL copies the value to every place that names it: minutes for a thousand rows.
         fence = " OFFSET 0" if self.dialect.name == "PostgreSQL" else ""
         return f"(SELECT {pieces_case(self.dialect, 'm.r', then)} FROM (SELECT {value} AS r{fence}) AS m)"
@@ -370,9 +429,12 @@ class _Writer:
         """Write the group: a column, or an intersection named as ``fit`` does it for texts and whole numbers."""
         if len(columns) == 1:
             return self.prefix + self.name(columns[0])
-        parts = [
-            self.dialect.text((", " if i else "") + f"{c}=")
-            + f" || CAST({self.prefix}{self.name(c)} AS {self.dialect.text_type})"
-            for i, c in enumerate(columns)
-        ]
-        return f"({' || '.join(parts)})"
+        parts = []
+        for i, column in enumerate(columns):
+            parts.append(self.dialect.text((", " if i else "") + f"{column}="))
+            parts.append(f"CAST({self.prefix}{self.name(column)} AS {self.dialect.text_type})")
+        whole = self.dialect.joined(parts)
+        if self.dialect.name != "Oracle":
+            return whole
+        there = " AND ".join(f"{self.prefix}{self.name(column)} IS NOT NULL" for column in columns)
+        return f"CASE WHEN {there} THEN {whole} END"  # NULL is the empty text there

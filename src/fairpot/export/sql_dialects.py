@@ -4,14 +4,17 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from fairpot.export.functions import Name
 from fairpot.rows.readers.spark_maps import spark_text
 
-Join = Literal["asof", "lateral", "max", "match", "range"]
+# A number that is written out, for databases that take any text for one.
+_NUMBER = "^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)? *$"
+
+Join = Literal["asof", "lateral", "max", "match", "range", "apply"]
 
 
 @dataclass(frozen=True)
@@ -43,6 +46,12 @@ class Dialect:
     least, greatest : str
     array : callable or None
         Turn a text of numbers with commas into as many rows; much quicker than as many literals.
+    begin : str
+        What begins a transaction.
+    named : str
+        What stands between a table and its short name.
+    names_values : bool
+        Whether a value can be given a name in a subquery that looks at the row around it.
     """
 
     name: str
@@ -60,34 +69,53 @@ class Dialect:
     least: str = "LEAST"
     greatest: str = "GREATEST"
     array: Callable[[str], str] | None = None
+    begin: str = "BEGIN TRANSACTION"
+    named: str = " AS "
+    names_values: bool = True
 
     def value(self, group: Name) -> str:
         """Write the name of a group."""
-        if isinstance(group, bool):
+        if isinstance(group, bool) and self.name != "SQL Server":
             return "TRUE" if group else "FALSE"
         if isinstance(group, int):
-            return str(group)
+            return str(int(group))
         return self.number(group) if isinstance(group, float) else self.text(group)
 
     def cast(self, column: str) -> str:
         """Read a column as doubles."""
-        return f"CAST({column} AS {self.double})"
+        return f"{'TRY_CAST' if self.name == 'SQL Server' else 'CAST'}({column} AS {self.double})"
+
+    def joined(self, parts: Sequence[str]) -> str:
+        """Write texts as one, which is NULL if any of them is."""
+        if self.name == "MySQL":
+            return f"CONCAT({', '.join(parts)})"
+        return f"({(' + ' if self.name == 'SQL Server' else ' || ').join(parts)})"
 
     def usable(self, column: str) -> str:
         """Ask whether a score is a finite number; NaN and NULL are not."""
         largest = self.number(math.nextafter(math.inf, 0))
         score = self.cast(column)
         asked = f"{score} >= -{largest} AND {score} <= {largest}"
-        if self.name != "SQLite":
-            return asked
-        # A text that is no number reads as 0; compared with a number it is read only if all of it is one.
-        number = f"typeof({column}) IN ('real', 'integer') OR (typeof({column}) = 'text' AND {score} = {column})"
-        return f"({number}) AND {asked}"
+        # What is no number reads as one: in SQLite and MySQL any text, in SQL Server an empty one.
+        if self.name == "SQLite":  # compared with a number, a text is read only if all of it is one
+            number = f"typeof({column}) IN ('real', 'integer') OR (typeof({column}) = 'text' AND {score} = {column})"
+            return f"({number}) AND {asked}"
+        if self.name == "MySQL":
+            return f"CAST({column} AS CHAR) REGEXP '{_NUMBER}' AND {asked}"
+        return f"CAST({column} AS {self.text_type}) <> N'' AND {asked}" if self.name == "SQL Server" else asked
 
     def same(self, column: str, group: Name) -> str:
         """Ask whether a group column holds a name, letter by letter."""
         if self.name == "SQLite" and isinstance(group, bool):  # a file that was imported has texts
             return f"({column} = {self.value(group)} OR LOWER({column}) = '{str(group).lower()}')"
+        if self.name == "MySQL" and not isinstance(group, float | bool):
+            # As bytes: else upper and lower case, accents and blanks at the end are alike, and any text equals 0.
+            return f"CONVERT({column} USING utf8mb4) = {_mysql_bytes(str(group))}"
+        if self.name == "SQL Server" and isinstance(group, str):  # blanks at the end count only before something else
+            text = f"(CAST({column} AS {self.text_type}) + N'.')"
+            return f"{text} COLLATE Latin1_General_100_BIN2 = {self.text(group + '.')}"
+        if self.name == "Oracle" and group == "":
+            raise ValueError("a group is the empty text, which Oracle takes for NULL.\nHint: rename it before fit.")
         collate = " COLLATE BINARY" if self.name == "SQLite" and isinstance(group, str) else ""
         return f"{column}{collate} = {self.value(group)}"
 
@@ -124,19 +152,50 @@ def _postgres_text(text: str) -> str:
     return "E" + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in plain.replace("\\", "\\\\"))
 
 
-def _joined(function: str) -> Callable[[str], str]:
+def _joined(character: Callable[[str], str], plus: str = " || ", mark: str = "") -> Callable[[str], str]:
     """Write a text in pieces; what is no printable character is made by a function, and cannot steer who reads it."""
 
     def write(text: str) -> str:
         if _without_nul(text).isprintable():
-            return _doubled("'")(text)
+            return mark + _doubled("'")(text)
         made = [
-            _doubled("'")("".join(run)) if printable else " || ".join(f"{function}({ord(c)})" for c in run)
+            mark + _doubled("'")("".join(run)) if printable else plus.join(map(character, run))
             for printable, run in itertools.groupby(text, str.isprintable)
         ]
-        return f"({' || '.join(made)})"
+        return f"({plus.join(made)})"
 
     return write
+
+
+def _utf16(character: str) -> Iterator[int]:
+    data = character.encode("utf-16-be")
+    return (int.from_bytes(data[i : i + 2]) for i in range(0, len(data), 2))
+
+
+def _mysql_text(text: str) -> str:
+    # What a backslash means depends on the server's settings, and what other letters are on the client's.
+    if _without_nul(text).isprintable() and text.isascii() and "\\" not in text:
+        return _doubled("'")(text)
+    return f"CONVERT(X'{text.encode().hex()}' USING utf8mb4)"
+
+
+def _mysql_bytes(text: str) -> str:
+    made = _mysql_text(text)
+    return f"CAST({made} AS BINARY)" if made.startswith("'") else f"X'{text.encode().hex()}'"
+
+
+def _oracle_name(name: str) -> str:
+    if '"' in name:
+        raise ValueError(f"Oracle has no names with a quotation mark, such as {name!r}.\nHint: rename the column.")
+    return f'"{name}"'
+
+
+def _oracle_number(value: float) -> str:
+    """Write a double; beyond the range of decimals as a text without a decimal mark, which may be a comma there."""
+    if value == 0 or 1e-120 <= abs(value) <= 1e120:
+        return f"TO_BINARY_DOUBLE({value!r})"
+    digits, _, exponent = f"{value:.16e}".partition("e")
+    return f"TO_BINARY_DOUBLE('{digits.replace('.', '')}e{int(exponent) - 16}')"
 
 
 def _escaped(text: str) -> str:
@@ -170,6 +229,20 @@ def _snowflake_cast(reason: str, column: str) -> str:
     return f"CAST('{reason}: ' || COALESCE(CAST({column} AS VARCHAR), 'NULL') AS DOUBLE)"
 
 
+def _mysql_failing(reason: str, column: str) -> str:
+    # Nothing raises there; a number that is too large is an error that quotes how it was made.
+    return f"EXP(1000 + LENGTH(CONCAT('{reason}: ', COALESCE({column}, 'NULL'))))"
+
+
+def _sql_server_failing(reason: str, column: str) -> str:
+    # A text that is no whole number is quoted in the error.
+    return f"CAST(N'{reason}: ' + COALESCE(CAST({column} AS nvarchar(4000)), N'NULL') AS int)"
+
+
+def _oracle_failing(reason: str, column: str) -> str:
+    return f"TO_BINARY_DOUBLE('{reason}: ' || {column})"
+
+
 def _sqlite_failing(reason: str, column: str) -> str:
     # There is no function that raises; a path that is none is quoted in the error.
     return f"json_extract('{{}}', '{reason}: ' || COALESCE({column}, 'NULL'))"
@@ -181,13 +254,13 @@ DIALECTS = {
         "lateral", most_pieces=2000, quick_pieces=500, array=lambda numbers: f"unnest('{{{numbers}}}'::float8[])",
     ),
     "duckdb": Dialect(
-        "DuckDB", "DOUBLE", "VARCHAR", _exponent, _joined("chr"), _doubled('"'),
+        "DuckDB", "DOUBLE", "VARCHAR", _exponent, _joined(lambda c: f"chr({ord(c)})"), _doubled('"'),
         lambda reason, column: f"CAST(error(CONCAT('{reason}: ', {column})) AS DOUBLE)", "asof",
         quick_pieces=80, array=lambda numbers: f"unnest(string_split('{numbers}', ',')::DOUBLE[])",
     ),
     "sqlite": Dialect(
-        "SQLite", "REAL", "TEXT", _sqlite_number, _joined("char"), _doubled('"'), _sqlite_failing, "max",
-        most_pieces=2000, quick_pieces=2000, least="MIN", greatest="MAX",
+        "SQLite", "REAL", "TEXT", _sqlite_number, _joined(lambda c: f"char({ord(c)})"), _doubled('"'), _sqlite_failing,
+        "max", most_pieces=2000, quick_pieces=2000, least="MIN", greatest="MAX",
     ),
     "spark": Dialect(
         "Spark SQL", "DOUBLE", "STRING", lambda value: f"{value!r}D", _escaped, _doubled("`"),
@@ -201,5 +274,20 @@ DIALECTS = {
     "snowflake": Dialect(
         "Snowflake", "DOUBLE", "VARCHAR", _cast_text("DOUBLE"), _escaped, _doubled('"'), _snowflake_cast, "match",
         run_by_tests=False, creates_in_transaction=False,
+    ),
+    "mysql": Dialect(
+        "MySQL", "DOUBLE", "CHAR", _exponent, _mysql_text, _doubled("`"), _mysql_failing, "max",
+        most_pieces=40_000, quick_pieces=40_000,  # a join that finds a piece by its beginning reads half the table
+        creates_in_transaction=False, begin="START TRANSACTION", names_values=False,
+    ),
+    "sqlserver": Dialect(
+        "SQL Server", "float", "nvarchar(4000)", _exponent,
+        _joined(lambda c: " + ".join(f"NCHAR({code})" for code in _utf16(c)), " + ", "N"),
+        lambda name: f"[{name.replace(']', ']]')}]", _sql_server_failing, "apply", run_by_tests=False,
+    ),
+    "oracle": Dialect(
+        "Oracle", "BINARY_DOUBLE", "VARCHAR2(4000)", _oracle_number,
+        _joined(lambda c: f"UNISTR('{''.join(f'{chr(92)}{code:04X}' for code in _utf16(c))}')"),
+        _oracle_name, _oracle_failing, "range", run_by_tests=False, begin="", named=" ", names_values=False,
     ),
 }  # fmt: skip

@@ -160,7 +160,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         stored, content = made_of(content), with_new_names(content)
         _check_method(content)
         return cls._of(
-            **{name: value for name, value in vars(stored).items() if name != "scale"},
+            **{name: value for name, value in vars(stored).items() if name not in ("scale", "sha256_")},
             params_=content.parameters,
             dial_=content.dial,
             thresholds_=content.thresholds,
@@ -216,6 +216,12 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return ScoreScale.of(self.table_)
         low, high = self.fitted_on_["score_range"]
         return ScoreScale(float(low), float(high))
+
+    @property
+    def exported(self) -> dict[str, Any]:
+        """What every export is told of the maps: which scores are taken, as rows have them, and which file it is."""
+        low, high = self.scale.far
+        return {"limits": (-high, -low) if self.lower_is_riskier_ else (low, high), "map_sha256": self.sha256_}
 
     @property
     def where(self) -> Top | None:
@@ -433,11 +439,11 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        dialect : {"postgres", "duckdb", "sqlite", "spark", "bigquery", "snowflake"}
+        dialect : {"postgres", "duckdb", "sqlite", "spark", "mysql", "bigquery", "snowflake", "sqlserver", "oracle"}
             The database.
         {**options}
         """
-        return to_sql(_own_scale(self), dialect=dialect, map_sha256=self.sha256_, **options)
+        return to_sql(_own_scale(self), dialect=dialect, **self.exported, **options)
 
     def to_onnx(self, model: Any = None, **options: Any) -> Any:
         """Write the maps as an ONNX model, see :func:`fairpot.export.to_onnx`.
@@ -448,28 +454,28 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             A model whose output is the score, to come before the maps.
         {**options}
         """
-        return to_onnx(_own_scale(self), model=model, map_sha256=self.sha256_, **options)
+        return to_onnx(_own_scale(self), model=model, **self.exported, **options)
 
     def to_python(self, **options: Any) -> str:
         """Write the maps as a Python module, see :func:`fairpot.export.to_python`.
 
         {**options}
         """
-        return to_python(_own_scale(self), map_sha256=self.sha256_, **options)
+        return to_python(_own_scale(self), **self.exported, **options)
 
     def to_javascript(self, **options: Any) -> str:
         """Write the maps as a JavaScript file, see :func:`fairpot.export.to_javascript`.
 
         {**options}
         """
-        return to_javascript(_own_scale(self), map_sha256=self.sha256_, **options)
+        return to_javascript(_own_scale(self), **self.exported, **options)
 
     def row_scorer(self, **options: Any) -> RowScorer:
         """Return a function of one score and its group, see :class:`fairpot.export.RowScorer`.
 
         {**options}
         """
-        return RowScorer(_own_scale(self), **options)
+        return RowScorer(_own_scale(self), limits=self.exported["limits"], **options)
 
     def simplify(self, *, max_error: float | None = None, max_knots: int | None = None) -> SimplifiedMaps:
         """Return maps with fewer breakpoints, which every export takes; see :func:`fairpot.export.simplify`.
@@ -481,7 +487,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         max_knots : int >= 2 or None, default None
             No map may have more breakpoints.
         """
-        return simplify(_own_scale(self), max_error=max_error, max_knots=max_knots)
+        return replace(simplify(_own_scale(self), max_error=max_error, max_knots=max_knots), **self.exported)
 
 
 def wrapped(model: BaseEstimator, adjusted: Any) -> Any:

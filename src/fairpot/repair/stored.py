@@ -17,8 +17,9 @@ from fairpot._validation import check_choice
 from fairpot._version import __version__
 from fairpot._warn import warn_user
 from fairpot.exceptions import ModelFileError, ScaleWarning
-from fairpot.modelfile import ModelFile, read
+from fairpot.modelfile import ModelFile
 from fairpot.modelfile.checks import refuse, shown
+from fairpot.modelfile.files import read_known
 from fairpot.modelfile.origin import FEWER_THAN, rows_behind
 from fairpot.modelfile.text import naming
 from fairpot.repair.registry import method_of
@@ -144,6 +145,7 @@ class StoredMaps:
     left_out_: tuple[Hashable, ...]
     columns_: dict[str, Any] | None
     scale: ScoreScale
+    sha256_: str | None = None  # of the file
 
     @property
     def lower_is_riskier_(self) -> bool:
@@ -158,9 +160,9 @@ class StoredMaps:
 
 def stored_maps(path: str | PathLike[str], *, expect_sha256: str | None = None) -> StoredMaps:
     """Read the maps of a file; what else it says of the method that made them, `fairpot.load` looks at."""
-    content = read(path, expect_sha256=expect_sha256)
+    content, digest = read_known(path, expect_sha256=expect_sha256)
     with naming(path):
-        return made_of(content)
+        return replace(made_of(content), sha256_=digest)
 
 
 def made_of(content: ModelFile) -> StoredMaps:

@@ -207,6 +207,7 @@ class Origin:
     library_version: str
     command: str
     created: str
+    made_by: str
 
 
 @dataclass(frozen=True)

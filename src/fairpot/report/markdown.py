@@ -40,6 +40,7 @@ def make_markdown(view: View) -> str:
         _items([f"{name}: {value}" for name, value in tables.origin(view)]),
         TEXT["privacy ids" if view.report.largest_changes else "privacy counts"],
     ]
+    parts = [f"<!-- {view.report.about.origin.made_by} -->", *parts]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

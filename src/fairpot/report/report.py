@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
 from os import PathLike
@@ -15,6 +15,7 @@ import numpy as np
 
 from fairpot._defaults import REGIONS, TIES, Meaning, Region, Ties, Weights
 from fairpot._docs import documented
+from fairpot._lineage import lineage_line
 from fairpot._shown import Bar, ShownBars, bar, ends_of
 from fairpot._svg import short
 from fairpot._validation import check_choice, check_share, is_number
@@ -80,6 +81,8 @@ class FairnessReport(ShownBars):
         What the columns are called, by the part they play.
     command, created : str, default ""
         How to make the report again, and when it was made; shown as given.
+    inputs : list of str, default ()
+        SHA-256 of the files that the rows come from, where they were read whole.
     warnings : list of str, default ()
         More that a reader should know.
     largest_changes : list of dict or None, default None
@@ -117,6 +120,7 @@ class FairnessReport(ShownBars):
         columns: Any = None,
         command: str = "",
         created: str = "",
+        inputs: Sequence[str] = (),
         warnings: Any = (),
         largest_changes: Any = None,
         card: Any = None,
@@ -134,7 +138,8 @@ class FairnessReport(ShownBars):
         self._alphas = tuple(check_share(each, "alpha", zero=False) for each in several(alpha))
         self._said = (*warnings, *_simplified(self.maps))
         self._largest = largest_changes
-        names, origin = dict(columns or {}), Origin(__version__, command, created)
+        made_by = lineage_line(None if self.maps is None else self.maps.sha256_, None, inputs)
+        names, origin = dict(columns or {}), Origin(__version__, command, created, made_by)
         told = title or TEXT["title"], read_card(card), source, outcome or TEXT["outcome"]
         self._about = About(*told, names, origin)
 

@@ -406,7 +406,7 @@ def origin(view: View) -> list[tuple[str, str]]:
     facts["weights"] = wording.weights_taken(report.audit.weights, report.audit.ranking.rows)
     facts["ties"] = TEXT[f"ties {report.audit.ranking.ties}"]
     made = about.origin
-    facts |= {"version": made.library_version, "created": made.created, "command": made.command}
+    facts |= {"version": made.made_by.removeprefix("fairpot "), "created": made.created, "command": made.command}
     return [(TEXT[name], value) for name, value in facts.items() if value]
 
 

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import os
+import secrets
 from collections.abc import Callable, Hashable, Mapping, Sequence
+from dataclasses import replace as replace_fields
 from importlib import import_module
 from pathlib import Path
 from types import ModuleType
@@ -11,14 +13,16 @@ from typing import Any, Literal
 
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import UNMAPPED, Unmapped
+from fairpot._lineage import lineage_line
 from fairpot._log import telling
 from fairpot._validation import check_choice
 from fairpot._warn import warn_user
 from fairpot.exceptions import InputFileError, ScaleWarning
 from fairpot.rows.door import opened
-from fairpot.rows.readers import Applying, reader
+from fairpot.rows.readers import AppliedRows, Applying, reader
 from fairpot.rows.roles import Roles
 from fairpot.rows.source import READING
+from fairpot.rows.streams import hashing
 from fairpot.transport import ScoreMap
 
 TYPES = ("text", "auto")
@@ -172,11 +176,28 @@ def apply(
         inputs=(Path(model),) if isinstance(model, str | os.PathLike) else (),
     )
     source = _source(rows, {"score": score, "group": group}, fitted, options)
-    chosen = reader(source.reader)
-    with telling("adjusted", output=how.output) as told:
-        done = chosen.apply(source, model if fitted is None else maps_of_rows(fitted), how)
+    with hashing() as read, telling("adjusted", output=how.output) as told:
+        made_by = _line(fitted, source, read, None if changes is None else secrets.token_hex(8))
+        how = how if output is None or fitted is None else replace_fields(how, made_by=made_by)
+        done = reader(source.reader).apply(source, model if fitted is None else maps_of_rows(fitted), how)
         told |= {name: getattr(done, name, None) for name in ("rows", "moved", "unknown", "missing", "dropped")}
-    return done
+        return replace_fields(done, made_by=made_by()) if isinstance(done, AppliedRows) else done
+
+
+def _line(fitted: Any, source: Roles, read: Mapping[Path, str], run: str | None) -> Callable[[], str]:
+    """Say what outputs are made by: with the input's hash, once all of it has been read."""
+    map_sha256 = None if fitted is None else fitted.sha256_
+
+    def line() -> str:
+        return lineage_line(map_sha256, run, read_whole(source, read))
+
+    return line
+
+
+def read_whole(source: Any, read: Mapping[Path, str]) -> list[str]:
+    """Return the SHA-256 of each file of a source; nothing if any was not read whole, as it was."""
+    files = list(getattr(source, "files", None) or ())
+    return [read[file] for file in files] if all(file in read for file in files) else []
 
 
 def _check_ways(unknown_group: str, missing_group: str, drop_missing: bool, other_scale: str | None) -> None:

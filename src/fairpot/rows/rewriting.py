@@ -67,8 +67,10 @@ def rewrite(source: RowSource, maps: Mapping[Hashable, ScoreMap], how: Applying)
                 raise OutputFileError("the changes and the adjusted rows need two files.\nHint: name another file.")
             beside = stack.enter_context(complete_file(how.changes, **safely))
             record = _record(source, maps, batches, how)
-            stack.enter_context(_finished(record.open(beside, Path(how.changes), how.neutralise_formulas)))
-        sink = open_sink(batches, Target(place, target, wanted, column, source.score, how.neutralise_formulas))
+            stack.enter_context(_finished(record.open(beside, Path(how.changes), how)))
+        sink = open_sink(
+            batches, Target(place, target, wanted, column, source.score, how.neutralise_formulas, how.made_by)
+        )
         with _finished(sink):
             read, moved = _stream(batches, mapper, sink, record, told)
             _complain(mapper, read, source)
@@ -89,6 +91,8 @@ def rewrite(source: RowSource, maps: Mapping[Hashable, ScoreMap], how: Applying)
         missing=mapper.unmapped[-2],
         dropped=mapper.dropped,
         notes=tuple(mapper.notes(written, moved)),
+        sha256=sink.sha256,
+        changes_sha256=None if record is None or record.sink is None else record.sink.sha256,
     )
 
 
@@ -270,10 +274,12 @@ class Changes:
         own = _OWN if self.threshold is not None else _OWN[:-1]
         return pa.schema(kept + [pa.field(name, type_) for name, type_ in zip(own, types)])
 
-    def open(self, place: Path, target: Path, neutralise: bool) -> Sink:
+    def open(self, place: Path, target: Path, how: Applying) -> Sink:
         """Open the file."""
         own = Batches(self.schema, lambda: iter(()))
-        self.sink = open_sink(own, Target(place, target, format_of_output(target), neutralise=neutralise))
+        self.sink = open_sink(
+            own, Target(place, target, format_of_output(target), None, None, how.neutralise_formulas, how.made_by)
+        )
         return self.sink
 
     def add(self, batch: Any, old: Floats, new: Floats, codes: NDArray[np.int64]) -> None:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import codecs
 import gzip
+import hashlib
 import io
 import os
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
 
@@ -47,12 +49,57 @@ def arrow_file(path: Path, mode: Literal["rb", "wb"] = "rb") -> Any:
     return pa.OSFile(os.fsencode(path), mode)
 
 
+_HASHING: list[dict[Path, str]] = []  # of those who want to know
+
+
+@contextmanager
+def hashing() -> Iterator[dict[Path, str]]:
+    """Collect the SHA-256 of each text file that is read whole in the block; nothing is read for it."""
+    found: dict[Path, str] = {}
+    _HASHING.append(found)
+    try:
+        yield found
+    finally:
+        _HASHING[:] = [each for each in _HASHING if each is not found]
+
+
+class HashedFile(io.RawIOBase):
+    """A file that is written from its beginning to its end, and its SHA-256."""
+
+    def __init__(self, path: Path) -> None:
+        self._file, self._sha256 = path.open("wb", buffering=0), hashlib.sha256()
+
+    def writable(self) -> bool:
+        """Whether it can be written: who writes asks."""
+        return True
+
+    def write(self, data: Any) -> int:
+        """Write bytes, all of them."""
+        left = memoryview(data).cast("B")
+        self._sha256.update(left)
+        written = len(left)
+        while left:
+            left = left[self._file.write(left) :]
+        return written
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+        super().close()
+
+    @property
+    def sha256(self) -> str:
+        """The SHA-256 of what was written."""
+        return self._sha256.hexdigest()
+
+
 class Text(io.RawIOBase):
     """The text of a file as UTF-8 bytes; what is no text in its encoding is an error with its line."""
 
     def __init__(self, path: Path, encoding: str | None = None) -> None:
         self._path, self._encoding = path, encoding
         self._stream = open_bytes(path)
+        self._sha256 = hashlib.sha256() if _HASHING and packing_of(path) is None else None
         # UTF-8 is only checked; anything else is turned into it.
         self._decoder = codecs.getincrementaldecoder(encoding or "utf-8")()
         self._checked_only = encoding is None or codecs.lookup(encoding).name == "utf-8"
@@ -84,6 +131,10 @@ class Text(io.RawIOBase):
     def _next(self, size: int) -> bytes:
         while True:
             block = self._stream.read(size)
+            if self._sha256 is not None:
+                self._sha256.update(block)
+                for found in [] if block else _HASHING:
+                    found[self._path] = self._sha256.hexdigest()
             try:
                 text = self._decoder.decode(block, final=not block)
             except UnicodeDecodeError as error:

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
+from fairpot._lineage import KEY
 from fairpot._optional import Lazy
 from fairpot.exceptions import InputFileError
 from fairpot.rows.formats.layout import (
@@ -44,6 +45,11 @@ def schema_of(path: Path) -> Any:
     """Read the schema as Arrow has it."""
     with opened(path) as file:
         return file.schema
+
+
+def line_of(path: Path) -> bytes:
+    """Read what a file says of itself."""
+    return bytes((schema_of(path).metadata or {}).get(KEY.encode(), b""))
 
 
 def opened(path: Path) -> Any:

@@ -9,12 +9,13 @@ from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from fairpot._arguments import argument
+from fairpot._lineage import KEY
 from fairpot._optional import Lazy
 from fairpot._validation import wording
 from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.rows.decoding import as_arrow, plain
 from fairpot.rows.roles import Kind, find_column
-from fairpot.rows.streams import PACKED, arrow_file, not_text, open_bytes
+from fairpot.rows.streams import PACKED, HashedFile, arrow_file, not_text, open_bytes
 from fairpot.transport import Floats
 
 pa = Lazy("pyarrow", "cli")
@@ -210,14 +211,18 @@ class Target(NamedTuple):
     column: str | None = None
     score: str | None = None
     neutralise: bool = False  # whether text that a spreadsheet would run is marked
+    made_by: Callable[[], str] | None = None  # what it is to say of itself, which may grow while it is written
 
 
 class Sink:
     """Take batches and, where a column is added, its values."""
 
     def __init__(self, stream: Any, batches: Batches, target: Target) -> None:
-        self.stream, self.column = stream, target.column
-        self.schema = with_column(batches.schema, target.column)
+        self.stream, self.column, self.made_by = stream, target.column, target.made_by
+        self.sha256: str | None = None  # of a file of text that is not packed, once it is closed
+        schema = with_column(batches.schema, target.column)
+        known = {key: value for key, value in (schema.metadata or {}).items() if not key.startswith(KEY.encode())}
+        self.schema = schema.with_metadata(known if self.made_by is None else known | {KEY: self.made_by()})
 
     def write(self, batch: Any, values: Floats | None) -> None:
         """Write a batch; where a value is NaN, the new column has none."""
@@ -235,6 +240,7 @@ class Sink:
     def close(self) -> None:
         """Finish the file."""
         self.stream.close()
+        self.sha256 = self.stream.sha256 if isinstance(self.stream, HashedFile) else None
 
 
 def format_of_output(target: Path) -> Format:
@@ -249,6 +255,7 @@ def format_of_output(target: Path) -> Format:
 
 def byte_stream(target: Target) -> Any:
     """Open a stream of bytes, zipped where the target's name says so."""
-    file = arrow_file(target.place, "wb")
     packing = PACKED.get(target.name.suffix.lower())
-    return file if packing is None else pa.CompressedOutputStream(file, packing)
+    if packing is None:
+        return HashedFile(target.place)
+    return pa.CompressedOutputStream(arrow_file(target.place, "wb"), packing)

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from fairpot._lineage import KEY
 from fairpot._optional import Lazy
 from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.rows.formats.layout import (
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 
 pa, pc, pq = Lazy("pyarrow", "cli"), Lazy("pyarrow.compute", "cli"), Lazy("pyarrow.parquet", "cli")
 
+READ = f"{KEY}_read"  # the line again, where more is known at the end
 _BYTES = 48 << 20  # of a batch, about
 _LISTS = 32 << 20  # of lists and structures in a batch, which take several times as much while they are written
 _ROWS = 1 << 18
@@ -52,6 +54,12 @@ def layout(path: Path, what: Format, source: Any) -> Layout:
 def schema_of(path: Path) -> Any:
     """Read the schema as Arrow has it."""
     return pq.read_schema(arrow_file(path))
+
+
+def line_of(path: Path) -> bytes:
+    """Read what a file says of itself."""
+    known = pq.read_metadata(arrow_file(path)).metadata or {}
+    return bytes(known.get(READ.encode()) or known.get(KEY.encode(), b""))
 
 
 def count_rows(path: Path) -> int:
@@ -201,6 +209,8 @@ class Writer(Sink):
     def close(self) -> None:
         """Write what waits, and the footer."""
         self._write()
+        if self.made_by is not None and (line := self.made_by()).encode() != self.schema.metadata[KEY.encode()]:
+            self.writer.add_key_value_metadata({READ: line})  # by now the input has been read
         self.writer.close()
         super().close()
 

@@ -150,6 +150,7 @@ class Applying:
     words: Callable[[], Mapping[Hashable, tuple[str, ...]]] | None = None
     judge: Judge | None = None
     inputs: Sequence[str | Path] = ()  # further files that no output may replace: that of the model
+    made_by: Callable[[], str] | None = None  # what outputs are to say of themselves
 
     @property
     def far(self) -> tuple[float, float]:
@@ -162,7 +163,7 @@ class Applying:
 
     def refuse_others(self, known: Sequence[str], where: str) -> None:
         """Refuse what was asked for and is not among ``known``."""
-        own = ("output", "memory_limit", "threads", "progress", "words", "judge", "inputs", *known)
+        own = ("output", "memory_limit", "threads", "progress", "words", "judge", "inputs", "made_by", *known)
         asked = [f.name for f in fields(self) if f.name not in own and getattr(self, f.name) != f.default]
         if asked:
             raise TypeError(
@@ -184,6 +185,9 @@ class AppliedRows:
     missing: int = 0  # rows that have no group; without ``missing_group`` they are an error
     dropped: int = 0
     notes: tuple[str, ...] = ()  # what is worth knowing before the adjusted scores are used
+    made_by: str | None = None  # which fairpot, map file, run and input the outputs are of
+    sha256: str | None = None  # of the output, where it is text that is not packed
+    changes_sha256: str | None = None
 
 
 class Reader(Protocol):
