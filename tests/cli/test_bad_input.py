@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 
 from cli.conftest import COLUMNS, draw_people
+from fairpot import audit
 from fairpot.cli import _errors
 
 HEAD = "score,label,group\n"
@@ -449,3 +450,16 @@ def test_nul_in_the_name_of_an_output(run, csv, fitted, tmp_path, output):
     assert list(tmp_path.iterdir()) == []
     for words in (["fit", csv, *COLUMNS, "--lam", "0.5", "-o"], ["report", csv, *COLUMNS, "-o"]):
         assert "no name of a file" in run(*words, f"{tmp_path}/a\0b.html", expect=2).err
+
+
+def test_odd_outcomes_are_counted_by_themselves(run, tmp_path):
+    """One value that is no number makes a column of text, whose zeros and ones are not wrong."""
+    label = ["0", "1"] * 50 + ["?", "?", "unknown"]
+    frame = pd.DataFrame({"risk": np.linspace(0, 1, 103), "outcome": label, "sex": ["F", "M", "M"] * 34 + ["F"]})
+    frame.to_csv(tmp_path / "odd.csv", index=False)
+    frame.to_parquet(tmp_path / "odd.parquet")
+    for name in ("odd.csv", "odd.parquet"):
+        told = run("audit", tmp_path / name, *COLUMNS, expect=2).err
+        assert "4 values in all, 3 rows other than 0/1: '?', 'unknown'." in told
+    with pytest.raises(ValueError, match=r"3 rows other than 0/1: '\?', 'unknown'\.\nHint: give those rows"):
+        audit(frame["outcome"], frame["risk"], sensitive_features=frame["sex"])
