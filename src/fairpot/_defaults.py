@@ -13,7 +13,7 @@ TIES: tuple[Ties, ...] = ("strict", "half")
 Region = Literal["pooled", "group"]
 REGIONS: tuple[Region, ...] = ("pooled", "group")
 
-# Whether a weight is so many rows, or how much one row counts. Unless it is said, whole numbers are the first.
+# Whether a weight is so many rows, or how much one row counts. Unless it is said, the second.
 Weights = Literal["frequency", "importance"]
 WEIGHTS = ("frequency", "importance")
 

@@ -26,11 +26,12 @@ X : frame or array of shape (n, d)
 sensitive_features : column of shape (n,), or frame with several columns
     Group of each row; several columns form intersections.
 sample_weight : column of shape (n,)
-    Weights; a whole weight counts exactly like that many rows.
+    Weights: how much each row counts; ``weights`` says where they are something else.
 clusters : column of shape (n,)
     What rows have in common that are not independent of each other, such as the patient of each visit.
 weights : {"frequency", "importance"} or None
-    What ``sample_weight`` means: a number of rows, or how much a row counts. None takes whole numbers for the first.
+    What ``sample_weight`` means: how much a row counts ("importance", which None takes too, also for whole numbers), or
+    a number of rows ("frequency").
 pos_label : a value
     The positive value where outcomes are not 0/1 or booleans.
 lower_is_riskier : bool

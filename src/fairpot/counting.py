@@ -91,14 +91,14 @@ def as_table(
     return replace(table, group_columns=named).meaning(high_score_means)
 
 
-def check_weights_word(weights: str | None) -> Weights | None:
-    """Check what weights are said to mean; None where nothing is said."""
+def check_weights_word(weights: str | None) -> Weights:
+    """Check what weights are said to mean; unless something is said, how much a row counts."""
     if weights is not None and not isinstance(weights, str):
         raise TypeError(
             f"weights must be one of {', '.join(map(repr, WEIGHTS))}, got {wording.got(weights)}.\n"
             "Hint: weights says what the weights mean; the weight of each row goes to sample_weight=..."
         )
-    return None if weights is None else cast(Weights, check_choice(weights, "weights", WEIGHTS))
+    return "importance" if weights is None else cast(Weights, check_choice(weights, "weights", WEIGHTS))
 
 
 def check_meaning(high_score_means: str | None) -> Meaning | None:
@@ -106,19 +106,6 @@ def check_meaning(high_score_means: str | None) -> Meaning | None:
     if high_score_means is None:
         return None
     return cast(Meaning, check_choice(high_score_means, "high_score_means", MEANINGS))
-
-
-def weights_mean(weights: str | None, whole: bool) -> Weights:
-    """Tell what weights mean: what is said; else whole numbers are so many rows, others how much a row counts.
-
-    ``whole`` is whether all weights are whole numbers, of all rows that are counted together.
-    """
-    return check_weights_word(weights) or ("frequency" if whole else "importance")
-
-
-def are_whole(weight: NDArray[Any]) -> bool:
-    """Whether all weights are whole numbers."""
-    return weight.dtype.kind in "iu" or bool((weight == np.floor(weight)).all())
 
 
 def count(
@@ -133,10 +120,12 @@ def count(
     if lower_is_riskier:
         rows = rows._replace(scores=0.0 - rows.scores)
     unit, units = (None, None) if clusters is None else _units(clusters, len(rows.scores), name)
-    square = None
-    if rows.weight is not None and weights_mean(weights, are_whole(rows.weight)) == "importance":
-        square = rows.weight.astype(np.float64) ** 2
-    return ScoreTable.from_rows(*rows, square=square, unit=unit, units=units, lower_is_riskier=lower_is_riskier)
+    square = ones = None
+    if rows.weight is not None:
+        ones = np.ones(len(rows.weight), dtype=np.int64)
+        square = rows.weight.astype(np.float64) ** 2 if check_weights_word(weights) == "importance" else None
+    known: dict[str, Any] = {"unit": unit, "units": units, "rows": ones, "lower_is_riskier": lower_is_riskier}
+    return ScoreTable.from_rows(*rows, square=square, **known)
 
 
 def refuse_beside_table(table: ScoreTable, given: Mapping[str, Any]) -> ScoreTable:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -80,7 +80,8 @@ class GroupCounts:
 
     Whole weights are kept as int64, so that every count made from them is exact; any other
     weights are float64. ``squares`` has the sums of squared weights of positives and of negatives, where a weight is
-    how much a row counts, and ``members`` the rows of either where rows belong together.
+    how much a row counts, ``members`` the rows of either where rows belong together, and ``rows``, where rows have
+    weights, how many of either there are, whatever they weigh.
     """
 
     score: NDArray[np.float64]
@@ -88,11 +89,11 @@ class GroupCounts:
     negative: Counts
     squares: Sides | None = None
     members: tuple[Members, Members] | None = None
+    rows: Sides | None = None
 
     def __repr__(self) -> str:
         ends = f" from {self.score[0]:g} to {self.score[-1]:g}" if len(self.score) else ""
-        rows = (self.positive.sum() + self.negative.sum()).item()
-        return f"<GroupCounts of {rows:,.10g} rows: {len(self.score):,} distinct scores{ends}>"
+        return f"<GroupCounts of {self.size:,.10g} rows: {len(self.score):,} distinct scores{ends}>"
 
     @property
     def weight(self) -> Counts:
@@ -105,20 +106,24 @@ class GroupCounts:
             return self.positive if positive else self.negative
         return self.squares[0 if positive else 1]
 
-    def rows_at(self, weighted: bool) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-        """Count the rows that are known to be at each score, with and without the outcome.
-
-        A weight is one row, however large: of weights that say how much a row counts there are at least as many rows as
-        the weights are worth, of others at least one.
-        """
+    @property
+    def rows_at(self) -> Sides:
+        """How many rows are at each score, with and without the outcome: a weight is one row, whatever it means."""
         sides = (self.positive, self.negative)
-        if not weighted and all(c.dtype.kind == "i" for c in sides):
-            return sides
-        found = [(c > 0).astype(np.int64) for c in sides]
-        if self.squares is not None:
-            worth = [np.divide(c * c, q, out=np.zeros(len(c)), where=q > 0) for c, q in zip(sides, self.squares)]
-            found = [np.maximum(one, np.floor(many + 1e-9).astype(np.int64)) for one, many in zip(found, worth)]
-        return found[0], found[1]
+        if self.rows is not None or all(c.dtype.kind == "i" for c in sides):
+            return self.rows or sides
+        return (self.positive > 0).astype(np.int64), (self.negative > 0).astype(np.int64)
+
+    @property
+    def counted(self) -> Sides:
+        """How many rows people count at each score: weights that are said to be so many rows are."""
+        return (self.positive, self.negative) if self.squares is None else self.rows_at
+
+    @property
+    def size(self) -> float:
+        """How many rows people count in all."""
+        total: float = np.add(*self.counted).sum().item()
+        return total
 
     @classmethod
     def from_rows(
@@ -128,14 +133,17 @@ class GroupCounts:
         weight: Counts | None = None,
         square: Floats | None = None,
         unit: Indices | None = None,
+        rows: Counts | None = None,
     ) -> GroupCounts:
         """Count rows: one sort. Without labels all weight is put down as negative.
 
-        ``unit`` numbers what each row belongs to, where rows belong together.
+        ``unit`` numbers what each row belongs to, where rows belong together; ``rows`` is how many rows each is, where
+        that is not its weight.
         """
         labels = np.zeros(len(scores), dtype=np.int8) if labels is None else labels
         if unit is not None:
-            return cls.from_rows(scores, labels, weight, square)._with_members(scores, labels, weight, unit)
+            counts = cls.from_rows(scores, labels, weight, square, rows=rows)
+            return counts._with_members(scores, labels, weight, unit)
         if weight is None:
             return _add_up_units(*_sort_by_score(scores.copy(), labels))
         scores = scores + 0.0  # -0.0 and 0.0 are one score
@@ -145,10 +153,11 @@ class GroupCounts:
         order = order[weight[order] > 0]
         scores, labels, weight = scores[order], labels[order], weight[order]
         columns: list[Counts] = [weight * labels, weight * (1 - labels)]
-        if square is not None:
-            columns += [square[order] * labels, square[order] * (1 - labels)]
+        for more in (square, rows):
+            columns += [] if more is None else [more[order] * labels, more[order] * (1 - labels)]
         scores, added, _ = _add_up(scores, columns)
-        return cls(scores, added[0], added[1], None if square is None else (added[2], added[3]))
+        squares = None if square is None else (added[2], added[3])
+        return cls(scores, added[0], added[1], squares, None, None if rows is None else (added[-2], added[-1]))
 
     def _with_members(
         self, scores: NDArray[np.float64], labels: NDArray[np.int8], weight: Counts | None, unit: Indices
@@ -184,48 +193,56 @@ class GroupCounts:
 
     def taken(self, kept: slice | Indices) -> GroupCounts:
         """Keep some of the entries, in their order."""
-        cut = GroupCounts(self.score[kept], self.positive[kept], self.negative[kept])
-        if self.squares is None and self.members is None:
+        cut = self._like(self.score[kept], [c[kept] for c in self._columns])
+        if self.members is None:
             return cut
         place = np.full(len(self.score), -1, dtype=np.intp)
         place[kept] = np.arange(len(cut.score))
-        return replace(cut, squares=self._squares(lambda q: q[kept]), members=self._members(place))
+        return replace(cut, members=self._members(place))
 
     def rescored(self, scores: NDArray[np.float64]) -> GroupCounts:
         """Give each entry a new score (in any order) and add up those that become equal."""
         order = np.argsort(scores, kind="stable")
-        columns = [column[order] for column in (self.positive, self.negative, *(self.squares or ()))]
-        merged, added, first = _add_up(scores[order] + 0.0, columns)
-        squares = None if self.squares is None else (added[2], added[3])
+        merged, added, first = _add_up(scores[order] + 0.0, [column[order] for column in self._columns])
+        found = self._like(merged, added)
         if self.members is None:
-            return GroupCounts(merged, added[0], added[1], squares)
+            return found
         place = np.empty(len(scores), dtype=np.intp)
         ranks = np.arange(len(scores))
         place[order] = ranks if first is None else np.searchsorted(first, ranks, side="right") - 1
-        return GroupCounts(merged, added[0], added[1], squares, self._members(place))
+        return replace(found, members=self._members(place))
 
     def merged(self, first: Indices, score: NDArray[np.float64]) -> GroupCounts:
         """Add up runs of entries that begin at ``first``; each is known by a score of its own."""
-        positive, negative = (np.add.reduceat(c, first) for c in (self.positive, self.negative))
+        added = [np.add.reduceat(c, first) for c in self._columns]
         place = np.searchsorted(first, np.arange(len(self.score)), side="right") - 1
-        squares = self._squares(lambda q: np.add.reduceat(q, first))
-        return GroupCounts(score, positive, negative, squares, self._members(place))
+        return replace(self._like(score, added), members=self._members(place))
 
     def plus(self, other: GroupCounts) -> GroupCounts:
         """Add the counts of another part of the same group."""
         scores, positive, negative = (
             np.concatenate((getattr(self, name), getattr(other, name))) for name in ("score", "positive", "negative")
         )
-        squares = members = None
-        if self.squares is not None and other.squares is not None:
-            squares = tuple(np.concatenate(both) for both in zip(self.squares, other.squares))
+        squares = members = rows = None
+        if self.squares is not None or other.squares is not None:  # a row without a weight has weight 1
+            squares = tuple(np.concatenate((self.squared(side), other.squared(side))) for side in (True, False))
+        if self.rows is not None or other.rows is not None:
+            rows = tuple(np.concatenate(both) for both in zip(self.rows_at, other.rows_at))
         if self.members is not None and other.members is not None:
             behind = np.arange(len(other.score)) + len(self.score)
             members = tuple(own.plus(more.at(behind)) for own, more in zip(self.members, other.members))
-        return GroupCounts(scores, positive, negative, squares, members).rescored(scores)  # type: ignore[arg-type]
+        return GroupCounts(scores, positive, negative, squares, members, rows).rescored(scores)  # type: ignore[arg-type]
 
-    def _squares(self, change: Callable[[Counts], Counts]) -> Sides | None:
-        return None if self.squares is None else (change(self.squares[0]), change(self.squares[1]))
+    @property
+    def _columns(self) -> list[Counts]:
+        """The columns that are added up: weights, squares and rows."""
+        return [self.positive, self.negative, *(self.squares or ()), *(self.rows or ())]
+
+    def _like(self, score: Floats, columns: Sequence[Counts]) -> GroupCounts:
+        """Put other columns in the place of these."""
+        squares = None if self.squares is None else (columns[2], columns[3])
+        rows = None if self.rows is None else (columns[-2], columns[-1])
+        return GroupCounts(score, columns[0], columns[1], squares, None, rows)
 
     def _members(self, place: Indices) -> tuple[Members, Members] | None:
         return None if self.members is None else (self.members[0].at(place), self.members[1].at(place))
@@ -237,13 +254,13 @@ def rows_worth(weight: Counts, square: Counts) -> NDArray[np.int64]:
     return np.where(weight > 0, np.maximum(np.rint(worth), 1), 0).astype(np.int64)
 
 
-def run_means(counts: GroupCounts, weighted: bool, least: int, cuts: list[float]) -> Floats | None:
+def run_means(counts: GroupCounts, least: int, cuts: list[float]) -> Floats | None:
     """Give each score of a group the mean of its run: at least so many rows, or clusters, that follow each other.
 
     Runs end at the cuts; where too few rows lie before a cut they join those after it, and None says that too few lie
     after the last one.
     """
-    many, place = np.add(*counts.rows_at(weighted)), np.arange(len(counts.score))
+    many, place = np.add(*counts.rows_at), np.arange(len(counts.score))
     unit = place
     if counts.members is not None:
         place, unit = np.unique(np.concatenate([np.column_stack((m.entry, m.unit)) for m in counts.members]), axis=0).T

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
 from typing import Any, NamedTuple
@@ -9,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.counts import Clusters, Counts, GroupCounts, Members, rows_worth
+from fairpot.counts import Clusters, Counts, GroupCounts, Members, Sides, rows_worth
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
@@ -72,15 +73,23 @@ def _rows_behind(counts: GroupCounts, positive: bool) -> Counts:
 def _kept(counts: GroupCounts, positive: Counts, negative: Counts) -> GroupCounts:
     """Keep so many rows of each entry."""
     there = np.flatnonzero(positive + negative)
-    if counts.squares is None:
+    if counts.squares is None and counts.rows is None:
         return GroupCounts(counts.score[there], positive[there], negative[there])
     share = [
         np.divide(kept, rows, out=np.zeros(len(rows)), where=rows > 0)[there]
         for kept, rows in zip((positive, negative), (_rows_behind(counts, side) for side in (True, False)))
     ]
-    weights = [w[there] * s for w, s in zip((counts.positive, counts.negative), share)]
-    squares = (counts.squares[0][there] * share[0], counts.squares[1][there] * share[1])
-    return GroupCounts(counts.score[there], weights[0], weights[1], squares)
+    rows = _parted(counts.rows_at, share, there)
+    behind = (np.ceil(rows[0]).astype(np.int64), np.ceil(rows[1]).astype(np.int64))
+    if counts.squares is None:
+        return GroupCounts(counts.score[there], positive[there], negative[there], rows=behind)
+    weights = _parted((counts.positive, counts.negative), share, there)
+    return GroupCounts(counts.score[there], *weights, _parted(counts.squares, share, there), rows=behind)
+
+
+def _parted(sides: Sides, share: Sequence[Floats], there: NDArray[np.intp]) -> Sides:
+    """Give each side's share at some entries."""
+    return sides[0][there] * share[0], sides[1][there] * share[1]
 
 
 def _deal_clusters(
@@ -120,7 +129,9 @@ def _of_units(table: ScoreTable, chosen: NDArray[np.bool_]) -> ScoreTable:
             squares = tuple(
                 _weigh(m._replace(weight=m.weight.astype(np.float64) ** 2), len(c.score), np.float64) for m in kept
             )
-        whole = GroupCounts(c.score, sides[0], sides[1], squares, (kept[0], kept[1]))  # type: ignore[arg-type]
+        rows = None if c.rows is None else tuple(np.bincount(m.entry, minlength=len(c.score)) for m in kept)
+        members = (kept[0], kept[1])
+        whole = GroupCounts(c.score, sides[0], sides[1], squares, members, rows)  # type: ignore[arg-type]
         counts.append(whole.without_empty())
     return replace(table, counts=tuple(counts))
 

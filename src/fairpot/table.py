@@ -74,8 +74,6 @@ class ScoreTable:
         The clusters that rows belong to; None where every row is independent of the others.
     lower_is_riskier : bool, default False
         Whether a low score meant high risk: the scores of the table are then those of the rows with a minus.
-    weighted : bool, default False
-        Whether rows had weights; ``weights`` says what they mean.
     high_score_means : {"help", "harm"} or None, default None
         What a high score does to the person who has it, if that was said. It changes no count. It is said of
         the rows' own scores: with ``lower_is_riskier``, "help" says that a low score, which is ranked high, harms.
@@ -98,7 +96,6 @@ class ScoreTable:
     labelled: bool = True
     units: Units | None = None
     lower_is_riskier: bool = False
-    weighted: bool = False
     high_score_means: Meaning | None = None
     group_columns: tuple[str, ...] = field(default=(), compare=False)
 
@@ -118,15 +115,16 @@ class ScoreTable:
         square: Floats | None = None,
         unit: Indices | None = None,
         units: Units | None = None,
+        rows: Counts | None = None,
         lower_is_riskier: bool = False,
         high_score_means: Meaning | None = None,
     ) -> ScoreTable:
         """Count clean rows: finite scores, labels 0 and 1, ``codes`` that index into ``groups``, weights >= 0.
 
         ``square`` is what each row adds to the sums of squared weights, where weights say how much a row counts;
-        ``unit`` the number of each row's cluster among ``units``; ``lower_is_riskier`` stores that the scores have
-        been given a minus, ``high_score_means`` what a high one does to a person. :func:`fairpot.score_table` makes
-        rows clean, whatever they come in.
+        ``unit`` the number of each row's cluster among ``units``; ``rows`` how many rows each is, where that is not
+        its weight; ``lower_is_riskier`` stores that the scores have been given a minus, ``high_score_means`` what a
+        high one does to a person. :func:`fairpot.score_table` makes rows clean, whatever they come in.
         """
         scores, labels = _plain(scores, labels)
         if codes is not None and not (codes.min() >= 0 and codes.max() < len(groups)):
@@ -135,13 +133,12 @@ class ScoreTable:
             raise ValueError(
                 "weights must be numbers >= 0.\nHint: fairpot.score_table counts rows and says which are wrong."
             )
-        columns: tuple[Any, ...] = (scores, labels, weight, square, unit)
+        columns: tuple[Any, ...] = (scores, labels, weight, square, unit, rows)
         if codes is None or len(groups) == 1:
             counts = [GroupCounts.from_rows(*columns)]
         else:
             counts = [GroupCounts.from_rows(*_taken(columns, rows)) for rows in _rows_of_groups(codes, len(groups))]
-        known = (units, lower_is_riskier, weight is not None, high_score_means)
-        return cls(tuple(groups), tuple(counts), labels is not None, *known)
+        return cls(tuple(groups), tuple(counts), labels is not None, units, lower_is_riskier, high_score_means)
 
     def __repr__(self) -> str:
         named = ", ".join(map(str, self.groups[:4])) + (", ..." if len(self.groups) > 4 else "")
@@ -162,9 +159,10 @@ class ScoreTable:
         rows = [
             {
                 "group": g,
-                "rows": c.weight.sum().item(),
-                "with the outcome": c.positive.sum().item() if self.labelled else None,
-                "without it": c.negative.sum().item() if self.labelled else None,
+                "rows": c.size,
+                "with the outcome": c.counted[0].sum().item() if self.labelled else None,
+                "without it": c.counted[1].sum().item() if self.labelled else None,
+                **({"weight": c.weight.sum().item()} if self.importance else {}),
                 "distinct scores": len(c.score),
             }
             for g, c in zip(self.groups, self.counts)
@@ -187,13 +185,28 @@ class ScoreTable:
 
     @property
     def rows(self) -> float:
-        """Weight of all groups: an int where all weights are whole numbers."""
+        """How many rows all groups have; a weight that is said to be so many rows counts for them."""
+        return self.rows_of(range(len(self.counts)))
+
+    def rows_of(self, places: Sequence[int]) -> float:
+        """Give how many rows some groups have."""
+        return sum(self.counts[place].size for place in places)
+
+    @property
+    def weight(self) -> float:
+        """Weight of all groups: an int where all weights are whole numbers; without weights, their rows."""
         total: float = sum(c.weight.sum() for c in self.counts).item()
         return total
 
-    def rows_of(self, places: Sequence[int]) -> float:
-        """Give the weight of some groups."""
-        return float(sum(self.counts[place].weight.sum() for place in places))
+    @property
+    def sized(self) -> tuple[float, float | None]:
+        """How many rows there are, and what they weigh, where weights say how much a row counts."""
+        return self.rows, self.weight if self.importance else None
+
+    @property
+    def weighted(self) -> bool:
+        """Whether rows had weights; ``weights`` says what they mean."""
+        return any(c.rows is not None for c in self.counts)
 
     @property
     def importance(self) -> bool:
@@ -312,11 +325,14 @@ class ScoreTable:
         if len(self.counts) == 1:
             return self.counts[0]
         parts = [np.concatenate([getattr(c, name) for c in self.counts]) for name in ("score", "positive", "negative")]
-        squares = None
+        squares = rows = None
         if self.importance:
             plus, minus = (np.concatenate([c.squared(side) for c in self.counts]) for side in (True, False))
             squares = plus, minus
-        return GroupCounts(parts[0], parts[1], parts[2], squares).rescored(parts[0])
+        if self.weighted:
+            yes, no = (np.concatenate(sides) for sides in zip(*(c.rows_at for c in self.counts)))
+            rows = yes, no
+        return GroupCounts(parts[0], parts[1], parts[2], squares, None, rows).rescored(parts[0])
 
     def joined(self) -> ScoreTable:
         """All groups as one, "all", with what is known of their rows."""
@@ -431,13 +447,17 @@ class ScoreTable:
             )
         if None not in (self.high_score_means, other.high_score_means):
             self.meaning(other.high_score_means)
-        units, here, there = _united(*_alike_weighted(self, other))
+        if {self.weights, other.weights} == {"frequency", "importance"}:
+            raise ValueError(
+                "a table whose weights are so many rows and one whose weights are how much a row counts cannot be "
+                'merged.\nHint: count both without weights="frequency" (or both with it).'
+            )
+        units, here, there = _united(self, other)
         merged = dict(zip(here.groups, here.counts))
         for group, counts in zip(there.groups, there.counts):
             merged[group] = merged[group].plus(counts) if group in merged else counts
-        weighted = self.weighted or other.weighted
         means = self.high_score_means or other.high_score_means
-        known: dict[str, Any] = {"units": units, "weighted": weighted, "high_score_means": means}
+        known: dict[str, Any] = {"units": units, "high_score_means": means}
         return replace(self, groups=tuple(merged), counts=tuple(merged.values()), **known)
 
     def quantise(self, bins: int) -> ScoreTable:
@@ -463,26 +483,6 @@ class ScoreTable:
         mean = np.add.reduceat(weight * pooled.score, first) / np.add.reduceat(weight, first)
         mean = np.clip(mean, low, high)  # scores alone in their bin stay bit for bit as they were
         return self.rescored(dict.fromkeys(self.groups, lambda s: mean[np.searchsorted(low, s, side="right") - 1]))
-
-
-def _alike_weighted(one: ScoreTable, other: ScoreTable) -> tuple[ScoreTable, ScoreTable]:
-    """Let weights mean the same in two tables: a row without one has weight 1, and 1 is its square."""
-    meanings = {one.weights, other.weights}
-    if meanings == {"frequency", "importance"}:
-        raise ValueError(
-            "a table whose weights are so many rows and one whose weights are how much a row counts cannot be merged.\n"
-            'Hint: count the rows of both with weights="importance" (or both with weights="frequency").'
-        )
-    if meanings == {None, "importance"}:
-        return _with_squares(one), _with_squares(other)
-    return one, other
-
-
-def _with_squares(table: ScoreTable) -> ScoreTable:
-    """Note the squared weights of rows that have none: one each."""
-    if table.importance:
-        return table
-    return table._with(replace(c, squares=(c.positive * 1.0, c.negative * 1.0)) for c in table.counts)
 
 
 def _united(one: ScoreTable, other: ScoreTable) -> tuple[Units | None, ScoreTable, ScoreTable]:

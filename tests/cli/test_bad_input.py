@@ -11,6 +11,7 @@ import pytest
 
 import fairpot
 from cli.conftest import COLUMNS, draw_people
+from fairpot import audit
 from fairpot.cli import _errors
 
 HEAD = "score,label,group\n"
@@ -508,3 +509,16 @@ def test_python_says_what_a_foreign_file_needs(tmp_path):
     needed = r"encoding='cp1252', decimal=',', label='Rückfall', score='Punkte', group='Größe', pos_label='oui'"
     with pytest.raises(ValueError, match=needed):
         fairpot.score_table(str(foreign(tmp_path / "x.csv")), score="s", label="y", group="g")
+
+
+def test_odd_outcomes_are_counted_by_themselves(run, tmp_path):
+    """One value that is no number makes a column of text, whose zeros and ones are not wrong."""
+    label = ["0", "1"] * 50 + ["?", "?", "unknown"]
+    frame = pd.DataFrame({"risk": np.linspace(0, 1, 103), "outcome": label, "sex": ["F", "M", "M"] * 34 + ["F"]})
+    frame.to_csv(tmp_path / "odd.csv", index=False)
+    frame.to_parquet(tmp_path / "odd.parquet")
+    for name in ("odd.csv", "odd.parquet"):
+        told = run("audit", tmp_path / name, *COLUMNS, expect=2).err
+        assert "4 values in all, 3 rows other than 0/1: '?', 'unknown'." in told
+    with pytest.raises(ValueError, match=r"3 rows other than 0/1: '\?', 'unknown'\.\nHint: give those rows"):
+        audit(frame["outcome"], frame["risk"], sensitive_features=frame["sex"])

@@ -1,11 +1,14 @@
 """The gate on the gap."""
 
+import warnings
+
 import numpy as np
 import pandas as pd
 import pytest
 
 from cli.conftest import COLUMNS
-from fairpot import audit
+from fairpot import FairnessReport, FairPOT, audit
+from fairpot.exceptions import PredictionsWarning, ReversedScoreWarning
 from fairpot.inference import verdict
 
 
@@ -82,3 +85,67 @@ def test_what_cannot_be_told_claims_no_error_rate(even_in_the_top):
     assert said.startswith("the rows cannot tell whether the overall gap is within")
     assert "confidence" not in said
     assert "wrong" not in said
+
+
+def hours(kind):
+    """Rows of two clinics, with scores that rank nobody, or only those of one clinic."""
+    rng = np.random.default_rng(11)
+    y, sex = rng.integers(0, 2, 1500), rng.choice(["F", "M"], 1500)
+    noise = rng.normal(size=1500).round(2)
+    scores = {"constant": np.full(1500, 0.3), "coin": noise, "one group": noise + y * (sex == "M"), "good": noise + y}
+    return pd.DataFrame({"risk": scores[kind], "outcome": y, "sex": sex})
+
+
+CHANCE = {
+    "constant": "All scores are 0.3: they rank nobody.",
+    "coin": "The score is not shown to be better than chance: its AUC is 0.",
+    "one group": "In F the score is not shown to be better than chance: its AUC is 0.",
+}
+
+
+@pytest.mark.parametrize("kind", ["constant", "coin", "one group", "good"])
+def test_a_score_that_is_no_better_than_chance_does_not_pass(run, tmp_path, kind):
+    rows = hours(kind)
+    rows.to_csv(tmp_path / "rows.csv", index=False)
+    told = CHANCE.get(kind)
+    for gate in (["--fail-above", 0.9], ["--bound", 0.9, "--require", "within"]):
+        command = ["audit", tmp_path / "rows.csv", *COLUMNS, *gate]
+        answer = run(*command, expect=0 if told is None else 3)
+        assert answer.out.startswith("FAILED: the score is not shown to be better than chance") == (told is not None)
+        assert "passed" not in answer.out or told is None
+        run(*command, "--allow-chance")
+    document = run("audit", tmp_path / "rows.csv", *COLUMNS, "--json").json
+    assert document["better_than_chance"] is (told is None)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", PredictionsWarning)
+        found = audit(rows["outcome"], rows["risk"], sensitive_features=rows["sex"])
+        page = FairnessReport.from_predictions(rows["outcome"], rows["risk"], sensitive_features=rows["sex"])
+    plain = run("audit", tmp_path / "rows.csv", *COLUMNS).out
+    if told is None:
+        assert "chance" not in plain.partition("\n\n")[0]
+        return
+    assert plain.startswith(told)
+    assert str(found).startswith(told)
+    assert str(found).count(told) == 1
+    assert told in found._repr_html_()
+    assert told in page.to_html().partition('<p class="meaning">')[2].partition("</p>")[0]
+    assert {note["kind"] for note in document["notes"]} & {"constant", "chance"}
+
+
+def test_allow_chance_needs_a_gate(run, csv):
+    assert "--fail-above, or --bound with --require" in run("audit", csv, *COLUMNS, "--allow-chance", expect=2).err
+
+
+def test_that_scores_are_reversed_is_asked_of_the_interval():
+    rng = np.random.default_rng(2)
+    y, sex = rng.integers(0, 2, 3000), rng.choice(["F", "M"], 3000)
+    score = rng.normal(size=3000)
+    score = score if audit(y, score, sensitive_features=sex).auc < 0.5 else -score  # warnings are errors here
+    found = audit(y, score, sensitive_features=sex)
+    assert found.auc < 0.5 < found.auc.high
+    assert "direction" not in found.finding.next
+    FairPOT().fit(score, y, sensitive_features=sex)
+    with pytest.warns(ReversedScoreWarning, match=r"below 0.5"):
+        turned = audit(y, score - y, sensitive_features=sex)
+    assert turned.answer[0].startswith("AUC is 0.")
+    assert "direction" in turned.finding.next

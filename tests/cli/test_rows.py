@@ -305,12 +305,12 @@ def test_every_command_says_what_weights_were_taken_for(run, plain, tmp_path):
     }
     for name, more in commands.items():
         found = run(name, path, *weighted, *more).out
-        assert "Weights count as importance, not as so many rows (they are not whole numbers)." in found, name
+        assert "A weight is how much a row counts: counts are of rows" in found, name
         said = run(name, path, *weighted, "--weights", "frequency", *more).out
-        assert "Weights count as frequency, each as so many rows (as said)." in said, name
-        assert "Weights" not in run(name, path, *LOW, *more).out, name
+        assert "A weight is so many rows, as said." in said, name
+        assert "A weight is" not in run(name, path, *LOW, *more).out, name
     run("report", path, *weighted, *commands["report"])
-    assert "Weights count as importance" in (tmp_path / "page.html").read_text()
+    assert "A weight is how much a row counts" in (tmp_path / "page.html").read_text()
 
 
 def test_a_page_of_importance_weights_is_not_that_of_repeated_rows(run, plain, tmp_path):

@@ -645,7 +645,7 @@ def test_an_own_reference_keeps_the_sign():
 def test_whole_weights_are_repeated_rows():
     rng = np.random.default_rng(4)
     w, w_new = rng.integers(0, 3, 500), rng.integers(0, 3, 400)
-    weighted = compared(FITTED, sample_weight=w, held_out=(*NEW, w_new))
+    weighted = compared(FITTED, sample_weight=w, weights="frequency", held_out=(*NEW, w_new))
     repeated = compared([np.repeat(c, w) for c in FITTED], held_out=[np.repeat(c, w_new) for c in NEW])
     pd.testing.assert_frame_equal(weighted.frame(), repeated.frame(), rtol=1e-9, atol=1e-12)
 

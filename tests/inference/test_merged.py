@@ -138,7 +138,7 @@ def test_whole_numbers_stay_exact_beyond_those_of_floats():
         GroupCounts(np.array([0.1, 0.2, 0.3]), np.array([0, 100_000_007, 1]), np.array([200_000_033, 3, 0])),
         GroupCounts(np.array([0.15, 0.2]), np.array([1, 300_000_011]), np.array([100_000_037, 9])),
     ]
-    found = count_ranking(ScoreTable(("a", "b"), tuple(counts), weighted=True))
+    found = count_ranking(ScoreTable(("a", "b"), tuple(counts)))
     assert found.won[0, 0] == 100_000_007 * 200_000_033 + 200_000_036
     assert found.won[1, 0] == 300_000_012 * 200_000_033
     assert found.won[0, 1] == 100_000_008 * 100_000_037 + 9

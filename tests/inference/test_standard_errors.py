@@ -78,7 +78,8 @@ def test_frequency_weights_are_repeated_rows(seed, ties):
     for metric in ("auc", "xauc_gap", "tied_share"):
         with_groups = {"sensitive_features": g} if metric == "xauc_gap" else {}
         repeated = {"sensitive_features": again[2]} if metric == "xauc_gap" else {}
-        one = confidence_interval(metric, y, s, sample_weight=weight, ties=ties, **with_groups)
+        said = {"sample_weight": weight, "weights": "frequency"}
+        one = confidence_interval(metric, y, s, **said, ties=ties, **with_groups)
         two = confidence_interval(metric, again[0], again[1], ties=ties, **repeated)
         np.testing.assert_allclose(
             [one.value, one.se, one.low, one.high], [two.value, two.se, two.low, two.high], **TIGHT
@@ -183,7 +184,7 @@ def test_change_with_weights_and_clusters_needs_no_special_case():
     weight = np.random.default_rng(0).integers(0, 3, len(y))
     weight[:8] = 1
     again = [np.repeat(column, weight) for column in (y, s, after, g)]
-    one = change_of_scores(y, s, after, sensitive_features=g, sample_weight=weight)
+    one = change_of_scores(y, s, after, sensitive_features=g, sample_weight=weight, weights="frequency")
     two = change_of_scores(again[0], again[1], again[2], sensitive_features=again[3])
     np.testing.assert_allclose(one.gap.se, two.gap.se, **TIGHT)
     twice = [np.repeat(column, 2) for column in (y, s, after, g, np.arange(len(y)))]

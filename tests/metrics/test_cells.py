@@ -86,7 +86,7 @@ def test_scores_that_look_like_predictions():
         return hard_predictions(ScoreTable.from_rows(np.array(scores), np.ones(len(scores), dtype=np.int8)))
 
     assert "two values only, 0 and 1" in told(0.0, 1.0, 1.0).text
-    assert "all scores are 0.5" in told(0.5, 0.5).text
+    assert "All scores are 0.5" in told(0.5, 0.5).text
     assert told(0.0, 0.5, 1.0) is None
 
 

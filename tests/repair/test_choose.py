@@ -56,7 +56,7 @@ def quietly(call):
 
 
 def fitted(model, rows):
-    return quietly(lambda: model.fit(*rows[:2], sensitive_features=rows[2], sample_weight=rows[3]))
+    return quietly(lambda: model.fit(*rows[:2], sensitive_features=rows[2], sample_weight=rows[3], weights="frequency"))
 
 
 def all_shifts(s, g, reference, p):

@@ -11,7 +11,6 @@ from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 
 import fairpot
-from fairpot._validation import check_rows
 from fairpot.exceptions import (
     InfeasibleRuleError,
     ReversedScoreWarning,
@@ -68,14 +67,14 @@ def draw(seed=0, n=160, groups=("a", "b"), digits=2):
     return score.round(digits), y, np.array(groups)[place]
 
 
-def fitted(model, rows, weight=None):
+def fitted(model, rows, weight=None, **said):
     scores, y, group = rows
-    return clone(model).fit(scores, y, sensitive_features=group, sample_weight=weight)
+    return clone(model).fit(scores, y, sensitive_features=group, sample_weight=weight, **said)
 
 
 def table_of(rows, weight=None):
     scores, y, group = rows
-    return ScoreTable.from_rows(*check_rows(scores, y, group, weight))
+    return fairpot.score_table(y, scores, sensitive_features=group, sample_weight=weight)
 
 
 def transformed(model, rows):
@@ -193,11 +192,11 @@ def test_order_of_rows_does_not_matter(model):
 def test_whole_weights_are_repeated_rows(model):
     rows, new = draw(), draw(7)
     weight = weights_of("whole", len(rows[0]))
-    weighted = fitted(model, rows, weight)
+    weighted = fitted(model, rows, weight, weights="frequency")
     repeated = fitted(model, [np.repeat(column, weight) for column in rows])
     assert bytes_of(weighted) == bytes_of(repeated)
     np.testing.assert_array_equal(transformed(weighted, new), transformed(repeated, new))
-    as_floats = fitted(model, rows, weight.astype(float))
+    as_floats = fitted(model, rows, weight.astype(float), weights="frequency")
     assert bytes_of(as_floats) == bytes_of(weighted)
 
 

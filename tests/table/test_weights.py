@@ -1,4 +1,4 @@
-"""What weights mean: what is said, else whole numbers are rows and others are how much a row counts."""
+"""What weights mean: how much a row counts, also where they are whole numbers, unless they are said to be rows."""
 
 import duckdb
 import numpy as np
@@ -16,7 +16,7 @@ from inference_oracles import share, weighted
 from rows_cases import assert_same_tables
 
 NAMES = {"score": "s", "label": "y", "group": "g", "weight": "w"}
-SAID = "Weights count as importance, not as so many rows (they are not whole numbers)."
+SAID = "A weight is how much a row counts: counts are of rows; shares, AUC and gaps are weighted."
 
 
 def survey(n=900, seed=4):
@@ -72,32 +72,35 @@ def test_over_many_surveys_the_error_is_the_spread_and_that_of_rows_is_not():
 def test_frequency_is_what_it_was(rows):
     """Said, a weight of 0.4 is two fifths of a row: the counts are the sums of squares."""
     plain = check_rows(rows["s"], rows["y"], rows["g"], rows["w"])
-    assert_same_tables(table_of(rows, weights="frequency"), ScoreTable.from_rows(*plain))
-    found, before = table_of(rows, weights="frequency"), ScoreTable.from_rows(*plain)
+    ones = np.ones(len(rows), dtype=np.int64)
+    found, before = table_of(rows, weights="frequency"), ScoreTable.from_rows(*plain, rows=ones)
+    assert_same_tables(found, before)
     assert audit(found).to_dict() == audit(before).to_dict()
     one, two = (FairPOT(max_gap=0.2, confidence=0.9).fit(t) for t in (found, before))
     assert (one.lam_, one.certificate_.to_dict()) == (two.lam_, two.certificate_.to_dict())
 
 
-def test_whole_weights_stay_rows(rows):
+def test_weights_are_rows_where_it_is_said(rows):
     times = rows.assign(w=np.arange(len(rows)) % 3)
     again = times.loc[times.index.repeat(times["w"])]
     for weight in (times["w"], times["w"].astype(float)):
-        found = score_table(times["y"], times["s"], sensitive_features=times["g"], sample_weight=weight)
+        found = score_table(
+            times["y"], times["s"], sensitive_features=times["g"], sample_weight=weight, weights="frequency"
+        )
         assert (found.weights, found.importance) == ("frequency", False)
         expected = audit(again["y"], again["s"], sensitive_features=again["g"])
         assert audit(found).gap.to_dict() == expected.gap.to_dict()
-    assert table_of(times, weights="importance").importance
+    assert table_of(times).importance
     assert score_table(again["y"], again["s"], sensitive_features=again["g"]).weights is None
 
 
-def test_whole_weights_beyond_doubles_are_rows_all_the_same(rows):
-    assert table_of(rows.assign(w=2.0**60)).weights == "frequency"
-
-
-def test_every_way_to_count_decides_alike(rows, tmp_path):
+@pytest.mark.parametrize("whole", [False, True])
+def test_every_way_to_count_decides_alike(rows, tmp_path, whole):
+    """Nobody guesses: whole weights are how much a row counts too, and real rows are counted beside them."""
+    rows = rows.assign(w=np.ceil(rows["w"] * 1000).astype(int)) if whole else rows
     expected = table_of(rows)
     assert expected.weights == "importance"
+    assert (expected.rows, expected.weight) == (900, pytest.approx(rows["w"].sum()))
     connection = duckdb.connect()
     connection.register("survey", rows)
     for kind in ("csv", "parquet", "jsonl", "arrow"):
@@ -111,7 +114,7 @@ def test_every_way_to_count_decides_alike(rows, tmp_path):
 @pytest.mark.parametrize("kind", ["csv", "parquet"])
 @pytest.mark.parametrize("max_distinct", [10_000, 40])
 def test_parts_of_which_some_are_whole_are_decided_once(rows, tmp_path, kind, max_distinct):
-    """The first file alone would be frequency, the second importance: together they are importance."""
+    """Also where scores are put into bins."""
     mixed = rows.assign(w=np.where(rows.index < 600, 1 + rows.index % 3, rows["w"]))
     parts = [
         write(mixed[:600], tmp_path / f"whole.{kind}"),
@@ -120,12 +123,13 @@ def test_parts_of_which_some_are_whole_are_decided_once(rows, tmp_path, kind, ma
     roles = {"score": "s", "label": "y", "groups": "g", "weight": "w"}
     found = count_rows(RowSource(parts, **roles), max_distinct=max_distinct)
     assert (found.quantisation is None) == (max_distinct == 10_000)
-    assert count_rows(RowSource(parts[0], **roles), max_distinct=max_distinct).table.weights == "frequency"
+    assert count_rows(RowSource(parts[0], **roles), max_distinct=max_distinct).table.weights == "importance"
     expected = table_of(mixed)
     assert found.table.weights == expected.weights == "importance"
     for one, other in zip(found.table.counts, expected.counts):
         for side in (True, False):
             assert one.squared(side).sum() == pytest.approx(other.squared(side).sum())
+            assert one.rows_at[side].sum() == other.rows_at[side].sum()
 
 
 def test_merged_parts(rows):
@@ -140,8 +144,8 @@ def test_merged_parts(rows):
     assert both.weights == "importance"
     assert audit(both).gap.se == pytest.approx(audit(ones).gap.se, rel=1e-9)
     with pytest.raises(ValueError, match="so many rows and one whose weights are how much a row counts"):
-        first.merge(table_of(rows.assign(w=2)))
-    assert unweighted.merge(table_of(rows.assign(w=2))).weights == "frequency"
+        first.merge(table_of(rows.assign(w=2), weights="frequency"))
+    assert unweighted.merge(table_of(rows.assign(w=2), weights="frequency")).weights == "frequency"
     assert unweighted.merge(unweighted).weights is None
 
 
@@ -174,29 +178,26 @@ def test_all_that_measures_obeys(rows):
 
 def test_the_answer_says_what_was_used(rows):
     found = audit(rows["y"], rows["s"], **columns(rows))
-    assert f"{rows['w'].sum():,.0f} rows by weight, " in str(found)
+    cases = rows.loc[rows["y"] == 1, "w"]
+    sized = f"900 rows ({rows['w'].sum():,.0f} by weight), {len(cases)} with the outcome ({cases.sum():,.0f} by weight)"
+    assert sized in str(found)
     assert SAID in str(found)
     assert SAID in found._repr_html_()
     assert found.to_dict()["weights"] == "importance"
     assert "weights as importance" in table_of(rows)._repr_html_()
     whole, fractional = rows.assign(w=2), rows
-    assert "Weights count as frequency, each as so many rows (they are whole numbers)." in str(audit(table_of(whole)))
-    assert "Weights count as importance, not as so many rows (as said)." in str(
-        audit(table_of(whole, weights="importance"))
-    )
-    assert "Weights count as frequency, each as so many rows (as said)." in str(
-        audit(table_of(fractional, weights="frequency"))
-    )
-    assert "Weights" not in str(audit(rows["y"], rows["s"], sensitive_features=rows["g"]))
+    assert f"{SAID} If it is so many rows: weights='frequency'." in str(audit(table_of(whole)))
+    assert "A weight is so many rows, as said." in str(audit(table_of(fractional, weights="frequency")))
+    assert "weight" not in str(audit(rows["y"], rows["s"], sensitive_features=rows["g"]))
     fitted = FairPOT(max_gap=0.25, confidence=0.9).fit(rows["s"], rows["y"], **columns(rows))
     assert fitted.certificate_.rows.endswith("cross-fitted folds, weights as importance")
     assert SAID in str(effect(fitted, rows["s"], rows["y"], **columns(rows)))
     compared = compare(rows["y"], rows["s"], methods=["fairpot"], cv=3, **columns(rows))
-    assert compared.rows == f"3 folds of {rows['w'].sum():,.0f} rows by weight"
+    assert compared.rows == f"3 folds of 900 rows ({rows['w'].sum():,.0f} by weight)"
     assert SAID in str(compared)
     page = fairpot.FairnessReport.from_predictions(rows["y"], rows["s"], **columns(rows))
     assert SAID in plain_text(page.to_markdown())
-    assert f"{rows['w'].sum():,.0f} rows" in page.to_markdown()
+    assert f"900 rows ({rows['w'].sum():,.0f} by weight)" in plain_text(page.to_markdown())
     assert page.audit.weights == "importance"
 
 
@@ -232,3 +233,29 @@ def test_a_column_in_the_place_of_what_weights_mean_is_not_quoted(column):
     with pytest.raises(TypeError, match=r"of 40 values\.\nHint: .*sample_weight=") as caught:
         fairpot.audit([0, 1] * 20, range(40), sensitive_features=["a", "b", "b", "a"] * 10, weights=column(40))
     assert len(str(caught.value)) < 250
+
+
+def test_real_rows_and_cases_stand_beside_weighted_ones(rows):
+    """Loan amounts: whole numbers that are nobody's number of rows."""
+    loans = rows.assign(w=np.ceil(rows["w"] * 10_000).astype(int))
+    found = audit(loans["y"], loans["s"], alpha=0.2, threshold=1.0, **columns(loans))
+    own = loans[loans["g"] == "a"]
+    row = found.frame("groups").iloc[0]
+    assert [row["rows"], row["positives"]] == [len(own), own["y"].sum()]
+    assert [row["weighted_rows"], row["weighted_positives"]] == [own["w"].sum(), own["w"][own["y"] == 1].sum()]
+    assert row["rate"] == pytest.approx(np.average(own["y"], weights=own["w"]))
+    flagged = found.rates[0].groups[0]
+    assert flagged.flagged == (own["s"] >= 1.0).sum()
+    assert float(flagged.share) == pytest.approx(np.average(own["s"] >= 1.0, weights=own["w"]))
+    top = found.tops[0]
+    assert top.rows == (loans["s"] >= top.top.starts[0]).sum()
+    assert "weighted_rows" not in audit(table_of(loans, weights="frequency")).frame("groups")
+
+
+def test_a_gate_does_not_rest_on_a_guess():
+    """Sixty rows of noise with loan amounts for weights show nothing, however large the amounts."""
+    rng = np.random.default_rng(1)
+    y, s, g = rng.integers(0, 2, 60), rng.normal(size=60).round(1), np.repeat(["a", "b"], 30)
+    with pytest.warns(SmallGroupWarning):
+        found = audit(y, s, sensitive_features=g, sample_weight=rng.integers(2, 60, 60) * 1000)
+    assert found.verdict(0.25).answer == "cannot tell"

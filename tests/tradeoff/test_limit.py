@@ -186,7 +186,8 @@ def test_fairpot_touches_it_nowhere_but_comes_near(sample):
 def test_rows_table_weights_and_labels_agree(sample):
     y, score, group = (column[:400] for column in sample)
     weight = np.random.default_rng(0).integers(0, 4, len(y))
-    by_weight = auc_limit(y, score, sensitive_features=group, sample_weight=weight)
+    said = {"sample_weight": weight, "weights": "frequency"}
+    by_weight = auc_limit(score_table(y, score, sensitive_features=group, **said))
     repeated = [np.repeat(column, weight) for column in (y, score, group)]
     named = np.where(repeated[0] == 1, "yes", "no")
     by_rows = auc_limit(named, repeated[1], sensitive_features=repeated[2], pos_label="yes")

@@ -242,10 +242,14 @@ def not_binary(name: str, rows: Mapping[Any, int], positive: str) -> str:
         both = " and ".join(f"{value!r} ({counted(rows[value], 'row')})" for value in values)
         hint = f"Hint: say which one means that the outcome happened, {argument(positive, ...)}"
         return f"{name} must be 0/1 or booleans, got {both}.\n{hint}"
-    odd = sum(count for value, count in rows.items() if value not in (0, 1))
+    odd = [value for value in values if value not in (0, 1) and str(value).strip() not in ("0", "1", "0.0", "1.0")]
+    many = sum(rows[value] for value in odd)
+    hint = "a label says whether the outcome happened; compare or cut the column first."
+    if 0 < len(odd) <= len(values) - 2:  # one odd value makes a column text: its zeros and ones are none the worse
+        hint = "give those rows the outcome they have, or drop them, where it is not known."
     return (
-        f"{name} must be 0/1 or booleans, got {len(values)} values in all, {counted(odd, 'row')} other than 0/1: "
-        f"{listed(values)}.\nHint: a label says whether the outcome happened; compare or cut the column first."
+        f"{name} must be 0/1 or booleans, got {len(values)} values in all, {counted(many, 'row')} other than 0/1: "
+        f"{listed(odd)}.\nHint: {hint}"
     )
 
 
@@ -304,19 +308,14 @@ def shown_rows(value: float) -> str:
     return f"{value:,.0f}" if abs(value) >= 100 or value == int(value) else f"{value:.3g}"
 
 
-def rows_by(value: float, weights: str | None, what: str = "rows") -> str:
-    """Say how many rows there are; where weights say how much a row counts, that they were weighed."""
-    weighed = weights == "importance" or value != int(value)
-    return f"{shown_rows(value)} {what}{' by weight' if weighed else ''}"
+def rows_by(rows: float, weight: float | None, what: str = "rows") -> str:
+    """Say how many rows there are, and what they weigh, where weights say how much a row counts."""
+    return f"{shown_rows(rows)} {what}{'' if weight is None else f' ({shown_rows(weight)} by weight)'}"
 
 
-_WEIGHTS = {"frequency": "each as so many rows", "importance": "not as so many rows"}
-
-
-def weights_taken(weights: str | None, rows: float) -> str:
-    """Say what weights were taken for, and why; nothing where there were none. Whole weights make ``rows`` an int."""
-    if weights is None:
-        return ""
-    whole = isinstance(rows, int)
-    why = "as said" if whole == (weights == "importance") else f"they are {'' if whole else 'not '}whole numbers"
-    return f"Weights count as {weights}, {_WEIGHTS[weights]} ({why})."
+def weights_taken(weights: str | None, weight: float | None) -> str:
+    """Say what weights were taken for; nothing where there were none. Whole ones make ``weight``, their sum, an int."""
+    if weights != "importance":
+        return "" if weights is None else "A weight is so many rows, as said."
+    said = "A weight is how much a row counts: counts are of rows; shares, AUC and gaps are weighted."
+    return said + (f" If it is so many rows: {argument('weights', 'frequency')}." if isinstance(weight, int) else "")

@@ -58,12 +58,14 @@ def print_groups(out: Output, found: Audit) -> None:
     """Show the size, AUC and calibration of each group, and of all of them."""
 
     def row(name: Any, each: GroupNumbers | Ranking, own: Calibration | None) -> list[str]:
-        sizes = [count(each.rows), count(each.positives), percent(each.positives, each.rows)]
+        weighed = [] if each.weighted_rows is None else [count(each.weighted_rows)]
+        sizes = [count(each.rows), count(each.positives), *weighed, "-" if each.rate is None else f"{each.rate:.1%}"]
         error = [figure(None if own is None else own.expected_calibration_error)]
         return [shown(name), *sizes, *with_limits(each.auc), *error[: int(found.calibration is not None)]]
 
     rows = [row(each.group, each, each.calibration) for each in found.ranking.groups]
-    columns = ["group", "rows", "with outcome", "share", "AUC", "from", "to", "calibration error"]
+    shares = ["share"] if found.weights != "importance" else ["weighted rows", "weighted share"]
+    columns = ["group", "rows", "with outcome", *shares, "AUC", "from", "to", "calibration error"]
     columns = columns if found.calibration is not None else columns[:-1]
     out.table("Groups over all rows", columns, [*rows, row("all", found.ranking, found.calibration)])
 
@@ -217,11 +219,11 @@ def _print_actions(out: Output, action: Action) -> None:
     rows = []
     said = any(each.valence for each in action.groups)
     for each in action.groups:
-        yes = (each.positives, each.yes_before, each.yes_after, "with")
-        no = (each.negatives, each.no_before, each.no_after, "without")
-        for total, before, after, name in (yes, no):
+        yes = (each.positives, each.yes_before, each.yes_after, (each.tpr_before, each.tpr_after), "with")
+        no = (each.negatives, each.no_before, each.no_after, (each.fpr_before, each.fpr_after), "without")
+        for total, before, after, rates, name in (yes, no):
             gains = [f"group {each.valence}" if each.valence and name == "with" else ""] if said else []
-            shares = [percent(before, total), percent(after, total)]
+            shares = ["-" if rate is None else f"{rate:.1%}" for rate in rates]
             rows.append([shown(each.group), name, count(total), count(before), count(after), *shares, *gains])
     columns = ["group", "outcome", "rows", "before", "after", "share before", "share after", *([""] if said else [])]
     out.table(f"Who is {words.where(action)}, before and after", columns, rows, texts=2)

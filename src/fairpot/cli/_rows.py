@@ -121,7 +121,7 @@ class RowOptions:
     )
     weight: str | None = _column("Column with the weight of each row.")
     weights: str | None = _said(
-        "What a weight is: how many rows, or how much a row counts; default: whole numbers are rows.",
+        "What a weight is: how much a row counts (importance, unless you ask), or how many rows it is (frequency).",
         type=click.Choice(["frequency", "importance"]),
     )
     cluster: str | None = _column("Column that says which rows belong together, such as the patient.")
@@ -382,7 +382,7 @@ def with_groups_of(table: ScoreTable, known: Sequence[Hashable], what: str) -> S
     for group, same in named.items():
         if same is None:
             raise Failure(
-                f"{what} has {int(table[group].weight.sum())} rows with a group that is not in the map: {shown(group)} "
+                f"{what} has {table[group].size:g} rows with a group that is not in the map: {shown(group)} "
                 f"(known: {', '.join(map(shown, known))}).\nHint: fit with those rows, or drop them."
             )
     return table.renamed(tuple(named.values()))

@@ -138,6 +138,7 @@ class AuditDocument:
     help="Which gap --fail-above and --bound look at; default: both, if --alpha is given.",
 )
 @interval_options
+@click.option("--allow-chance", is_flag=True, help="Let a score pass that is not shown to be better than chance.")
 @click.option("--html", metavar="FILE", help="Also write a page that a committee can read.")
 @click.option("--force", is_flag=True, help="Replace that page if it already exists.")
 @all_option
@@ -157,6 +158,7 @@ def audit(
     level: float,
     bound: float | None,
     require: str | None,
+    allow_chance: bool,
     html: str | None,
     force: bool,
     everything: bool,
@@ -177,6 +179,9 @@ def audit(
     --fail-metric names one of them. Intervals take rows as independent, unless --cluster says which belong together.
     With --lower-is-riskier, --threshold 3 flags who has 3 or less.
 
+    A score that ranks nobody has no gap: --fail-above and --require also fail where the AUC, overall or of a group, is
+    not shown to be above 0.5, unless you pass --allow-chance. --min-group leaves small groups out.
+
     Exit codes: 0 fine, 2 an error, 3 the gap is above --fail-above or not what --require asks for.
     """
     if not alpha:
@@ -189,6 +194,8 @@ def audit(
         raise click.UsageError("--fail-metric says which gap --fail-above or --bound looks at, and neither is given.")
     if fail_metric == "top" and not alpha:
         raise click.UsageError("--fail-metric top needs the top to look at: --alpha 0.1, say.")
+    if fail_above is None and require is None:
+        needs("allow_chance", "is about a gate: it needs --fail-above, or --bound with --require.")
     with _page(html, force, rows) as place:
         counted = rows.counted(out)
         seen_from = named_group(reference, counted.table.groups)
@@ -204,8 +211,12 @@ def audit(
             _write_page(place, rows, counted, found, list(threshold), list(alpha))
     bins = Quantised.of(counted.quantisation)
     out.document(AuditDocument(rows.said(), found, bins, limit, Verdicts.of(judged)))
-    failed = not print_verdicts(out, judged, require)
-    if limit is not None:
+    gated = limit is not None or require is not None
+    chance = gated and not allow_chance and not found.better_than_chance
+    if chance:
+        out.line(shown(words.failed_by_chance(found.spoken.notes, "--allow-chance")), "bad")
+    failed = not print_verdicts(out, judged, require) or chance
+    if limit is not None and (limit.exceeded or not chance):
         worst, names = limit.worst, [words.name_of(each, rows.groups) for each in limit.worst.pair]
         said = words.gate(worst.metric, names, worst.gap, limit.limit)
         out.line(shown(said), "bad" if limit.exceeded else "good")
@@ -284,18 +295,27 @@ _MOST = 6  # findings that are told before the next step
 def _folded(found: Audit) -> list[words.Note]:
     """Leave out the notes of small groups where the finding has said which groups are too small."""
     said = set(found.finding.small_groups)
-    return [note for note in found.notes if note.kind != "small" or note.group not in said or note.alpha is not None]
+    told = [note for note in found.notes if note.text not in found.answer]
+    return [
+        note
+        for note in told
+        if note.kind not in ("small", "chance") or note.group not in said or note.alpha is not None
+    ]
 
 
 def _print_rows(out: Output, found: Audit, rows: RowOptions) -> None:
     """Say what was read."""
     ranking = found.ranking
-    sized = wording.rows_by(ranking.rows, found.weights)
+    sized = wording.rows_by(ranking.rows, ranking.weighted_rows)
+    rate = f"{ranking.rate or 0.0:.1%}"
+    cases = f"{rate} with the outcome"
+    if ranking.weighted_rows is not None:
+        cases = f"{wording.shown_rows(ranking.positives)} with the outcome ({rate} by weight)"
     auc = "-" if found.auc is None else words.FRACTIONS.with_interval(found.auc, auc=True)
     out.line()
-    out.line(f"{sized}, {ranking.rate or 0.0:.1%} with the outcome; AUC {auc}")
+    out.line(f"{sized}, {cases}; AUC {auc}")
     if found.weights is not None:
-        out.line(wording.weights_taken(found.weights, ranking.rows))
+        out.line(wording.weights_taken(found.weights, ranking.weighted_rows))
     low, high = ranking.score_range or (0.0, 0.0)
     direction = "; low score = high risk" if rows.lower_is_riskier else ""
     distinct = wording.counted(ranking.distinct_scores, "distinct score", ",")
@@ -321,7 +341,7 @@ _AGAIN = ("ties", "reference", "min_group", "only", "threshold")
 def _next(found: Audit, rows: RowOptions) -> list[str] | None:
     """Give the command that fits a repair, where the rows show a difference and there is a file."""
     finding = found.clearest
-    proposed = finding.clear and (found.auc or 0.0) >= 0.5 and "-" not in rows.inputs
+    proposed = finding.clear and words.above_chance(found.auc) and "-" not in rows.inputs
     if not proposed or rows.score.endswith(ADJUSTED):
         return None
     again = said_again(*_AGAIN)

@@ -309,16 +309,16 @@ def _print_answer(out: Output, done: FitDocument, wish: Wish, rows: RowOptions) 
 def _print_fit(out: Output, done: FitDocument, content: ModelFile, wish: Wish) -> None:
     """Say what was fitted: the method, its strength, the reference group, and where a repaired top begins."""
     fitted = done.fitted.spoken
-    rows, weights = fitted.before.ranking.rows, fitted.before.weights
+    rows, weighed = fitted.before.ranking.rows, fitted.before.ranking.weighted_rows
     name, value = content.dial
     top = content.parameters.get("top")
     chosen = f", chosen: {wish.in_words('' if top is None else among(top))}" if wish.is_rule else ""
     columns = fitted.before.table.group_columns
     strength = _shown_dial(value, columns)
     out.line()
-    out.line(f"{content.method} fitted on {wording.rows_by(rows, weights)}: {name} = {strength}{chosen}")
-    if weights is not None:
-        out.line(wording.weights_taken(weights, rows))
+    out.line(f"{content.method} fitted on {wording.rows_by(rows, weighed)}: {name} = {strength}{chosen}")
+    if fitted.before.weights is not None:
+        out.line(wording.weights_taken(fitted.before.weights, weighed))
     if content.reference is not None:
         out.line(f"reference group: {shown(fitted.reference)}, whose scores do not change")
     if done.achieved.starts is not None:
@@ -337,7 +337,7 @@ def _print_effects(out: Output, done: FitDocument, everything: bool) -> None:
         print_effect(out, fitted, "On the fitted rows", everything=everything)
         return
     later = done.held_out.spoken
-    sized = wording.rows_by(later.before.ranking.rows, later.before.weights, "held-out rows")
+    sized = wording.rows_by(*later.before.table.sized, "held-out rows")
     print_effect(out, later, f"On {sized}", everything=everything)
     if everything:
         print_effect(out, fitted, "On the fitted rows", everything=True)

@@ -132,7 +132,7 @@ def plan(rows: RowOptions, out: Output, **options: Any) -> None:
     out.document(_document(found, None if table is None else rows.said(), None if table is None else table.weights))
     _print_plan(out, found)
     if table is not None and table.weights is not None:
-        out.line(wording.weights_taken(table.weights, table.rows))
+        out.line(wording.weights_taken(table.weights, table.weight))
 
 
 _EXPECTED = ("share", "rate", "auc", "visits", "icc", "outcome_icc")

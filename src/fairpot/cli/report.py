@@ -314,8 +314,8 @@ def _print(out: Output, made: FairnessReport, output: str) -> None:
     finding = audit.finding
     out.lines(audit.answer if effect is None else [finding.headline, finding.meaning, *effect.sentences])
     out.line()
-    out.line(wording.rows_by(audit.ranking.rows, audit.weights))
+    out.line(wording.rows_by(audit.ranking.rows, audit.ranking.weighted_rows))
     if audit.weights is not None:
-        out.line(wording.weights_taken(audit.weights, audit.ranking.rows))
+        out.line(wording.weights_taken(audit.weights, audit.ranking.weighted_rows))
     out.notes([note.text for note in made.notes])
     out.line(f"Written: {shown(output)}")

@@ -121,7 +121,7 @@ class Comparison:
     @property
     def weighed(self) -> str:
         """What weights were taken for, in words; empty without any."""
-        return "" if self.table is None else wording.weights_taken(self.table.weights, self.table.rows)
+        return "" if self.table is None else wording.weights_taken(self.table.weights, self.table.weight)
 
     @cached_property
     def methods(self) -> tuple[str, ...]:

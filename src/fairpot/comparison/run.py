@@ -134,11 +134,11 @@ def compare(
     warn_of_table(table, everything)
     if held_out is None:
         parts = _folds(table, cv, random_state)
-        where = f"{len(parts)} folds of {wording.rows_by(table.rows, table.weights)}"
+        where = f"{len(parts)} folds of {wording.rows_by(*table.sized)}"
     else:
         other = _check_held_out(held_out, said, everything).only(table.groups)
         _require_cells(other, 1, "held_out needs at least 1 row with and 1 without the outcome in every group")
-        parts, where = [Part(table, other)], wording.rows_by(other.rows, other.weights, "held-out rows")
+        parts, where = [Part(table, other)], wording.rows_by(*other.sized, "held-out rows")
     report = make_report(progress, len(table.groups))
     share = None if top is None else top_share(top, table)
     setting = Setting(table, find_reference(table, reference, checked), checked, share)

@@ -240,7 +240,7 @@ def _outcome(maps: Maps, part: Part, setting: Setting, strength: float = np.nan)
     """Judge maps on the held-out rows."""
     table = part.held_out
     moved = [float(c.weight[after != c.score].sum()) for c, after in zip(table.counts, table.view(maps))]
-    changed = sum(moved) / float(sum(c.weight.sum() for c in table.counts))
+    changed = sum(moved) / float(table.weight)
     written = sum(len(each.knots) for each in maps.values() if type(each) is ScoreMap)
     return Outcome(judge(table.rescored(maps), setting), strength, changed, written, maps)
 

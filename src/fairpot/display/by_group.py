@@ -190,15 +190,16 @@ class GroupCalibrationDisplay(TableDisplay):
 
 
 def reliability(counts: GroupCounts, bins: int) -> dict[str, Floats]:
-    """Give mean score, rate and its interval in bins of about equal weight."""
+    """Give mean score, rate and its interval in bins of about as many rows, which count for what they are worth."""
     if not isinstance(bins, int | np.integer) or bins < 1:
         raise ValueError(f"bins must be a whole number, at least 1, got {bins!r}.")
     weight = counts.weight.astype(np.float64)
-    middle = np.cumsum(weight) - weight / 2
-    place = np.minimum((middle * (bins / weight.sum())).astype(np.intp), bins - 1)
+    rows = np.add(*counts.counted)
+    place = np.minimum(((np.cumsum(rows) - rows / 2) * (bins / rows.sum())).astype(np.intp), bins - 1)
     first = np.flatnonzero(np.diff(place, prepend=-1))
     size, positive = np.add.reduceat(weight, first), np.add.reduceat(counts.positive.astype(np.float64), first)
-    low, high = wilson(positive, size)
+    worth = size**2 / np.add.reduceat(counts.squared(True) + counts.squared(False), first)
+    low, high = wilson(positive / size * worth, worth)
     mean = np.add.reduceat(weight * counts.score, first) / size
     return {"mean_score": mean, "rate": positive / size, "rate_low": low, "rate_high": high, "weight": size}
 

@@ -21,7 +21,7 @@ def net_benefit_of(table: ScoreTable, scores: Sequence[NDArray[np.float64]], thr
     acted = [each >= threshold for each in scores]
     right = sum(float(c.positive[at].sum()) for c, at in zip(table.counts, acted))
     wrong = sum(float(c.negative[at].sum()) for c, at in zip(table.counts, acted))
-    return (right - wrong * threshold / (1 - threshold)) / float(table.rows)
+    return (right - wrong * threshold / (1 - threshold)) / float(table.weight)
 
 
 def require_probabilities(tables: Iterable[ScoreTable], threshold: float) -> None:

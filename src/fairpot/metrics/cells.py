@@ -54,11 +54,11 @@ def tied_pairs(table: ScoreTable) -> float:
     return tied / pairs
 
 
-def reversed_score(table: ScoreTable, auc: float | None = None) -> Note | None:
-    """Say that scores rank the outcome worse than chance, if they do; ``auc`` by half ties where it is known."""
+def reversed_score(table: ScoreTable) -> Note | None:
+    """Say that scores rank the outcome worse than chance, if they do; whether by chance is for others to judge."""
     if not table.positives.sum() or not table.negatives.sum():
         return None
-    auc = WinMatrix.of(table, "half").auc() if auc is None else auc
+    auc = WinMatrix.of(table, "half").auc()
     return Note("reversed", value=float(auc), other=float(table.lower_is_riskier)) if auc < 0.5 else None
 
 

@@ -43,7 +43,7 @@ def describe_table(table: ScoreTable) -> dict[str, Any]:
         "score_range": [min(e["score_range"][0] for e in counts), max(e["score_range"][1] for e in counts)],
         "time": None,
     }
-    return suppressed(exact, [rows_behind(c, table.weighted) for c in table.counts])
+    return suppressed(exact, [rows_behind(c) for c in table.counts])
 
 
 def suppressed(exact: dict[str, Any], behind: Sequence[Behind] | None = None) -> dict[str, Any]:
@@ -110,7 +110,7 @@ def rounded_outwards(low: float, high: float) -> list[float]:
 
 
 def _describe(counts: GroupCounts, labelled: bool) -> dict[str, Any]:
-    positives, negatives = counts.positive.sum().item(), counts.negative.sum().item()
+    positives, negatives = (side.sum().item() for side in counts.counted)
     return {
         "rows": positives + negatives,
         "positives": positives if labelled else None,
@@ -120,12 +120,12 @@ def _describe(counts: GroupCounts, labelled: bool) -> dict[str, Any]:
     }
 
 
-def rows_behind(counts: GroupCounts, weighted: bool) -> Behind:
+def rows_behind(counts: GroupCounts) -> Behind:
     """Count the rows behind a group's counts; where rows belong together, their clusters."""
     if counts.members is not None:
         units = [np.unique(rows.unit) for rows in counts.members]
         return Behind(len(units[0]), len(np.union1d(*units)) - len(units[0]))
-    return Behind(*(int(rows.sum()) for rows in counts.rows_at(weighted)))
+    return Behind(*(int(rows.sum()) for rows in counts.rows_at))
 
 
 def _without_few(counts: dict[str, Any], behind: Behind | None) -> dict[str, Any]:

@@ -13,6 +13,7 @@ from fairpot._defaults import Ties
 from fairpot._validation import check_group_name, wording
 from fairpot._warn import warn_user
 from fairpot.exceptions import PredictionsWarning, ReversedScoreWarning, SmallGroupWarning
+from fairpot.inference.interval import confidence_interval
 from fairpot.metrics.cells import carrying_groups, hard_predictions, reversed_score, small_cells
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
@@ -77,9 +78,9 @@ def kept_groups(table: ScoreTable, min_group: Any = 0, groups: Any = None) -> Sc
     if isinstance(min_group, bool) or not isinstance(min_group, int | np.integer) or min_group < 0:
         raise ValueError(f"min_group must be a whole number of rows, at least 0, got {min_group!r}.")
     named = table.groups if groups is None else _named(groups, table.groups)
-    kept = [g for g, c in zip(table.groups, table.counts) if g in named and c.weight.sum() >= min_group]
+    kept = [g for g, c in zip(table.groups, table.counts) if g in named and c.size >= min_group]
     if len(kept) < 2:
-        sizes = ", ".join(f"{g!r} ({c.weight.sum():g})" for g, c in zip(table.groups, table.counts) if g in named)
+        sizes = ", ".join(f"{g!r} ({c.size:g})" for g, c in zip(table.groups, table.counts) if g in named)
         raise ValueError(
             f"fewer than two groups have enough rows ({argument('min_group', min_group)}): {sizes}.\n"
             "Hint: ask for fewer rows, or join small groups."
@@ -91,7 +92,7 @@ def warn_of_table(kept: ScoreTable, table: ScoreTable) -> None:
     """Name small cells and the groups of a table left out, and scores that rank the wrong way round."""
     left_out = [g for g in table.groups if g not in kept.groups]
     if left_out:
-        sizes = ", ".join(f"{g!r} ({table[g].weight.sum():g} rows)" for g in left_out)
+        sizes = ", ".join(f"{g!r} ({table[g].size:g} rows)" for g in left_out)
         warn_user(f"left out of the comparison: {sizes}; their scores do not change.", SmallGroupWarning)
     hard = hard_predictions(kept)
     if hard is not None:
@@ -102,7 +103,7 @@ def warn_of_table(kept: ScoreTable, table: ScoreTable) -> None:
     if found:
         warn_user(" ".join(note.text for note in found) + _way_out(kept), SmallGroupWarning)
     told = reversed_score(kept)
-    if told is not None:
+    if told is not None and not confidence_interval("auc", kept).high >= 0.5:  # NaN where there is no interval
         warn_user(told.text, ReversedScoreWarning)
 
 

@@ -84,12 +84,12 @@ def _coarse(table: ScoreTable, content: ModelFile, own: Maps, digits: int) -> Sc
 
     A run is no smaller a share of its group than ten rows are of those that the group is moved towards.
     """
-    if content.on_grid and (np.add(*table.joined().counts[0].rows_at(table.weighted)) < FEWER_THAN).any():
+    if content.on_grid and (np.add(*table.joined().counts[0].rows_at) < FEWER_THAN).any():
         raise ModelFileError(
             f"a table of scores is saved as it is, and fewer than {FEWER_THAN} rows have some score of its grid.\n"
             "Hint: round the scores to a coarser grid before fit."
         )
-    behind = {g: rows_behind(c, table.weighted).rows for g, c in zip(table.groups, table.counts)}
+    behind = {g: rows_behind(c).rows for g, c in zip(table.groups, table.counts)}
     moved = {g: each.compact() for g, each in moving(own).items() if type(each) is ScoreMap}
     counts = []
     for g in table.groups:
@@ -99,7 +99,7 @@ def _coarse(table: ScoreTable, content: ModelFile, own: Maps, digits: int) -> Sc
             least = max(math.ceil(FEWER_THAN * behind[g] / behind[other]) for other in (g, *towards))
             if moved[g].below == "identity":  # the first breakpoint is the last score that stays
                 cuts.append(float(np.nextafter(moved[g].knots[0], np.inf)))
-        means = run_means(table[g], table.weighted, least, cuts)
+        means = run_means(table[g], least, cuts)
         if means is None:
             raise _too_few([g if content.reference is None else content.reference])
         counts.append(table[g].rescored(np.round(means, digits)))

@@ -312,7 +312,7 @@ def _few(group: Hashable, begin: float | None, table: ScoreTable | None) -> bool
     if table is None or group not in table.groups:
         return False
     counts = table[group] if begin is None else table[group].above(begin)
-    return rows_behind(counts, table.weighted).rows < FEWER_THAN
+    return rows_behind(counts).rows < FEWER_THAN
 
 
 # What columns are called where nothing else is said.

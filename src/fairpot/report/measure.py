@@ -364,14 +364,14 @@ def _grids(people: ScoreTable, dial: Dial) -> tuple[Floats, Floats]:
 def _shares(counts: GroupCounts, label: str, edges: Floats) -> Floats:
     weight = getattr(counts, label)
     total = float(weight.sum())
-    if total < SMALLEST_BAND:  # a bar would be a person
+    if counts.counted[LABELS.index(label)].sum() < SMALLEST_BAND:  # a bar would be a person
         return np.full(len(edges) - 1, np.nan)
     return histogram(counts.score, weight, edges) / total
 
 
 def _reliability(counts: GroupCounts) -> dict[str, Floats]:
     """Give the points of a calibration curve, none of which stands for fewer people than a band."""
-    bins = min(CALIBRATION_BINS, int(counts.weight.sum() / SMALLEST_BAND))
+    bins = min(CALIBRATION_BINS, int(counts.size / SMALLEST_BAND))
     found = reliability(counts, max(bins, 1))
     return found if bins else {name: column[:0] for name, column in found.items()}
 
@@ -467,7 +467,7 @@ def banded(found: Measured) -> list[Band]:
         for part in bands(counts):
             ends = sorted(own_scale(found.table, counts.score[part][at]) for at in (0, -1))
             weight, shift = counts.weight[part], mapped.scores[g][part] - counts.score[part]
-            if (rows := weight.sum().item()) >= SMALLEST_BAND:
+            if (rows := counts.taken(part).size) >= SMALLEST_BAND:
                 mean, far = np.dot(weight, shift) / weight.sum(), shift[np.argmax(np.abs(shift))]
                 shown = float(sign * mean + 0.0), float(sign * far + 0.0)
                 made.append(Band(found.table.groups[g], (ends[0], ends[1]), rows, *shown))

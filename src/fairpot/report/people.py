@@ -54,7 +54,7 @@ def marks(counts: GroupCounts, most: int) -> Marks:
 
     A mark stands for as many rows as a band has, at least; an outcome with fewer rows than that has one mark.
     """
-    rows = max(float(counts.weight.sum()) / most, float(SMALLEST_BAND))
+    rows = float(counts.weight.sum()) / min(most, counts.size / SMALLEST_BAND)
     entry, inside, positive = [], [], []
     for label in LABELS:
         weight = getattr(counts, label)[::-1].astype(np.float64)
@@ -140,7 +140,7 @@ def mean_places(mapped: Mapped) -> Floats:
 
 def bands(counts: GroupCounts) -> list[slice]:
     """Cut a group's scores into bands with about as many people each, and at least a handful."""
-    reached = np.cumsum(counts.weight).astype(np.float64)
+    reached = np.cumsum(np.add(*counts.counted)).astype(np.float64)
     total = float(reached[-1])
     parts = max(1, min(_BANDS, int(total / SMALLEST_BAND)))
     wanted = np.searchsorted(reached, np.arange(1, parts) * (total / parts) - 1e-9 * total) + 1

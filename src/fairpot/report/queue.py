@@ -66,7 +66,7 @@ def _lane(view: View, i: int) -> Lane:
     numbers = view.report.audit.ranking.groups[g]
     own = [each for each in view.report.line.crossings if each.group == numbers.group]
     was, now = sum(each.above for each in own), sum(each.now for each in own)
-    rows = say("of", rows=count(numbers.rows))
+    rows = say("of", rows=count(sum(each.rows for each in own)))
     small, ways = numbers.group in view.small, _ways(found)
     gain = None
     if view.repaired and ways is not None and not small:

@@ -274,7 +274,7 @@ class FairnessReport(ShownBars):
                 made.append(Note("same rows", value=None if certified is None else float(certified["bound"])))
             if found.finding.state == "no clear difference":
                 made.append(Note("no difference"))
-            rows = {g: self._all_groups[g].weight.sum().item() for g in found.left_out if g in self._all_groups.groups}
+            rows = {g: self._all_groups[g].size for g in found.left_out if g in self._all_groups.groups}
             made += [Note("left out", group, value=size) for group, size in rows.items()]
         if self.table.lower_is_riskier:
             made.append(Note("lower is riskier"))
@@ -393,9 +393,8 @@ class FairnessReport(ShownBars):
         return make_compact(self._view)
 
     def __repr__(self) -> str:
-        rows = sum(int(c.weight.sum()) for c in self.table.counts)
         what = "audit" if self.method is None else type(self.method).__name__
-        return f"<FairnessReport: {what} of {rows} rows, {len(self.table.groups)} groups>"
+        return f"<FairnessReport: {what} of {self.table.rows:g} rows, {len(self.table.groups)} groups>"
 
 
 def _column_names(y_true: Any, y_score: Any, sensitive_features: Any) -> Plain:

@@ -15,7 +15,19 @@ from fairpot.report.measure import Measured
 from fairpot.report.people import SMALLEST_BAND
 from fairpot.results import Finding
 from fairpot.results.ranking import Pair, state_of
-from fairpot.words import POINTS, badge, changed_scores, gap_change, headline, meaning, price, selected, trust, written
+from fairpot.words import (
+    POINTS,
+    badge,
+    by_chance,
+    changed_scores,
+    gap_change,
+    headline,
+    meaning,
+    price,
+    selected,
+    trust,
+    written,
+)
 from fairpot.words import page as words
 from fairpot.words.page import HEADS, TEXT, count, percent, say, score, with_limits
 
@@ -123,9 +135,10 @@ class View:
         return [written(note, POINTS, self.outcome) for note in self.report.notes]
 
     def doubts(self) -> list[str]:
-        """Say which of the two groups of the finding is too small to be sure of."""
+        """Say that the score may be no better than chance, and which group of the finding is too small to trust."""
+        chance = by_chance(self.report.audit.notes, self.report.audit.ranking.small_groups)
         notes = [note for note in self.report.notes if note.kind == "small" and note.group in self.finding.pair]
-        return [written(note, POINTS, self.outcome) for note in notes if note.alpha == self.finding.alpha]
+        return chance + [written(note, POINTS, self.outcome) for note in notes if note.alpha == self.finding.alpha]
 
     def line(self, place: int | None = None, key: str = "line") -> str:
         """Name a line of action, that which is shown first unless another is given."""
@@ -161,7 +174,8 @@ def finding_at(report: Report, setting: Setting) -> Finding:
 def answer(view: View) -> list[str]:
     """Say what was found, what the repair changes and at what price, and what is known of it."""
     report, found = view.report, view.finding
-    said = [headline(found, POINTS), meaning(found, view.outcome)]
+    chance = by_chance(report.audit.notes, report.audit.ranking.small_groups)
+    said = [*chance, headline(found, POINTS), meaning(found, view.outcome)]
     effect = report.effect
     if effect is not None:
         said += view.said(view.chosen) if view.chosen else []
@@ -300,10 +314,20 @@ def crossing(view: View) -> Table:
         label = TEXT["with" if each.positive else "without"]
         counted = [tag("span", count(cells[name]), data_who=f"{name} {place}") for name in shown]
         rows.append([each.group, label, count(each.rows), *counted])
-    head = (*HEADS["crossing"], *(HEADS["crossing repair"] if view.repaired else ()))
+    head = (
+        *HEADS["crossing"][:2],
+        _rows_head(view),
+        HEADS["crossing"][3],
+        *(HEADS["crossing repair"] if view.repaired else ()),
+    )
     left = len(view.report.audit.ranking.groups) - len(view.listed)
     note = say("groups left out", left=left) if left else ""
     return Table("crossing", TEXT["rows above"], head, rows, 2, note)
+
+
+def _rows_head(view: View) -> str:
+    """Name a column that counts rows: where weights say how much a row counts, by weight."""
+    return TEXT["rows by weight"] if view.report.audit.weights == "importance" else HEADS["crossing"][2]
 
 
 def crossings(view: View, place: int | None = None) -> list[Crossing]:
@@ -403,7 +427,7 @@ def origin(view: View) -> list[tuple[str, str]]:
         facts["traced"] = say(key, points=count(report.curve.points), stops=len(view.settings))
     facts["source"] = about.source
     facts["columns"] = ", ".join(f"{part}: {name}" for part, name in about.columns.items() if name)
-    facts["weights"] = wording.weights_taken(report.audit.weights, report.audit.ranking.rows)
+    facts["weights"] = wording.weights_taken(report.audit.weights, report.audit.ranking.weighted_rows)
     facts["ties"] = TEXT[f"ties {report.audit.ranking.ties}"]
     made = about.origin
     facts |= {"version": made.made_by.removeprefix("fairpot "), "created": made.created, "command": made.command}
@@ -413,6 +437,6 @@ def origin(view: View) -> list[tuple[str, str]]:
 def subtitle(view: View) -> str:
     """Say how many rows and groups there are, how many have the outcome; the source and the date."""
     ranking, about = view.report.audit.ranking, view.report.about
-    rows = wording.rows_by(ranking.rows, view.report.audit.weights)
+    rows = wording.rows_by(ranking.rows, ranking.weighted_rows)
     said = say("subtitle", rows=rows, groups=len(ranking.groups), rate=percent(ranking.rate), outcome=view.outcome)
     return " · ".join(part for part in (said, about.source, about.origin.created) if part)

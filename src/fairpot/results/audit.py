@@ -78,7 +78,7 @@ class Audit(Told):
     'exceeds'
     """
 
-    derived: ClassVar[Derived] = {"finding": Finding, "findings": tuple[Finding, ...]}
+    derived: ClassVar[Derived] = {"finding": Finding, "findings": tuple[Finding, ...], "better_than_chance": bool}
 
     table: Annotated[ScoreTable, "hidden"]
     ranking: Annotated[Ranking, "inline"]
@@ -124,10 +124,19 @@ class Audit(Told):
 
     @property
     def answer(self) -> list[str]:
-        """The answer in sentences: the finding and its meaning, findings of other parts of the list, the next step."""
-        main = self.finding
+        """The answer in sentences: the finding and its meaning, findings of other parts of the list, the next step.
+
+        Before all, that the score is not shown to be better than chance, if it is not.
+        """
+        main, told = self.finding, self.spoken
         others = [each.headline for each in self.findings if each is not main]
-        return [text for text in (main.headline, main.meaning, *others, self.clearest.next) if text]
+        first = words.by_chance(told.notes, told.ranking.small_groups)
+        return [text for text in (*first, main.headline, main.meaning, *others, self.clearest.next) if text]
+
+    @property
+    def better_than_chance(self) -> bool:
+        """Whether the score is shown to rank the outcome better than chance: over all rows, and in every group."""
+        return not any(note.kind in words.CHANCE for note in self.notes)
 
     @property
     def clearest(self) -> Finding:
@@ -189,7 +198,8 @@ class Audit(Told):
         if part == "pairs":
             return rows_of(self.ranking.gaps)
         if part == "groups":
-            return rows_of(self.ranking.groups, _COLUMNS)
+            weighted = ("weighted_rows", "weighted_positives") if self.weights == "importance" else ()
+            return rows_of(self.ranking.groups, [*_COLUMNS[:4], *weighted, *_COLUMNS[4:]])
         if part == "calibration":
             known = [(each.group, each.calibration) for each in self.ranking.groups if each.calibration is not None]
             return [{"group": group, **rows_of([each])[0]} for group, each in known]
@@ -203,15 +213,16 @@ class Audit(Told):
     def __str__(self) -> str:
         told, ranking = self.spoken, self.ranking
         auc = "-" if self.auc is None else words.FRACTIONS.with_interval(self.auc, auc=True)
-        sized = wording.rows_by(ranking.rows, self.weights)
+        sized = wording.rows_by(ranking.rows, ranking.weighted_rows)
+        cases = wording.rows_by(ranking.positives, ranking.weighted_positives, "with the outcome")
         lines = [
             *self.answer,
-            f"{sized}, {wording.shown_rows(ranking.positives)} with the outcome, {len(told.ranking.groups)} groups",
+            f"{sized}, {cases}, {len(told.ranking.groups)} groups",
             f"AUC {auc}",
-            *filter(None, [wording.weights_taken(self.weights, ranking.rows)]),
+            *filter(None, [wording.weights_taken(self.weights, ranking.weighted_rows)]),
             *(_pair_line(pair) for pair in told.shown_pairs),
         ]
-        return "\n".join([*lines, *(f"note: {text}" for text in self.warnings)])
+        return "\n".join([*lines, *(f"note: {text}" for text in self.warnings if text not in lines)])
 
     @property
     def shown_pairs(self) -> list[Pair]:
@@ -221,7 +232,7 @@ class Audit(Told):
         return [pair.ranked for pair in self.told.compared[:_MOST_PAIRS]]
 
     def __repr__(self) -> str:
-        rows = wording.rows_by(self.ranking.rows, self.weights)
+        rows = wording.rows_by(self.ranking.rows, self.ranking.weighted_rows)
         return f"<Audit of {rows}, {len(self.ranking.groups)} groups: {self.finding.headline}>"
 
     def _repr_html_(self) -> str:
@@ -280,6 +291,7 @@ def audit_table(
     whole = with_calibration(rank(table, ties=how, level=level, reference=reference), calibrated.groups)
     given: dict[str, Any] = {"ties": how, "level": level, "reference": whole.reference, "small": whole.small_groups}
     tops = tuple(rank(table, top=top_of(table, share, where), **given) for share in shares)
+    half = whole if how == "half" else rank(table, level=level, reference=whole.reference)
     gone = tuple(LeftOut(group, rows) for group, rows in (left_out or {}).items())
     return Audit(
         table,
@@ -294,7 +306,7 @@ def audit_table(
         gone,
         (
             *(Note("left out", each.group, value=each.rows) for each in gone),
-            *notes_of_audit(table, whole, tops, calibrated.all),
+            *notes_of_audit(table, whole, tops, calibrated.all, half),
         ),
     )
 
@@ -405,7 +417,7 @@ def audit(
     everything = as_table(y_true, y_score, **rows).require("an audit", groups=2)
     table = kept_groups(everything, min_group, groups)
     gone = tuple(g for g in everything.groups if g not in table.groups)
-    left_out = {g: everything[g].weight.sum().item() for g in gone}
+    left_out = {g: everything[g].size for g in gone}
     found = audit_table(table, **looked_at, left_out=left_out)
     warn_of_table(table, everything)
     return found

@@ -371,6 +371,6 @@ def calibration_stages(
         if after.groups[place] is not None:
             moved = counts if change is None else counts.rescored(change(counts.score))
             price = remaining_price(as_risks(moved, table.lower_is_riskier))
-        found.append(CalibrationStages(group, counts.weight.sum().item(), *stages, price))
+        found.append(CalibrationStages(group, counts.size, *stages, price))
     whole = (before.all, repaired.all, None if then is None else after.all)
     return (*found, CalibrationStages(None, table.rows, *whole, None))

@@ -178,7 +178,7 @@ class Effect(Told):
         return display("EstimatesDisplay").from_effect(self, ax=ax).ax_
 
     def __str__(self) -> str:
-        weighed = wording.weights_taken(self.before.weights, self.before.ranking.rows)
+        weighed = wording.weights_taken(self.before.weights, self.before.ranking.weighted_rows)
         acted = [text for action in self.spoken.actions for text in action.sentences]
         notes = [f"note: {text}" for text in self.warnings]
         return "\n".join([*self.sentences, *acted, *filter(None, [weighed]), *notes])
@@ -382,7 +382,7 @@ def _effect_of_scores(y_true: Any, before: Any, after: Any, known: dict[str, Any
         asked = {name: value for name, value in known.items() if name not in ("high_score_means", "lower_is_riskier")}
         sign = -1.0 if known["lower_is_riskier"] else 1.0
         changes = change_of_scores(y_true, sign * rows.scores, sign * new, **asked, ties=looked_at["ties"], level=level)
-    shifts = moves_of_rows(rows, new)
+    shifts = moves_of_rows(rows, new, tables[0].importance)
     acted = actions(tables[0], tables[1], several(looked_at["threshold"]), looked_at["alpha"], level)
     notes = tuple(notes_of_effect(first, second, shifts, None, False))
     return Effect(first, second, changes, shifts, acted, None, None, None, (), notes)

@@ -13,8 +13,6 @@ if TYPE_CHECKING:
     from fairpot.results.audit import Audit
     from fairpot.results.effect import Effect
 
-_GROUPS = ("group", "rows", "positives", "negatives", "rate", "auc")
-
 
 def audit_html(audit: Audit) -> str:
     """Show an audit."""
@@ -23,10 +21,10 @@ def audit_html(audit: Audit) -> str:
     bars = [bar(f"{pair.first} over {pair.second}", pair.signed_gap) for pair in pairs[:10]]
     picture = intervals_svg(bars, "Gaps between groups, with their intervals")
     tables = html_table(_pairs(pairs), "Pairs of groups, the one ranked higher first")
-    tables += html_table(rows_of(told.ranking.groups, _GROUPS), "Groups")
+    tables += html_table(told.rows("groups"), "Groups")
     tables += html_table(told.rows("top"), "Top of the ranking")
     tables += html_table(told.rows("rates"), "Flagged")
-    said = filter(None, [wording.weights_taken(audit.weights, audit.ranking.rows)])
+    said = filter(None, [wording.weights_taken(audit.weights, audit.ranking.weighted_rows)])
     return f"<div>{paragraph(*audit.answer)}{picture}{tables}{notes([*said, *audit.warnings])}</div>"
 
 

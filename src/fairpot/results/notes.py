@@ -11,6 +11,7 @@ from fairpot.results.kinds import Group
 from fairpot.results.ranking import MOST_GROUPS, Ranking, Tied, own_scale
 from fairpot.table import ScoreTable
 from fairpot.words import Note
+from fairpot.words.sentences import above_chance, below_chance
 
 if TYPE_CHECKING:
     from fairpot.results.audit import Audit
@@ -25,11 +26,18 @@ _SMALL_REFERENCE = 0.1
 
 
 def notes_of_audit(
-    table: ScoreTable, whole: Ranking, tops: Sequence[Ranking], calibration: Calibration | None
+    table: ScoreTable, whole: Ranking, tops: Sequence[Ranking], calibration: Calibration | None, half: Ranking
 ) -> Iterator[Note]:
-    """Judge an audit: scores that rank the wrong way or nobody, small groups, ties that matter."""
-    auc = None if whole.tied is None else whole.tied.auc_half
-    yield from filter(None, (reversed_score(table, auc), hard_predictions(table)))
+    """Judge an audit: scores that rank the wrong way or nobody, small groups, ties that matter.
+
+    ``half`` is the ranking of all rows by half ties.
+    """
+    hard = hard_predictions(table)
+    if below_chance(half.auc):
+        yield from filter(None, [reversed_score(table)])
+    elif hard is None or hard.kind != "constant":
+        yield from _chance(half)
+    yield from filter(None, [hard])
     yield from small_cells(table)
     lost = tuple((pair.first, pair.second) for pair in whole.gaps if not pair.known)
     if lost and len(lost) < len(whole.gaps):
@@ -43,6 +51,14 @@ def notes_of_audit(
     yield from _ties(whole.tied)
     if whole.level is None and len(table.groups) > MOST_GROUPS:
         yield Note("too many groups", value=float(len(table.groups)), other=float(MOST_GROUPS))
+
+
+def _chance(half: Ranking) -> Iterator[Note]:
+    """Judge whether the score is shown to be better than chance: over all rows; if so, in each group."""
+    found = [(None, half.auc)] if not above_chance(half.auc) else [(each.group, each.auc) for each in half.groups]
+    for group, auc in found:
+        if auc is not None and not above_chance(auc):
+            yield Note("chance", group, value=float(auc), other=None if auc.low != auc.low else auc.low)
 
 
 def _ties(tied: Tied | None) -> Iterator[Note]:

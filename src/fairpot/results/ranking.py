@@ -51,11 +51,16 @@ class Top:
 
 @dataclass(frozen=True, kw_only=True)
 class Sizes:
-    """How many rows, with and without the outcome, and which scores they have."""
+    """How many rows, with and without the outcome, and which scores they have.
+
+    Where weights say how much a row counts, ``rate`` is weighted, and the weighted numbers stand beside the rows.
+    """
 
     rows: Count
     positives: Count
     negatives: Count
+    weighted_rows: Count | None
+    weighted_positives: Count | None
     rate: Share | None
     distinct_scores: int
     score_range: Range | None
@@ -467,11 +472,17 @@ def headline_limits(gaps: GapEstimates, tail: float) -> tuple[int, float, float]
 def _sizes(table: ScoreTable, positives: Any, negatives: Any, distinct: int, counts: Sequence[GroupCounts]) -> Plain:
     """Give the sizes of some groups; weights are added up here."""
     with_it, without = positives.sum().item(), negatives.sum().item()
+    rows, cases = with_it + without, with_it
+    if table.importance:
+        cases, others = (sum(c.counted[side].sum().item() for c in counts) for side in range(2))
+        rows = cases + others
     ends = [own_scale(table, end) for c in counts if len(c.score) for end in c.score[[0, -1]]]
     return {
-        "rows": with_it + without,
-        "positives": with_it,
-        "negatives": without,
+        "rows": rows,
+        "positives": cases,
+        "negatives": rows - cases,
+        "weighted_rows": with_it + without if table.importance else None,
+        "weighted_positives": with_it if table.importance else None,
         "rate": with_it / (with_it + without) if with_it + without else None,
         "distinct_scores": distinct,
         "score_range": (min(ends), max(ends)) if ends else None,

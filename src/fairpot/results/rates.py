@@ -32,7 +32,7 @@ class Rates:
     """Who is flagged in one group, or in all (group None), and how rightly.
 
     ``tpr`` is the share of those with the outcome who are flagged, ``fpr`` of those without it, ``ppv`` the share of
-    the flagged who have the outcome.
+    the flagged who have the outcome. Weights that say how much a row counts weigh these, and do not multiply rows.
     """
 
     group: Group | None
@@ -95,6 +95,7 @@ def _rates(
     above = counts.above(threshold)
     positives, negatives = counts.positive.sum().item(), counts.negative.sum().item()
     hits, false = above.positive.sum().item(), above.negative.sum().item()
+    yes, no, found_yes, found_no = (side.sum().item() for each in (counts, above) for side in each.counted)
 
     def rate(part: float, whole: float, known: Estimate) -> Estimate | None:
         if not whole:
@@ -103,12 +104,12 @@ def _rates(
 
     return Rates(
         group,
-        positives + negatives,
-        positives,
-        negatives,
-        hits + false,
-        hits,
-        false,
+        yes + no,
+        yes,
+        no,
+        found_yes + found_no,
+        found_yes,
+        found_no,
         rate(hits + false, positives + negatives, found.flagged),
         rate(hits, positives, found.tpr),
         rate(false, negatives, found.fpr),
@@ -274,28 +275,28 @@ def moves(table: ScoreTable, maps: Maps) -> tuple[Moved, ...]:
     """Count, for each group, whose score a map changes, which way and how far."""
     sign = -1.0 if table.lower_is_riskier else 1.0
     return tuple(
-        _moved(g, c.weight, sign * ((maps[g](c.score) if g in maps else c.score) - c.score))
+        _moved(g, c.weight, np.add(*c.counted), sign * ((maps[g](c.score) if g in maps else c.score) - c.score))
         for g, c in zip(table.groups, table.counts)
     )
 
 
-def moves_of_rows(rows: Rows, after: Floats) -> tuple[Moved, ...]:
-    """Count the same of rows with a second score beside the first."""
+def moves_of_rows(rows: Rows, after: Floats, importance: bool) -> tuple[Moved, ...]:
+    """Count the same of rows with a second score beside the first; a weight may be how much a row counts."""
     codes = np.zeros(len(after), dtype=np.intp) if rows.codes is None else rows.codes
     weight = np.ones(len(after), dtype=np.int64) if rows.weight is None else rows.weight
-    shift = after - rows.scores
-    return tuple(_moved(g, weight[codes == place], shift[codes == place]) for place, g in enumerate(rows.groups))
+    columns = weight, (weight > 0).astype(np.int64) if importance else weight, after - rows.scores
+    return tuple(_moved(g, *(each[codes == place] for each in columns)) for place, g in enumerate(rows.groups))
 
 
-def _moved(group: Hashable, weight: NDArray[Any], shift: Floats) -> Moved:
+def _moved(group: Hashable, weight: NDArray[Any], counted: NDArray[Any], shift: Floats) -> Moved:
     rows, moved = weight.sum().item(), weight[shift != 0].sum().item()
     total = float(np.dot(weight, shift))
     return Moved(
         group,
-        rows,
-        moved,
-        weight[shift > 0].sum().item(),
-        weight[shift < 0].sum().item(),
+        counted.sum().item(),
+        counted[shift != 0].sum().item(),
+        counted[shift > 0].sum().item(),
+        counted[shift < 0].sum().item(),
         total / moved + 0.0 if moved else 0.0,
         total / rows + 0.0 if rows else 0.0,
         float(np.abs(shift).max(initial=0.0)),

@@ -79,10 +79,12 @@ def top_share(top: int | float, table: ScoreTable) -> float:
     check_top(top)
     if not isinstance(top, int | np.integer):
         return as_double(top)
-    if table.importance:
+    squares = sum(float(c.squared(side).sum()) for c in table.counts for side in (True, False))
+    if table.importance and not table.rows == table.weight == squares:  # then all are 1
         raise ValueError(
             f"{argument('top', top)} is a number of rows, but the weights say how much a row counts, not how "
-            f"many rows it is.\nHint: give a share, such as {argument('top', 0.1)}."
+            f"many rows it is.\nHint: give a share, such as {argument('top', 0.1)}; or, if a weight is a number of "
+            f"rows, {argument('weights', 'frequency')}."
         )
     if top > table.rows:
         raise ValueError(

@@ -1,13 +1,16 @@
 """What is said, in one place: how numbers are written, sentences about results, notes about what may mislead."""
 
-from fairpot.words.notes import Note, written
+from fairpot.words.notes import CHANCE, Note, written
 from fairpot.words.sentences import (
+    above_chance,
     acted_on,
     badge,
+    by_chance,
     calibrated,
     certificate,
     certified_gap,
     changed_scores,
+    failed_by_chance,
     gap_change,
     gate,
     headline,
@@ -47,19 +50,23 @@ from fairpot.words.style import (
 )
 
 __all__ = [
+    "CHANCE",
     "EVEN",
     "FRACTIONS",
     "POINTS",
     "Note",
     "Style",
+    "above_chance",
     "acted_on",
     "auc_name",
     "badge",
     "beside",
+    "by_chance",
     "calibrated",
     "certificate",
     "certified_gap",
     "changed_scores",
+    "failed_by_chance",
     "gap_change",
     "gap_from",
     "gap_name",

@@ -16,6 +16,7 @@ Kind = Literal[
     "small and moved",
     "reversed",
     "constant",
+    "chance",
     "two values",
     "missing pairs",
     "not probabilities",
@@ -31,6 +32,7 @@ Kind = Literal[
     "lower is riskier",
     "said",
 ]
+CHANCE = ("reversed", "constant", "chance")  # that a score is not shown to rank the outcome better than chance
 SMALL = 30  # fewer rows with or without the outcome than this say little
 _LISTED = 6  # more pairs than these are counted, not listed
 
@@ -105,6 +107,12 @@ def _reversed(note: Note, style: Style, outcome: str) -> str:
     )
 
 
+def _chance(note: Note, style: Style, outcome: str) -> str:
+    where = "The score" if note.group is None else f"In {note.group} the score"
+    low = "" if note.other is None else f" and could be as low as {note.other:.3f}"
+    return f"{where} is not shown to be better than chance: its AUC is {note.value:.3f}{low}."
+
+
 def _two_values(note: Note, style: Style, outcome: str) -> str:
     return (
         f"the scores have two values only, {note.value:g} and {note.other:g}: these look like predictions, not "
@@ -167,7 +175,7 @@ def _same_rows(note: Note, style: Style, outcome: str) -> str:
 
 
 _SAID: dict[str, str] = {
-    "constant": "all scores are {value:g}: they rank nobody.",
+    "constant": "All scores are {value:g}: they rank nobody.",
     "not probabilities": "calibration is not measured: scores run from {value:g} to {other:g}, and are not "
     "probabilities.",
     "no difference": "These rows do not show a difference, so a repair has nothing to make smaller here.",
@@ -185,6 +193,7 @@ _WRITERS: dict[str, Callable[[Note, Style, str], str]] = {
     "small": _small,
     "small and moved": _small_and_moved,
     "reversed": _reversed,
+    "chance": _chance,
     "two values": _two_values,
     "missing pairs": _missing_pairs,
     "ties auc": _ties,

@@ -212,6 +212,7 @@ TEXT: dict[str, str] = {
     "line below": "score {value} and below",
     "line top": "the top {value}",
     "rows above": "Rows above the line",
+    "rows by weight": "Rows, by weight",
     "with": "with the outcome",
     "without": "without it",
     "it": "it",

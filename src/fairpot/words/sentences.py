@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from fairpot._validation import wording
+from fairpot.words.notes import CHANCE, Note
 from fairpot.words.style import EVEN, FRACTIONS, Style, auc_name, beside, gap_from, gap_name, level, listed, share
 
 if TYPE_CHECKING:
@@ -40,6 +41,10 @@ TEXT = {
     "spelt out": " As stated, a high score, that is low risk, {does} the person.",
     "small groups": " Left out, as too small to be compared with confidence: {groups}.",
     "next: reversed": "Check the direction of the score first: it ranks the outcome worse than chance.",
+    "next: chance": "Look at the score first: it is not shown to rank the outcome better than chance.",
+    "chance in groups": "The score is not shown to be better than chance in {groups}.",
+    "failed by chance": "FAILED: the score is not shown to be better than chance{where}, so that a small gap says "
+    "little ({option} lets it pass)",
     "next: repair": "A repair can make this gap smaller: fit one and look at its price.",
     "next: meaning": "Say what a high score does to a person, help or harm{option}: it decides whose scores a repair "
     "changes.",
@@ -175,12 +180,38 @@ def _both(there: float, back: float, unit: str) -> dict[str, str]:
 
 def next_step(finding: Finding) -> str:
     """Say what to do next."""
-    if finding.auc is not None and finding.auc < 0.5:
+    if below_chance(finding.auc):
         return TEXT["next: reversed"]
+    if not above_chance(finding.auc):
+        return TEXT["next: chance"]
     steps = {"difference": "next: repair", "no clear difference": "next: none"}
     lacking = "next: more clusters" if wording.of_clusters(getattr(finding.gap, "reason", None)) else "next: more rows"
     said = TEXT[steps.get(finding.state, lacking)]
     return f"{said} {say_meaning()}" if finding.clear and finding.high_score_means is None else said
+
+
+def above_chance(auc: Any) -> bool:
+    """Whether an AUC is shown to be better than chance: all of its interval, or itself where it has none."""
+    return auc is None or (auc.low if auc.low == auc.low else float(auc)) > 0.5
+
+
+def below_chance(auc: Any) -> bool:
+    """Whether an AUC is worse than chance: all of its interval, or itself where it has none."""
+    return auc is not None and (auc.high if auc.high == auc.high else float(auc)) < 0.5
+
+
+def by_chance(notes: Sequence[Note], small: Sequence[Any] = ()) -> list[str]:
+    """Say first that a score is not shown to be better than chance: over all, else in groups that are not small."""
+    told = [note for note in notes if note.kind in CHANCE and note.group not in small]
+    if len(told) > 1 and told[0].group is not None:
+        return [TEXT["chance in groups"].format(groups=listed([note.group for note in told], 4))]
+    return [note.text.partition("\n")[0] for note in told[:1]]
+
+
+def failed_by_chance(notes: Sequence[Note], option: str) -> str:
+    """Say that a gate fails as a score, overall or in a group, is not shown to be better than chance."""
+    groups = [note.group for note in notes if note.kind in CHANCE and note.group is not None]
+    return TEXT["failed by chance"].format(where=f" in {listed(groups, 4)}" if groups else "", option=option)
 
 
 def say_meaning(option: str = "") -> str:
@@ -408,7 +439,7 @@ def in_short(found: Effect, style: Style = FRACTIONS) -> str:
     """Say in one line what a repair does to the rows it was fitted on."""
     before, after = found.before, found.after
     return TEXT["in short"].format(
-        rows=wording.rows_by(before.ranking.rows, before.weights),
+        rows=wording.rows_by(before.ranking.rows, before.ranking.weighted_rows),
         metric=found.finding.metric,
         before=style.gap(before.told.headline),
         after=style.gap(after.told.headline),

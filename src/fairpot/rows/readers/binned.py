@@ -18,7 +18,7 @@ from fairpot.transport import Floats
 MOST_BINS = 500_000
 # A value that comes up this often in a sample of about four a bin is given a bin of its own.
 _ATOM = 8
-SUMS = ("mass", "squares")
+SUMS = ("mass", "squares", "rows")
 BinCounter = Callable[[Iterator[Any]], Iterator[Any]]
 
 
@@ -63,7 +63,7 @@ def bin_counter(edges: Floats, width: int, weighted: bool) -> BinCounter:
             for code in (np.flatnonzero(np.bincount(key)) if few else np.unique(key)).tolist():
                 rows = np.flatnonzero(key == code)
                 named = tuple(column[int(rows[0])].as_py() for column in coded)
-                sums = held.setdefault(named, np.zeros((2 if weighted else 1, size)))
+                sums = held.setdefault(named, np.zeros((3 if weighted else 1, size)))
                 # In the order of the scores, where bins begin among them says all.
                 order = np.argsort(score[rows]) if weighted else None
                 ordered = np.sort(score[rows]) if order is None else score[rows][order]
@@ -71,29 +71,32 @@ def bin_counter(edges: Floats, width: int, weighted: bool) -> BinCounter:
                 used = np.flatnonzero(np.diff(begin, append=len(ordered)))
                 first, last = begin[used], np.append(begin[1:], len(ordered))[used] - 1
                 low[used], high[used] = np.minimum(low[used], ordered[first]), np.maximum(high[used], ordered[last])
-                for power, total in enumerate(sums, start=1):
-                    each = last - first + 1 if order is None else np.add.reduceat(weight[rows][order] ** power, first)
-                    total[used] += each
+                sums[-1, used] += last - first + 1
+                for power, total in enumerate(sums[:-1], start=1):
+                    total[used] += np.add.reduceat(weight[rows][order] ** power, first)
         for named, sums in held.items():
             used = np.flatnonzero(sums[0])
             columns = [pa.array([value] * len(used), type_) for value, type_ in zip(named, types)]
-            columns += [pa.array(each) for each in (used, sums[0][used], sums[-1][used], low[used], high[used])]
-            names = [*(f"key{i}" for i in range(width)), "bin", "mass", "squares", "low", "high"]
+            columns += [
+                pa.array(each) for each in (used, *sums[[0, len(sums) // 2, -1]][:, used], low[used], high[used])
+            ]
+            names = [*(f"key{i}" for i in range(width)), "bin", "mass", "squares", "rows", "low", "high"]
             yield pa.RecordBatch.from_arrays(columns, names=names)
 
     return count
 
 
 class BinnedRows:
-    """Weights of rows in bins that begin at ``edges``, and perhaps their squares, by combination of the coder."""
+    """Weights of rows in bins that begin at ``edges``, their squares and their number, by combination of the coder."""
 
     def __init__(self, source: Roles, coder: KeyCoder, edges: Floats, squared: bool) -> None:
         self.source, self.coder, self.squared = source, coder, squared
-        self.sums = {name: np.zeros((len(coder.keys), len(edges))) for name in SUMS[: 1 + squared]}
+        kept = [name for name in SUMS if name == "mass" or (source.weight is not None and (squared or name == "rows"))]
+        self.sums = {name: np.zeros((len(coder.keys), len(edges))) for name in kept}
         self.low, self.high = np.full(len(edges), np.inf), np.full(len(edges), -np.inf)
 
     def take(self, batch: Any) -> None:
-        """Take what was counted in some bins: keys, bin, weight, squared weights, lowest and highest score."""
+        """Take what was counted in some bins: keys, bin, weight, its squares and rows, lowest and highest score."""
         key = self.coder.encode(batch.columns[: len(self.coder.names)], batch.num_rows).astype(np.int64)
         bins = as_numpy(batch.column("bin"))
         for name, total in self.sums.items():
@@ -109,16 +112,19 @@ class BinnedRows:
         A code and a label say what each combination is called; ``whole`` is whether all weights are whole numbers.
         """
         used = np.flatnonzero(self.low <= self.high)
-        mass = self._by_label("mass", codes, labels, len(groups), used)
-        squares = self._by_label("squares", codes, labels, len(groups), used) if self.squared else None
+        sums = {name: self._by_label(name, codes, labels, len(groups), used) for name in self.sums}
+        mass = sums["mass"]
         centres, counts = self._centres(used), []
         for group in range(len(groups)):
             there = mass[:, group].sum(axis=0) > 0
             sides = mass[:, group, there].astype(np.int64 if whole else np.float64)
-            squared = None if squares is None else (squares[0, group, there], squares[1, group, there])
-            counts.append(GroupCounts(centres[there], sides[0], sides[1], squared))
+            more = {name: sums[name][:, group, there] for name in self.sums if name != "mass"}
+            behind = {name: (each[0], each[1]) for name, each in more.items()}
+            if "rows" in behind:
+                behind["rows"] = (behind["rows"][0].astype(np.int64), behind["rows"][1].astype(np.int64))
+            counts.append(GroupCounts(centres[there], sides[0], sides[1], **behind))
         source = self.source
-        known = (None, source.lower_is_riskier, source.weight is not None, source.high_score_means)
+        known = (None, source.lower_is_riskier, source.high_score_means)
         table = ScoreTable(groups, tuple(counts), labels is not None, *known, tuple(source.group_columns))
         return table, self._bound(mass[0], mass[1], used)
 

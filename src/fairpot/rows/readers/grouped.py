@@ -12,12 +12,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
-from fairpot._defaults import Weights
 from fairpot._optional import Lazy
 from fairpot._validation import check_groups, swapped_values, wording
 from fairpot._validation.checked_rows import check_counted_scores, check_weight_of_groups, check_weights
 from fairpot._validation.values import named_label
-from fairpot.counting import are_whole, hash_names, number_units, weights_mean
+from fairpot.counting import check_weights_word, hash_names, number_units
 from fairpot.counts import Indices, Units
 from fairpot.exceptions import InputFileError, MissingGroupError
 from fairpot.rows.decoding import EXACT, MISSING_WORDS, as_numpy, count_words, decoded, doubles, plain
@@ -296,18 +295,16 @@ class GroupedRows:
         return weight
 
     def _table(self, found: _Found, n: Counts | None) -> ScoreTable:
-        source, means = self.source, None
-        if found.weight is not None:
-            means = weights_mean(source.weights, are_whole(found.weight))
+        source = self.source
         if n is not None and n.max() == 1:
             n = None
-        if n is not None and not _adds_up(found, n, means) and int(n.sum()) <= _ONE_BY_ONE:
+        if n is not None and not _adds_up(found, n, source) and int(n.sum()) <= _ONE_BY_ONE:
             found, n = found.taken(np.repeat(np.arange(len(n)), n)), None
         weight: NDArray[Any] | None = n
-        square = None
+        square = times = None
         if found.weight is not None:
-            times = 1 if n is None else n
-            square = found.weight**2 * times if means == "importance" else None
+            times = np.ones(len(found.weight), dtype=np.int64) if n is None else n
+            square = found.weight**2 * times if _squared(source) else None
             exact = _are_exact(found.weight, times)
             weight = (found.weight.astype(np.int64) if exact else found.weight) * times
         unit, units = (None, None) if source.cluster is None else number_clusters(self.pieces.pop("cluster"), source)
@@ -317,10 +314,11 @@ class GroupedRows:
             square=square,
             unit=unit,
             units=units,
+            rows=times,
             lower_is_riskier=source.lower_is_riskier,
             high_score_means=source.high_score_means,
         )
-        return replace(table, weighted=means is not None, group_columns=tuple(source.group_columns))
+        return replace(table, group_columns=tuple(source.group_columns))
 
     def _whole(self, name: str) -> NDArray[Any]:
         """Join the pieces of a column, letting go of them."""
@@ -343,14 +341,19 @@ class _Found(NamedTuple):
         return _Found(self.scores[rows], some[0], some[1], self.groups, some[2])
 
 
-def _adds_up(found: _Found, n: Counts, means: Weights | None) -> bool:
+def _squared(source: Roles) -> bool:
+    """Whether weights say how much a row counts."""
+    return check_weights_word(source.weights) == "importance"
+
+
+def _adds_up(found: _Found, n: Counts, source: Roles) -> bool:
     """Whether equal rows can be added up at once: all sums are whole numbers that doubles hold."""
     if found.weight is None:
         return True
-    squares = float((found.weight**2 * n).sum()) if means == "importance" else 0.0
+    squares = float((found.weight**2 * n).sum()) if _squared(source) else 0.0
     return _are_exact(found.weight, n) and squares < EXACT
 
 
-def _are_exact(weight: Floats, times: Counts | int) -> bool:
+def _are_exact(weight: Floats, times: Counts) -> bool:
     """Whether weights are whole numbers whose sum doubles hold."""
-    return are_whole(weight) and float((weight * times).sum()) < EXACT
+    return bool((weight == np.floor(weight)).all()) and float((weight * times).sum()) < EXACT

@@ -12,7 +12,7 @@ import numpy as np
 from fairpot._validation import wording
 from fairpot._validation.checked_rows import check_weight_of_groups
 from fairpot._warn import warn_user
-from fairpot.counting import weights_mean
+from fairpot.counting import check_weights_word
 from fairpot.rows.decoding import EXACT, MISSING_WORDS, alike, check_plain, check_score_type, doubles
 from fairpot.rows.readers.binned import MOST_BINS, BinCounter, BinnedRows, bin_counter, choose_edges
 from fairpot.rows.readers.grouped import MOST_KEYS, GroupedRows, KeyCoder, explain, name_keys
@@ -223,7 +223,7 @@ def _in_bins(query: Query, how: Counting) -> CountedRows:
     rows = np.array([found["n"] for found in surveyed], dtype=np.int64)
     codes, groups, labels = name_keys(coder.keys, rows, source, how.several, how.called)
     whole = not any(found.get("weight_broken") for found in surveyed)
-    squared = source.weight is not None and weights_mean(source.weights, whole) == "importance"
+    squared = source.weight is not None and check_weights_word(source.weights) == "importance"
     total = int(rows.sum())
     edges = choose_edges(query.sample(total, how.distinct), how.distinct, len(groups))
     binned = BinnedRows(source, coder, edges, squared)

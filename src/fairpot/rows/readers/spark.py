@@ -154,7 +154,7 @@ class SparkScan:
         asked = self._asked(select)
         keys = [name for name in asked.columns if name not in NUMBERS]
         types = ", ".join([f"{key} {self.types[key]}" for key in keys])
-        bins = "bin BIGINT, mass DOUBLE, squares DOUBLE, low DOUBLE, high DOUBLE"
+        bins = "bin BIGINT, mass DOUBLE, squares DOUBLE, rows DOUBLE, low DOUBLE, high DOUBLE"
         with without_advice():
             partial = asked.mapInArrow(counter, ", ".join(filter(None, [types, bins])))
         sums = (f"sum({name}) AS {name}" for name in SUMS)
