@@ -359,7 +359,7 @@ def test_tab_reaches_every_control_in_order(visit, file):
 
 
 def test_a_phone_has_room(visit, file):
-    """Targets are 44 pixels; the dial takes an eighth of the screen at most and covers no heading that is gone to."""
+    """Targets are 44 pixels; picture and dial are on one screen, of which the dial takes an eighth at most."""
     page = visit(file, viewport={"width": 390, "height": 844})
     open_all(page)
     small = page.evaluate(
@@ -371,8 +371,52 @@ def test_a_phone_has_room(visit, file):
     page.evaluate("document.querySelector('#numbers').scrollIntoView()")
     bar = page.locator(".bar-dial").bounding_box()
     assert bar["height"] <= 844 / 8
-    assert page.locator("#numbers summary h3").bounding_box()["y"] >= bar["y"] + bar["height"]
+    heading = page.locator("#numbers summary h3").bounding_box()
+    assert heading["y"] + heading["height"] <= bar["y"]
+    assert bar["y"] + bar["height"] == 844
+    page.evaluate("document.querySelector('#queue-title').scrollIntoView()")
+    assert page.locator(".bar-dial").bounding_box() == bar
+    lane = page.locator(".lane").last.bounding_box()
+    assert lane["y"] + lane["height"] <= bar["y"]
+    before = page.locator(".lane").first.inner_html()
+    page.locator("#dial-bar").fill("0")
+    assert page.locator(".lane").first.inner_html() != before
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+LETTERS = """() => Array.from(document.querySelectorAll("svg.lane, svg.chart"), (svg) => {
+  const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+  const size = (one) => scale * parseFloat(getComputedStyle(one).fontSize);
+  return Array.from(svg.querySelectorAll("text"), (one) => [one.textContent, size(one)]);
+}).flat()"""
+
+
+@pytest.mark.parametrize("many", [2, 3, 8])
+def test_pictures_have_letters_that_can_be_read_and_name_their_axes(visit, tmp_path, many):
+    """12 pixels at least, whatever the width; charts are as wide as the page allows, and say what their axes are."""
+    scores, y, group = make_rows(900, tuple("abcdefgh")[:many])
+    fp = FairPOT(0.4, ties="half").fit(scores, y, sensitive_features=group)
+    page = visit(FairnessReport.from_estimator(fp).save(tmp_path / "report.html"))
+    open_all(page)
+    for width in (320, 390, 700, 1000, 1280, 1600):
+        page.set_viewport_size({"width": width, "height": 900})
+        small = [each for each in page.evaluate(LETTERS) if each[1] < 11.95]
+        assert small == [], width
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.set_viewport_size({"width": 1280, "height": 900})
+    told = page.locator("svg.lane").first.text_content()
+    assert "(not linear)" in told
+    for name, axes in (
+        ("scores", ("score", "share of rows")),
+        ("calibration", ("mean score", "share with the outcome")),
+    ):
+        for chart in page.locator(f"#{name} .multiples svg").all():
+            assert set(axes) <= set(chart.locator("text.axis").all_text_contents())
+            assert chart.bounding_box()["width"] > 380
+    for figure in page.locator("figure.single").all():
+        assert figure.bounding_box()["width"] > 1200
+        assert figure.locator("svg").bounding_box()["width"] > 680
+        assert figure.locator("text.axis").count() >= 2
 
 
 def test_the_first_screen_is_the_first_screen(visit, file):

@@ -129,7 +129,7 @@
   }
 
   // Values by pointing and by keyboard: the heights of a plot's lines where the cursor is.
-  const FRAME = { left: 64, right: 408, top: 12, bottom: 246 };
+  const FRAME = { left: 76, right: 408, top: 12, bottom: 246 };
   const digits = (v) => Math.abs(v) >= 1000 || (v && Math.abs(v) < 0.001) ? v.toPrecision(3) : String(Number(v.toFixed(3)));
 
   function corners(d) {
@@ -180,7 +180,7 @@
 
   function across(plot, event) {
     const box = plot.querySelector("svg").getBoundingClientRect();
-    return { x: (event.clientX - box.left) * 420 / box.width, y: (event.clientY - box.top) * 290 / box.height };
+    return { x: (event.clientX - box.left) * 420 / box.width, y: (event.clientY - box.top) * 302 / box.height };
   }
 
   for (const plot of all(".plot[data-frame]")) {
@@ -230,6 +230,8 @@
       pen.strokeStyle = look.stroke;
       if (one.tagName === "text") {
         pen.font = "12px " + look.fontFamily;
+        const turned = one.transform.baseVal.consolidate();
+        if (turned) pen.transform(...["a", "b", "c", "d", "e", "f"].map((part) => turned.matrix[part]));
         pen.textAlign = { middle: "center", end: "right" }[look.textAnchor] || "left";
         pen.fillText(one.textContent, Number(one.getAttribute("x")), Number(one.getAttribute("y")));
       } else {

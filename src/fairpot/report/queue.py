@@ -7,7 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from fairpot._svg import Markup, tag
+from fairpot._svg import Markup, short, tag
+from fairpot._validation.wording import counted
 from fairpot.report.figures import style
 from fairpot.report.measure import Measured
 from fairpot.report.tables import View
@@ -16,9 +17,9 @@ from fairpot.words.page import TEXT, count, percent, say
 
 # Places are whole numbers of millionths; the script draws from them.
 _MILLION = 1_000_000
-_WIDTH, _TOP, _LEFT, _RIGHT = 220, 26, 34, 214
+_WIDTH, _TOP, _LEFT, _RIGHT = 248, 26, 62, 242
 # Marks with the outcome stand this far to the left, those without it to the right.
-_SIDE, _FILLS = 5, ("no", "yes")
+_SIDE, _FILLS, _LONGEST = 5, ("no", "yes"), 34
 _TICKS = ((0.0, "first"), (0.05, "5%"), (0.1, "10%"), (0.2, "20%"), (0.5, "50%"), (1.0, "last"))
 
 
@@ -27,6 +28,7 @@ class Lane:
     """One group in the queue: its picture, and how many of it are above the line before and at the setting."""
 
     group: str
+    name: str  # cut to what the head of a lane has room for
     look: str
     place: int  # among the listed groups
     before: str
@@ -53,7 +55,7 @@ def _down(place: Any, bottom: int) -> Any:
 
 
 def _columns(repaired: bool) -> tuple[int, ...]:
-    return (66, 178) if repaired else (122,)
+    return (94, 206) if repaired else (150,)
 
 
 def lanes(view: View) -> list[Lane]:
@@ -73,6 +75,7 @@ def _lane(view: View, i: int) -> Lane:
         gain = ways[now < was] if now != was else ""
     return Lane(
         str(numbers.group),
+        short(numbers.group, _LONGEST),
         style(g),
         found.listed.index(g),
         count(was),
@@ -118,7 +121,9 @@ def _svg(view: View, i: int) -> Markup:
 
 
 def _frame(bottom: int) -> list[Markup]:
-    parts = []
+    middle = (_TOP + bottom) // 2
+    turned = {"class_": "tick mid", "transform": f"rotate(-90 8 {middle})"}
+    parts = [tag("text", TEXT["axis list" if bottom > 300 else "axis list low"], x=8, y=middle, **turned)]
     for place, name in _TICKS:
         y = float(_down(place, bottom))
         parts.append(tag("path", d=f"M{_LEFT} {y:.1f}H{_RIGHT}", class_="grid"))
@@ -135,7 +140,7 @@ def _ways(found: Measured) -> tuple[str, str] | None:
 def note(view: View) -> str:
     """Say what marks and lines mean, and what a high place does to a person, if it is known."""
     found, means = view.found, view.found.table.ranked_high_means
-    said = [say("filled", outcome=view.outcome)]
+    said = [say("filled", outcome=view.outcome), TEXT["scale"]]
     if view.repaired:
         said += [TEXT["bold"], "" if means is None else TEXT[means]]
     drawn, groups = len(found.drawn), len(found.table.groups)
@@ -153,12 +158,12 @@ def acted(view: View) -> str:
 
 def _mark_sizes(view: View) -> str:
     """Say how many rows a mark stands for."""
-    known = [each.rows for each in view.found.marks]
-    sizes = [count(round(each)) for each in known]
-    if len(set(sizes)) == 1:
-        return say("each", rows=sizes[0])
+    known = [round(each.rows) for each in view.found.marks]
+    sizes = [counted(each, "row", ",") for each in known]
+    if len(set(known)) == 1:
+        return TEXT["each one"] if known[0] == 1 else say("each", rows=sizes[0])
     if len(sizes) > 3:
-        return say("each many", least=count(round(min(known))), most=count(round(max(known))))
+        return say("each many", least=count(min(known)), most=counted(max(known), "row", ","))
     groups = [view.report.audit.ranking.groups[g].group for g in view.found.drawn]
     return say("each named", groups=", ".join(say("each of", rows=n, group=g) for n, g in zip(sizes, groups)))
 

@@ -54,7 +54,7 @@ from fairpot.words.page import TEXT
 
 FORMATS = (".html", ".json", ".md")
 # Letters of a group's name in sentences, tables and pictures.
-_LONGEST_NAME = 60
+_LONGEST_NAME = 40
 
 
 @documented
