@@ -216,7 +216,7 @@ def short(name: Any, longest: int = 30) -> str:
     tail = tail if len(tail) <= longest // 2 else text[-(longest // 3) :]
     room = longest - len(tail) - 3
     head = text[: room + 1].rpartition(" ")[0]
-    return f"{head if len(head) > room // 2 else text[:room]} … {tail}"
+    return f"{head if len(head) > room // 3 else text[:room]} … {tail}"
 
 
 # The palette of displays, report, notebooks and docs: each colour is dark enough to be read as text on white, 4.5 to 1.

@@ -213,9 +213,12 @@ def test_the_queue_is_downloaded_as_a_picture(page):
     assert len(picture) > 20_000  # not a blank sheet
 
 
-def test_the_picture_keeps_what_it_is_of(browser, fitted, tmp_path):
-    """Title, source, date, badge, finding and setting are painted into it; the canvas tells what is written."""
-    made = FairnessReport.from_estimator(fitted, title="A title", source="rows.csv", created="2026-01-31")
+def test_the_picture_keeps_what_it_is_of(browser, tmp_path):
+    """Title, source, date, badge, finding, doubt and setting are painted into it; the canvas tells what is written."""
+    scores, y, group = make_rows(900, ("F", "women and men of a region with a long name"))
+    kept = np.r_[np.flatnonzero(group != "F"), np.flatnonzero(group == "F")[:40]]
+    fp = FairPOT(0.5).fit(scores[kept], y[kept], sensitive_features=group[kept])
+    made = FairnessReport.from_estimator(fp, title="A title", source="rows.csv", created="2026-01-31")
     context = browser.new_context(offline=True, accept_downloads=True)
     context.add_init_script(
         """window.painted = [];
@@ -235,9 +238,14 @@ def test_the_picture_keeps_what_it_is_of(browser, fitted, tmp_path):
         "2026-01-31",
         "Not yet checked on new rows",
         setting,
-        "The score ranks M higher",
+        page.locator("#finding").inner_text(),
+        page.locator(".doubt").inner_text(),
+        page.locator(".lead").inner_text(),
+        "women and men of a",  # its name goes on in another line
+        "place in the list (not linear)",
     ):
         assert said in painted
+    assert "Do not act on numbers that depend on them." in painted
     context.close()
 
 
@@ -398,7 +406,7 @@ def test_pictures_have_letters_that_can_be_read_and_name_their_axes(visit, tmp_p
     fp = FairPOT(0.4, ties="half").fit(scores, y, sensitive_features=group)
     page = visit(FairnessReport.from_estimator(fp).save(tmp_path / "report.html"))
     open_all(page)
-    for width in (320, 390, 700, 1000, 1280, 1600):
+    for width in (320, 360, 390, 700, 1000, 1130, 1280, 1600):
         page.set_viewport_size({"width": width, "height": 900})
         small = [each for each in page.evaluate(LETTERS) if each[1] < 11.95]
         assert small == [], width

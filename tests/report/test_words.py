@@ -244,7 +244,7 @@ def test_doubt_about_a_small_group_stands_beside_the_headline():
     lane = page[page.index('id="lane-0"') : page.index('id="lane-1"')]
     assert lane.count('class="mark yes"') == 6
     assert lane.count('class="mark no"') == 34
-    assert "One mark is about 1 row of F, " in page
+    assert "One mark is one row of F, about " in page
     assert "with the outcome: too few to draw" in page
     assert "positive-0" not in page  # no histogram of six rows
 

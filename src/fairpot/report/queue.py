@@ -8,7 +8,6 @@ from typing import Any
 import numpy as np
 
 from fairpot._svg import Markup, short, tag
-from fairpot._validation.wording import counted
 from fairpot.report.figures import style
 from fairpot.report.measure import Measured
 from fairpot.report.tables import View
@@ -17,7 +16,7 @@ from fairpot.words.page import TEXT, count, percent, say
 
 # Places are whole numbers of millionths; the script draws from them.
 _MILLION = 1_000_000
-_WIDTH, _TOP, _LEFT, _RIGHT = 248, 26, 62, 242
+_WIDTH, _TOP, _LEFT, _RIGHT = 256, 26, 70, 250
 # Marks with the outcome stand this far to the left, those without it to the right.
 _SIDE, _FILLS, _LONGEST = 5, ("no", "yes"), 34
 _TICKS = ((0.0, "first"), (0.05, "5%"), (0.1, "10%"), (0.2, "20%"), (0.5, "50%"), (1.0, "last"))
@@ -55,7 +54,7 @@ def _down(place: Any, bottom: int) -> Any:
 
 
 def _columns(repaired: bool) -> tuple[int, ...]:
-    return (94, 206) if repaired else (150,)
+    return (102, 214) if repaired else (158,)
 
 
 def lanes(view: View) -> list[Lane]:
@@ -159,11 +158,11 @@ def acted(view: View) -> str:
 def _mark_sizes(view: View) -> str:
     """Say how many rows a mark stands for."""
     known = [round(each.rows) for each in view.found.marks]
-    sizes = [counted(each, "row", ",") for each in known]
+    sizes = [TEXT["each one"] if each == 1 else say("each about", rows=count(each)) for each in known]
     if len(set(known)) == 1:
-        return TEXT["each one"] if known[0] == 1 else say("each", rows=sizes[0])
+        return say("each", rows=sizes[0])
     if len(sizes) > 3:
-        return say("each many", least=count(min(known)), most=counted(max(known), "row", ","))
+        return say("each many", least=count(min(known)), most=count(max(known)))
     groups = [view.report.audit.ranking.groups[g].group for g in view.found.drawn]
     return say("each named", groups=", ".join(say("each of", rows=n, group=g) for n, g in zip(sizes, groups)))
 

@@ -42,11 +42,12 @@ TEXT: dict[str, str] = {
     "harm": "A high place harms: fewer above the line is a gain.",
     "gains": ", gains",
     "loses": ", loses",
-    "each": "One mark is about {rows}; fewer than that have one mark.",
+    "each": "One mark is {rows}; fewer than that have one mark.",
     "each of": "{rows} of {group}",
-    "each one": "One mark is one row.",
-    "each named": "One mark is about {groups}; fewer than that have one mark.",
-    "each many": "One mark is {least} to {most} of its group; fewer than that have one mark.",
+    "each one": "one row",
+    "each about": "about {rows} rows",
+    "each named": "One mark is {groups}; fewer than that have one mark.",
+    "each many": "One mark is {least} to {most} rows of its group; fewer than that have one mark.",
     "of": "of {rows}",
     "png": "Download as PNG",
     "lanes left out": "The picture shows {drawn} of {groups} groups: those with the largest gaps.",
@@ -116,6 +117,7 @@ TEXT: dict[str, str] = {
     "own": "{dial}: {values}",
     "own many": "{dial} = {low} to {high}, by group",
     "of each": "{alpha} of each group",
+    "of many": "{groups} groups",
     "live": "Gap {gap} points{way}, AUC {auc}, {moved} scores changed.",
     "live way": " ({lower} ranked higher)",
     "live many": "Largest gap {gap} points, AUC {auc}, {moved} scores changed.",
@@ -404,7 +406,8 @@ def setting_name(dial: Turned, method: Method, place: int, whole: bool = False) 
             return say("own many", dial=symbol, low=f"{min(values):.2g}", high=f"{max(values):.2g}")
         shown = ", ".join(f"{short(each.group, 16)} {each.value:.2g}" for each in setting.strengths)
         return say("own", dial=symbol, values=shown)
-    moved = " + ".join(map(str, method.moved[:_NAMED])) + (" + …" if len(method.moved) > _NAMED else "")
+    many = len(method.moved) > _NAMED
+    moved = say("of many", groups=len(method.moved)) if many else " + ".join(map(str, method.moved))
     fields = {"value": f"{setting.value:.3g}", "share": f"{100 * setting.value:.3g}%", "dial": dial.name}
     return say(method.name if method.name in TEXT else "dial", moved=moved, **fields)
 
