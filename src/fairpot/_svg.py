@@ -219,6 +219,16 @@ def short(name: Any, longest: int = 30) -> str:
     return f"{head if len(head) > room // 3 else text[:room]} … {tail}"
 
 
+def distinct(names: Iterable[Any], longest: int) -> dict[Any, str]:
+    """Cut long names, each by its name; where two would look alike, all are cut less."""
+    known = list(names)
+    for size in range(longest, max((len(str(name)) for name in known), default=0) + 4, 4):
+        cut = {name: short(name, size) for name in known}
+        if len(set(cut.values())) == len(cut):
+            return cut
+    return {name: str(name) for name in known}  # they differ in their spaces alone
+
+
 # The palette of displays, report, notebooks and docs: each colour is dark enough to be read as text on white, 4.5 to 1.
 # In the dark a report has the same hues, lighter.
 COLOURS = ("#0072b2", "#b84300", "#3a3f47", "#d0337f", "#5b4bb5", "#827717", "#00724f", "#8a2be2")

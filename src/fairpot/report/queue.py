@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairpot._svg import Markup, short, tag
+from fairpot._svg import Markup, distinct, tag
 from fairpot.report.figures import style
 from fairpot.report.measure import Measured
 from fairpot.report.tables import View
@@ -18,7 +18,8 @@ from fairpot.words.page import TEXT, count, percent, say
 _MILLION = 1_000_000
 _WIDTH, _TOP, _LEFT, _RIGHT = 256, 26, 70, 250
 # Marks with the outcome stand this far to the left, those without it to the right.
-_SIDE, _FILLS, _LONGEST = 5, ("no", "yes"), 34
+_SIDE, _FILLS = 5, ("no", "yes")
+_LONGEST, _NARROW = 34, 28  # letters of a lane's name
 _TICKS = ((0.0, "first"), (0.05, "5%"), (0.1, "10%"), (0.2, "20%"), (0.5, "50%"), (1.0, "last"))
 
 
@@ -68,13 +69,14 @@ def _lane(view: View, i: int) -> Lane:
     own = [each for each in view.report.line.crossings if each.group == numbers.group]
     was, now = sum(each.above for each in own), sum(each.now for each in own)
     rows = say("of", rows=count(numbers.rows))
+    groups = [view.report.audit.ranking.groups[each].group for each in found.drawn]
     small, ways = numbers.group in view.small, _ways(found)
     gain = None
     if view.repaired and ways is not None and not small:
         gain = ways[now < was] if now != was else ""
     return Lane(
         str(numbers.group),
-        short(numbers.group, _LONGEST),
+        distinct(groups, _LONGEST if len(groups) <= 3 else _NARROW)[numbers.group],
         style(g),
         found.listed.index(g),
         count(was),
