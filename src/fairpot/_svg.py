@@ -66,8 +66,8 @@ def _attribute(key: str, value: Any) -> str:
     return f" {name}" if value is True else f' {name}="{html.escape(printable(str(value)))}"'
 
 
-WIDTH, HEIGHT = 420, 290
-_LEFT, _RIGHT, _TOP, _BOTTOM = 64, 408, 12, 246
+WIDTH, HEIGHT = 420, 302
+_LEFT, _RIGHT, _TOP, _BOTTOM = 76, 408, 12, 246
 # Lines are drawn twice as large and shrunk, so that whole numbers are fine enough.
 FINE = 2
 
@@ -95,7 +95,7 @@ class Frame:
         return _placed(values, self.y, _BOTTOM, _TOP)
 
     def axes(self, xlabel: str, ylabel: str, *, share: bool = False) -> list[Markup]:
-        """Draw ticks, grid lines and labels."""
+        """Draw ticks, grid lines and labels; that below may have two lines."""
         parts = [tag("rect", x=_LEFT, y=_TOP, width=_RIGHT - _LEFT, height=_BOTTOM - _TOP, class_="frame")]
         for value in ticks(*self.x):
             at = self.across([value])[0] / FINE
@@ -106,12 +106,11 @@ class Frame:
             parts.append(tag("path", d=f"M{_LEFT} {at:g}H{_RIGHT}", class_="grid"))
             written = f"{100 * abs(value):g}%" if share else tick_text(value, self.y)
             parts.append(tag("text", written, x=_LEFT - 6, y=f"{at + 4:g}", class_="tick end"))
-        if not xlabel:
-            return parts
         middle = (_LEFT + _RIGHT) / 2
-        parts.append(tag("text", xlabel, x=f"{middle:g}", y=HEIGHT - 10, class_="axis mid"))
-        turned = f"rotate(-90 12 {(_TOP + _BOTTOM) / 2:g})"
-        return [*parts, tag("text", ylabel, x=12, y=f"{(_TOP + _BOTTOM) / 2:g}", class_="axis mid", transform=turned)]
+        for k, said in enumerate(xlabel.split("\n")):
+            parts.append(tag("text", said, x=f"{middle:g}", y=_BOTTOM + 33 + 16 * k, class_="axis mid"))
+        turned = f"rotate(-90 14 {(_TOP + _BOTTOM) / 2:g})"
+        return [*parts, tag("text", ylabel, x=14, y=f"{(_TOP + _BOTTOM) / 2:g}", class_="axis mid", transform=turned)]
 
 
 def _widened(values: Any, margin: float) -> tuple[float, float]:
@@ -172,7 +171,7 @@ def figure_svg(label: str | None, *parts: Any, **attributes: Any) -> Markup:
 
 
 # About how wide a letter of a label is, and how far apart lines of text stand.
-_LETTER, _STEP = 7.2, 13
+_LETTER, _STEP, _LONGEST = 8.4, 16, 38
 
 
 def direct_labels(labels: Sequence[tuple[int, int, str] | tuple[int, int, str, str]]) -> Markup:
@@ -180,6 +179,7 @@ def direct_labels(labels: Sequence[tuple[int, int, str] | tuple[int, int, str, s
     parts: list[Markup] = []
     used: list[tuple[float, float, float]] = []
     for x, y, name, *look in labels:
+        name = short(name, _LONGEST)
         width = _LETTER * len(name)
         left = min(max(x / FINE + 8, _LEFT + 4), max(_RIGHT - 4 - width, _LEFT + 4))
         down = min(max(y / FINE - 6, _TOP + 11), _BOTTOM - 4)
@@ -202,9 +202,31 @@ def inside(*parts: Any) -> Markup:
 
 
 def short(name: Any, longest: int = 30) -> str:
-    """Cut a long name."""
+    """Cut a long name in its middle, between words if it can be: names that begin alike often differ at their ends.
+
+    >>> short("Women who were younger than twenty-five at the screening", 40)
+    'Women who were younger … the screening'
+    """
     text = " ".join(str(name).split())
-    return text if len(text) <= longest else text[: longest - 1].rstrip() + "…"
+    if len(text) <= longest:
+        return text
+    text = " ".join(text.replace("…", " ").split())  # it may have been cut before
+    at = text.find(" ", len(text) - longest // 3 - 1)
+    tail = text[(text.rfind(" ") if at < 0 else at) + 1 :]
+    tail = tail if len(tail) <= longest // 2 else text[-(longest // 3) :]
+    room = longest - len(tail) - 3
+    head = text[: room + 1].rpartition(" ")[0]
+    return f"{head if len(head) > room // 3 else text[:room]} … {tail}"
+
+
+def distinct(names: Iterable[Any], longest: int) -> dict[Any, str]:
+    """Cut long names, each by its name; where two would look alike, all are cut less."""
+    known = list(names)
+    for size in range(longest, max((len(str(name)) for name in known), default=0) + 4, 4):
+        cut = {name: short(name, size) for name in known}
+        if len(set(cut.values())) == len(cut):
+            return cut
+    return {name: str(name) for name in known}  # they differ in their spaces alone
 
 
 # The palette of displays, report, notebooks and docs: each colour is dark enough to be read as text on white, 4.5 to 1.

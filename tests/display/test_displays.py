@@ -265,6 +265,18 @@ def test_gaps_are_those_of_the_audit_and_the_effect():
     assert (np.diff(before) <= 0).all()
 
 
+def test_long_names_are_whole_in_the_frame_and_cut_in_the_picture():
+    names = [f"people who live in the {where} of the country, all ages" for where in ("north", "south")]
+    scores, y, group = make_rows(400, names)
+    shown = EstimatesDisplay.from_audit(audit(y, scores, sensitive_features=group))
+    assert shown.values("label") == [f"{names[1]} over {names[0]}"]
+    [told] = [text.get_text().replace("\n", " ") for text in shown.ax_.get_yticklabels()]
+    assert len(told) <= 80
+    roc = CrossRocDisplay.from_predictions(y, scores, sensitive_features=group)
+    named = [text.get_text().partition(":")[0] for text in roc.ax_.get_legend().get_texts()]
+    assert len(set(named)) == 4
+
+
 def test_before_and_after_look_like_no_group():
     from matplotlib.colors import to_hex
 

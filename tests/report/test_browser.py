@@ -213,9 +213,12 @@ def test_the_queue_is_downloaded_as_a_picture(page):
     assert len(picture) > 20_000  # not a blank sheet
 
 
-def test_the_picture_keeps_what_it_is_of(browser, fitted, tmp_path):
-    """Title, source, date, badge, finding and setting are painted into it; the canvas tells what is written."""
-    made = FairnessReport.from_estimator(fitted, title="A title", source="rows.csv", created="2026-01-31")
+def test_the_picture_keeps_what_it_is_of(browser, tmp_path):
+    """Title, source, date, badge, finding, doubt and setting are painted into it; the canvas tells what is written."""
+    scores, y, group = make_rows(900, ("F", "women and men of a region with a long name"))
+    kept = np.r_[np.flatnonzero(group != "F"), np.flatnonzero(group == "F")[:40]]
+    fp = FairPOT(0.5).fit(scores[kept], y[kept], sensitive_features=group[kept])
+    made = FairnessReport.from_estimator(fp, title="A title", source="rows.csv", created="2026-01-31")
     context = browser.new_context(offline=True, accept_downloads=True)
     context.add_init_script(
         """window.painted = [];
@@ -235,9 +238,14 @@ def test_the_picture_keeps_what_it_is_of(browser, fitted, tmp_path):
         "2026-01-31",
         "Not yet checked on new rows",
         setting,
-        "The score ranks M higher",
+        page.locator("#finding").inner_text(),
+        page.locator(".doubt").inner_text(),
+        page.locator(".lead").inner_text(),
+        "women and men of a",  # its name goes on in another line
+        "place in the list (not linear)",
     ):
         assert said in painted
+    assert "Do not act on numbers that depend on them." in painted
     context.close()
 
 
@@ -358,7 +366,7 @@ def test_tab_reaches_every_control_in_order(visit, file):
 
 
 def test_a_phone_has_room(visit, file):
-    """Targets are 44 pixels; the dial takes an eighth of the screen at most and covers no heading that is gone to."""
+    """Targets are 44 pixels; picture and dial are on one screen, of which the dial takes an eighth at most."""
     page = visit(file, viewport={"width": 390, "height": 844})
     open_all(page)
     small = page.evaluate(
@@ -370,8 +378,52 @@ def test_a_phone_has_room(visit, file):
     page.evaluate("document.querySelector('#numbers').scrollIntoView()")
     bar = page.locator(".bar-dial").bounding_box()
     assert bar["height"] <= 844 / 8
-    assert page.locator("#numbers summary h3").bounding_box()["y"] >= bar["y"] + bar["height"]
+    heading = page.locator("#numbers summary h3").bounding_box()
+    assert heading["y"] + heading["height"] <= bar["y"]
+    assert bar["y"] + bar["height"] == 844
+    page.evaluate("document.querySelector('#queue-title').scrollIntoView()")
+    assert page.locator(".bar-dial").bounding_box() == bar
+    lane = page.locator(".lane").last.bounding_box()
+    assert lane["y"] + lane["height"] <= bar["y"]
+    before = page.locator(".lane").first.inner_html()
+    page.locator("#dial-bar").fill("0")
+    assert page.locator(".lane").first.inner_html() != before
     assert page.evaluate("document.documentElement.scrollWidth") <= 390
+
+
+LETTERS = """() => Array.from(document.querySelectorAll("svg.lane, svg.chart"), (svg) => {
+  const scale = svg.getBoundingClientRect().width / svg.viewBox.baseVal.width;
+  const size = (one) => scale * parseFloat(getComputedStyle(one).fontSize);
+  return Array.from(svg.querySelectorAll("text"), (one) => [one.textContent, size(one)]);
+}).flat()"""
+
+
+@pytest.mark.parametrize("many", [2, 3, 8])
+def test_pictures_have_letters_that_can_be_read_and_name_their_axes(visit, tmp_path, many):
+    """12 pixels at least, whatever the width; charts are as wide as the page allows, and say what their axes are."""
+    scores, y, group = make_rows(900, tuple("abcdefgh")[:many])
+    fp = FairPOT(0.4, ties="half").fit(scores, y, sensitive_features=group)
+    page = visit(FairnessReport.from_estimator(fp).save(tmp_path / "report.html"))
+    open_all(page)
+    for width in (320, 360, 390, 700, 1000, 1130, 1280, 1600):
+        page.set_viewport_size({"width": width, "height": 900})
+        small = [each for each in page.evaluate(LETTERS) if each[1] < 11.95]
+        assert small == [], width
+        assert page.evaluate("document.documentElement.scrollWidth") <= width
+    page.set_viewport_size({"width": 1280, "height": 900})
+    told = page.locator("svg.lane").first.text_content()
+    assert "(not linear)" in told
+    for name, axes in (
+        ("scores", ("score", "share of rows")),
+        ("calibration", ("mean score", "share with the outcome")),
+    ):
+        for chart in page.locator(f"#{name} .multiples svg").all():
+            assert set(axes) <= set(chart.locator("text.axis").all_text_contents())
+            assert chart.bounding_box()["width"] > 380
+    for figure in page.locator("figure.single").all():
+        assert figure.bounding_box()["width"] > 1200
+        assert figure.locator("svg").bounding_box()["width"] > 680
+        assert figure.locator("text.axis").count() >= 2
 
 
 def test_the_first_screen_is_the_first_screen(visit, file):

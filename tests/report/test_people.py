@@ -100,14 +100,22 @@ def test_weights_count_as_rows():
     assert up[:, 0, 0] == pytest.approx(expected)
 
 
-@pytest.mark.parametrize("few", [0, 1, 4, 9, 10])
-def test_few_cases_have_one_mark_and_nobody_has_none(few):
+@pytest.mark.parametrize("few", [0, 1, 9, 40])
+def test_every_row_of_a_small_group_has_its_mark(few):
     y = np.r_[np.ones(few, dtype=int), np.zeros(40 - few, dtype=int)]
     found = marks(score_table(y, np.arange(40.0)).counts[0], 30)
-    assert int(found.positive.sum()) == min(few, 1)
-    assert int((~found.positive).sum()) == round((40 - few) / 10)
-    if few:
-        assert found.entry[found.positive][0] in range(few)  # it is one of them
+    assert found.rows == 1
+    assert sorted(found.entry[found.positive]) == list(range(few))
+    assert sorted(found.entry[~found.positive]) == list(range(few, 40))
+
+
+@pytest.mark.parametrize("few", [0, 1, 9, 900])
+def test_few_cases_of_a_large_group_have_one_mark_and_nobody_has_none(few):
+    y = np.r_[np.ones(few, dtype=int), np.zeros(900 - few, dtype=int)]
+    found = marks(score_table(y, np.arange(900.0)).counts[0], 30)
+    assert int(found.positive.sum()) == (30 if few == 900 else min(few, 1))
+    assert int((~found.positive).sum()) == round((900 - few) / 30)
+    assert set(found.entry[found.positive]) <= set(range(few))  # those drawn are among them
 
 
 def test_the_queue_has_the_places_that_rows_have():

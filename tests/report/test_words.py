@@ -231,7 +231,7 @@ def test_small_groups_are_warned_of_in_one_line_each():
 
 
 def test_doubt_about_a_small_group_stands_beside_the_headline():
-    """A group of 40: the note is above the picture, its few cases have a mark, and no histogram is made of them."""
+    """A group of 40: the doubt is below the headline, each case has a mark, and no histogram is made of them."""
     scores, y, group = make_rows(900)
     small = np.flatnonzero(group == "F")
     kept = np.r_[np.flatnonzero(group == "M"), small[y[small] == 1][:6], small[y[small] == 0][:34]]
@@ -240,10 +240,11 @@ def test_doubt_about_a_small_group_stands_beside_the_headline():
     doubt = (
         '<strong class="doubt">F has only 6 rows with a stroke (under 30). Do not act on numbers that depend on them.'
     )
-    assert page.index('id="finding"') < page.index(doubt) < page.index('id="queue"')
+    assert page.index('id="finding"') < page.index(doubt) < page.index("is ranked above someone in")
     lane = page[page.index('id="lane-0"') : page.index('id="lane-1"')]
-    assert lane.count('class="mark yes"') == 1
-    assert lane.count('class="mark no"') == 3
+    assert lane.count('class="mark yes"') == 6
+    assert lane.count('class="mark no"') == 34
+    assert "One mark is one row of F, about " in page
     assert "with the outcome: too few to draw" in page
     assert "positive-0" not in page  # no histogram of six rows
 

@@ -268,13 +268,13 @@ class CrossRocDisplay(TableDisplay):
     def plot(self, ax: Any = None, **style: Any) -> Any:
         """Draw one panel for each state; ``ax`` has as many axes, and ``style`` goes to the lines."""
         wide = 5.2 if len(self.values("state")) == 1 else 4.8
-        panels = self._panels(ax, "ROC inside groups and between them", height=5.2, width=wide)
+        panels = self._panels(ax, "ROC inside groups and between them", height=wide, width=wide)
         for state, panel in panels.items():
             for place, group in enumerate(self.values("positive")):
                 for other in self.values("negative"):
                     self._draw(panel, state, group, other, look(place), style)
             panel.plot([0, 1], [0, 1], color="0.6", lw=0.8)
-            panel.set(xlabel="share without the outcome above the threshold", aspect="equal")
+            panel.set(xlabel="share without the outcome above the threshold", aspect="equal", anchor="N")
             panel.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
             grow = ax is None and state == BEFORE
             add_legend(panel, grow=grow, of_all=False, loc="lower right", handlelength=2.0)

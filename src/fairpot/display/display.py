@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from fairpot._docs import documented
 from fairpot._optional import import_optional, make_frame
 from fairpot._svg import COLOURS as COLOURS
+from fairpot._svg import short
 from fairpot.counting import as_table
 from fairpot.table import Maps, ScoreTable
 
@@ -38,8 +39,7 @@ def look(place: int, *, marked: bool = False) -> dict[str, Any]:
 
 def plain(group: Hashable) -> str:
     """Give a group's name on one line, cut if it is very long."""
-    text = " ".join(str(group).split())
-    return text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + "…"
+    return short(group, _LONGEST_NAME)
 
 
 def named(group: Hashable) -> str:
@@ -111,7 +111,7 @@ def add_legend(ax: Any, *, grow: bool = False, of_all: bool = True, **options: A
     columns = max(int(inches / (_HANDLE_INCHES + _LETTER_INCHES * letters)), 1)
     high = _LINE_INCHES * lines * -(-len(drawn) // columns) + 0.2
     if grow:
-        figure.set_figheight(figure.get_figheight() + high + 0.6 * (not of_all))
+        figure.set_figheight(figure.get_figheight() + high)
     if grow and of_all:
         figure.legend(**style, loc="outside lower left", ncols=columns)
         return

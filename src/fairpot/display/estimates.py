@@ -10,6 +10,7 @@ import numpy as np
 
 from fairpot._docs import documented
 from fairpot._shown import Bar, bar
+from fairpot._svg import short
 from fairpot.display.display import (
     COLOURS,
     STATES,
@@ -28,7 +29,7 @@ from fairpot.tradeoff import Limit
 from fairpot.words import gap_name
 
 _MOST = 20  # lines that fit into a picture
-_WIDE = 30  # letters of a line of a label
+_WIDE, _LONGEST = 30, 76  # letters of a line of a label, and of all its names
 _GAP = "gap: xAUC of the first over the second, minus the reverse"
 
 
@@ -106,8 +107,8 @@ class EstimatesDisplay(Display):
         found = self.values("state")
         labels = self.where(state=found[0])["label"].tolist() if found else []
         shown = labels[:_MOST]
-        names = [wrapped(label, _WIDE) for label in shown]
-        high = sum(max(0.3, 0.15 * (name.count("\n") + 1)) for name in names)
+        names = [_cut(label) for label in shown]
+        high = len(names) * max(0.3, 0.16 * max((name.count("\n") + 1 for name in names), default=1))
         [axes] = make_axes(ax, height=max(2.6, 1.4 + high), width=7.2)
         for place, state in enumerate(found):
             rows = self.where(state=state)
@@ -136,7 +137,13 @@ def _known(pairs: Sequence[Pair]) -> list[Pair]:
 
 
 def _gap(pair: Pair) -> Bar:
-    return bar(f"{plain(pair.first)} over {plain(pair.second)}", pair.signed_gap)
+    return bar(f"{pair.first} over {pair.second}", pair.signed_gap)
+
+
+def _cut(label: str) -> str:
+    """Show a label in lines, its names cut to what fits into three of them."""
+    names = label.split(" over ")
+    return wrapped(" over ".join(short(name, _LONGEST // len(names)) for name in names), _WIDE)
 
 
 def _columns(rows: Sequence[tuple[str, Bar]]) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from fairpot._svg import COLOURS, Frame, Markup, direct_labels, inside, join, line, steps, tag
+from fairpot._svg import COLOURS, Frame, Markup, direct_labels, inside, join, line, short, steps, tag
 from fairpot.display.by_group import LABELS
 from fairpot.display.display import few
 from fairpot.report.content import Report, Setting, Within
@@ -93,7 +93,7 @@ def _tradeoff(found: Measured, report: Report) -> Figure | None:
     best = np.flatnonzero(pareto)
     best = best[few(len(best), 24)]
     cx, cy = frame.across(xs), frame.up(ys)
-    names = (_axis("axis gap" if signed else "axis largest", report), TEXT["axis auc"])
+    names = (_axis("axis gap two" if signed else "axis largest", report), TEXT["axis auc"])
     marks = [(cx[0], cy[0], TEXT["mark original"])]
     marks += [(cx[chosen], cy[chosen], TEXT["mark reported"])] if chosen else []
     body = join(
@@ -133,8 +133,10 @@ def _tradeoff_note(report: Report, signed: bool, band: bool) -> str:
 
 def _axis(name: str, report: Report) -> str:
     """Name an axis, with the part of the ranking that its numbers are those of."""
-    told = say(name, higher=report.finding.ranked_higher)
-    return told if report.finding.alpha is None else say("axis top", name=told, alpha=words.top_of(report.finding))
+    alpha, told = report.finding.alpha, TEXT[name]
+    told = told if alpha is None else say("axis top", name=told, alpha=words.top_of(report.finding))
+    higher = say("axis way", higher=short(report.finding.ranked_higher, 16))
+    return f"{told}\n{higher}" if len(report.audit.ranking.groups) == 2 else told
 
 
 def _tradeoff_alt(before: Setting, now: Setting) -> str:
@@ -216,6 +218,7 @@ def _scores(found: Measured, report: Report) -> Figure:
     shares, groups = [each.histogram for each in found.pictures], report.audit.ranking.groups
     top = max((float(s[np.isfinite(s)].max(initial=0.0)) for s in shares), default=0.0)
     frame = Frame((float(found.edges[0]), float(found.edges[-1])), (-1.08 * top or -1.0, 1.08 * top or 1.0))
+    axes = (TEXT["axis score"], TEXT["axis share"])
     edges, base = frame.across(found.edges).tolist(), int(frame.up([0.0])[0])
     moving: dict[str, Any] = {}
     panels = []
@@ -232,11 +235,10 @@ def _scores(found: Measured, report: Report) -> Figure:
             parts.append(tag("path", d=now, class_=f"now {colour(g)}", data_path=name, data_name=TEXT[_SIDES[k]]))
             if any(p != places[0] for p in places):
                 moving[name] = {"edges": edges, "base": base, "tops": places}
-        body = join(frame.axes("", "", share=True), inside(parts), direct_labels(few) if few else None)
+        body = join(frame.axes(*axes, share=True), inside(parts), direct_labels(few) if few else None)
         panels.append((g, str(groups[g].group), body))
     notes = [TEXT["scores note"], *([TEXT["scores note repair"]] if report.method is not None else [])]
     notes += [say("few note", least=SMALLEST_BAND)] if np.isnan(shares[0]).any() else []
-    axes = (TEXT["axis score"], TEXT["axis share"])
 
     def alt(place: int) -> str:
         return say("scores alt", means=_means(found, report, place))
@@ -333,7 +335,7 @@ def _roc(found: Measured, report: Report) -> Figure | None:
             parts.append(tag("path", d=line(*places[0]), class_=f"faint {look}"))
             moving[f"roc-{i}"] = {"xs": [p[0] for p in places], "y": [p[1] for p in places]}
         now = places[found.dial.chosen]
-        name = say("versus", first=names[i], second=names[1 - i])
+        name = say("versus", first=short(names[i], 16), second=short(names[1 - i], 16))
         parts.append(tag("path", d=line(*now), class_=f"now {look}", data_path=f"roc-{i}", data_name=name))
         slope = np.array(now[0]) - np.array(now[1])
         middle = min(int(np.searchsorted(slope, (slope[0] + slope[-1]) / 2)), len(slope) - 1)
@@ -357,6 +359,8 @@ def _calibration(found: Measured, report: Report) -> Figure | None:
     ends = np.concatenate([each[name] for v in values for each in v for name in ("mean_score", "rate_high")])
     high = min(1.04 * float(ends.max(initial=0.0)) or 1.0, 1.0)
     frame = Frame((0.0, high), (0.0, high))
+    turned = " turned" if found.turned else ""
+    axes = (TEXT[f"axis mean{turned}"], TEXT["axis rate"])
     moving: dict[str, Any] = {}
     panels = []
     for i, g in enumerate(found.drawn):
@@ -371,13 +375,11 @@ def _calibration(found: Measured, report: Report) -> Figure | None:
         parts.append(tag("path", d=bars[chosen], class_=f"bars {look}", data_path=f"bars-{i}"))
         named = {"data_path": f"calibration-{i}", "data_name": TEXT["axis rate"]}
         parts.append(tag("path", d=line(*places[chosen]), class_=f"now {look}", **named))
-        panels.append((g, str(report.audit.ranking.groups[g].group), join(frame.axes("", ""), inside(parts))))
-    turned = " turned" if found.turned else ""
+        panels.append((g, str(report.audit.ranking.groups[g].group), join(frame.axes(*axes), inside(parts))))
     notes = [
         TEXT[f"calibration note{turned}"],
         *([TEXT["calibration note repair"]] if report.method is not None else []),
     ]
-    axes = (TEXT[f"axis mean{turned}"], TEXT["axis rate"])
 
     def title(place: int) -> str:
         return words.calibration_title(report.dial.settings[place])

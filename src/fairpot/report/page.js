@@ -129,7 +129,7 @@
   }
 
   // Values by pointing and by keyboard: the heights of a plot's lines where the cursor is.
-  const FRAME = { left: 64, right: 408, top: 12, bottom: 246 };
+  const FRAME = { left: 76, right: 408, top: 12, bottom: 246 };
   const digits = (v) => Math.abs(v) >= 1000 || (v && Math.abs(v) < 0.001) ? v.toPrecision(3) : String(Number(v.toFixed(3)));
 
   function corners(d) {
@@ -180,7 +180,7 @@
 
   function across(plot, event) {
     const box = plot.querySelector("svg").getBoundingClientRect();
-    return { x: (event.clientX - box.left) * 420 / box.width, y: (event.clientY - box.top) * 290 / box.height };
+    return { x: (event.clientX - box.left) * 420 / box.width, y: (event.clientY - box.top) * 302 / box.height };
   }
 
   for (const plot of all(".plot[data-frame]")) {
@@ -230,6 +230,8 @@
       pen.strokeStyle = look.stroke;
       if (one.tagName === "text") {
         pen.font = "12px " + look.fontFamily;
+        const turned = one.transform.baseVal.consolidate();
+        if (turned) pen.transform(...["a", "b", "c", "d", "e", "f"].map((part) => turned.matrix[part]));
         pen.textAlign = { middle: "center", end: "right" }[look.textAnchor] || "left";
         pen.fillText(one.textContent, Number(one.getAttribute("x")), Number(one.getAttribute("y")));
       } else {
@@ -257,16 +259,20 @@
     const lanes = all(".queue-lane"), scale = 2, gap = 24, ink = getComputedStyle(document.body);
     const box = lanes[0].querySelector("svg").viewBox.baseVal;
     const across = lanes.length > 4 ? Math.ceil(lanes.length / 2) : lanes.length, rows = Math.ceil(lanes.length / across);
-    const width = Math.max(across * (box.width + gap) + gap, 600), tall = box.height + 58;
-    const canvas = document.createElement("canvas"), pen = canvas.getContext("2d");
-    const said = (...names) => names.map((name) => document.querySelector(name)).filter(Boolean).map((one) => one.textContent);
+    const width = Math.max(across * (box.width + gap) + gap, 600), canvas = document.createElement("canvas");
+    const pen = canvas.getContext("2d"), bold = "bold 15px " + ink.fontFamily;
+    pen.font = bold;
+    const names = lanes.map((lane) => wrap(pen, lane.querySelector("h4").textContent, box.width));
+    const head = 18 * Math.max(...names.map((each) => each.length)), tall = box.height + head + 40;
+    const said = (...names) => names.flatMap((name) => all(name)).map((one) => one.textContent);
     const texts = [
       ["bold 15px ", said("h1", ".badge").join(" \u00b7 "), 20],
       ["13px ", said(".sub").join(""), 17],
       ["bold 19px ", document.getElementById("finding").textContent, 25],
-      ["15px ", document.querySelector(".lead").textContent, 20],
+      ["bold 15px ", said(".doubt").join(" "), 20],
+      ["15px ", said("[data-k=lead]").join("") || said(".lead").pop(), 20],
       ["bold 13px ", said("[data-k=setting]").join(""), 17],
-      ["13px ", [document.getElementById("queue-title").textContent, document.getElementById("queue-note").textContent].join(". "), 17],
+      ["13px ", said("#queue-title .soft", "#queue-note").join(". "), 17],
     ].filter((each) => each[1]);
     let height = gap;
     const blocks = texts.map(([font, text, step]) => {
@@ -292,16 +298,14 @@
     }
     lanes.forEach((lane, i) => {
       const left = gap + (i % across) * (width - gap) / across, top = y + Math.floor(i / across) * tall;
-      pen.setTransform(scale, 0, 0, scale, left, top);
-      const name = lane.querySelector("h4");
       pen.setTransform(scale, 0, 0, scale, left * scale, top * scale);
-      pen.font = "bold 15px " + ink.fontFamily;
-      pen.fillStyle = getComputedStyle(name).color;
-      pen.fillText(name.textContent, 4, 20);
+      pen.font = bold;
+      pen.fillStyle = getComputedStyle(lane.querySelector("h4")).color;
+      names[i].forEach((text, k) => pen.fillText(text, 4, 20 + 18 * k));
       pen.font = "12px " + ink.fontFamily;
       pen.fillStyle = ink.color;
-      pen.fillText(lane.querySelector("p").textContent, 4, 38);
-      paint(lane.querySelector("svg"), pen, left * scale, (top + 46) * scale, scale);
+      pen.fillText(lane.querySelector("p").textContent, 4, head + 20);
+      paint(lane.querySelector("svg"), pen, left * scale, (top + head + 28) * scale, scale);
     });
     return canvas;
   }

@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from fairpot._svg import COLOURS, DARK, Markup, figure_svg, printable, short, tag
+from fairpot._svg import COLOURS, DARK, Markup, distinct, figure_svg, printable, tag
 from fairpot.inference import Estimate
 from fairpot.metrics.cells import SMALL
 from fairpot.report import queue, tables
@@ -30,7 +30,7 @@ _WIDE = 1000
 # Gaps this much wider have the next shade, in points.
 _STEP = 4.0
 # The first screen has room for every group of so many; names of groups and of the outcome are cut there.
-_FEW, _GROUPS, _LONGEST, _LONGEST_PAIR, _LONGEST_OUTCOME = 3, (8, 5), 26, 30, 20
+_FEW, _GROUPS, _LONGEST, _LONGEST_PAIR, _LONGEST_OUTCOME = 3, (8, 5), 26, 20, 20
 _CARE = 3  # more notes than these are folded away
 
 
@@ -52,6 +52,7 @@ class Screen:
         self.most_pairs = 3 if self.crowd else 5  # that the first screen has room for
         self.kind = "threshold" if self.report.line.top is None else "top"
         self.steady = steady(view)
+        self._cut = distinct(view.listed, _LONGEST)
         at = self.steady[1][view.report.shown]
         self.mark = "" if at is None else f"M{8 + 984 * at / (len(view.settings) - 1):g} 0V6"
 
@@ -80,7 +81,7 @@ class Screen:
         view = self.view
         place = view.listed.index(group)
         own = [each for each in view.report.line.crossings if each.group == group]
-        name = short(group, _LONGEST)
+        name = self._cut[group]
         name = say("few rows", text=name) if group in view.small else name
         names = [say("group with", group=name, outcome=outcome), say("group without", group=name)]
         rows = []
@@ -98,28 +99,29 @@ class Screen:
             return listed, []
         return [g for g in listed if g in self.view.pair], [g for g in listed if g not in self.view.pair]
 
-    def auc(self, top: bool) -> tuple[str, Text | str, Text | str]:
-        """Give AUC before, at the setting and the change, of all rows or of the top."""
+    def auc(self, top: bool) -> tuple[str, Text | str, list[Text | str]]:
+        """Give AUC before, at the setting and the change, of all rows or of the top; what got worse by itself."""
         view = self.view
         values = [each.told.auc if top else each.all.auc for each in view.settings]
         name = say("auc name top", alpha=words.top_of(view.finding)) if top else TEXT["axis auc"]
-        now, change = view.live(lambda k: POINTS.auc(values[k])), view.live(lambda k: self._change(values, k, top))
-        return say("auc to", name=name, before=POINTS.auc(values[0])), now, change
+        now = view.live(lambda k: POINTS.auc(values[k]))
+        said = [self._change(values, k, top) for k in range(len(values))]
+        parts = [view.live(lambda k, part=part: said[k][part]) for part in (0, 1)]  # type: ignore[misc]
+        return say("auc to", name=name, before=POINTS.auc(values[0])), now, parts
 
-    def _change(self, values: Sequence[Estimate | None], place: int, top: bool) -> str:
+    def _change(self, values: Sequence[Estimate | None], place: int, top: bool) -> tuple[str, str]:
         first, now, effect = values[0], values[place], self.report.effect
         if first is None or now is None or top:
-            return ""
+            return "", ""
         known = None if effect is None or effect.changes is None else effect.changes.auc
         sure = known is not None and known.reason is None and place == self.view.chosen
         ends = [now - first, *([known.low, known.high] if sure and known is not None else [])]
         said = [POINTS.auc(each, "+") for each in ends]
         if set(said) == {POINTS.auc(0.0)}:
-            return TEXT["change none"]
+            return TEXT["change none"], ""
         if not sure:
-            return say("change", change=said[0])
-        worse = TEXT["worse"] if ends[2] < 0 else ""
-        return say("change sure", change=said[0], low=said[1], high=said[2], worse=worse)
+            return say("change", change=said[0]), ""
+        return say("change sure", change=said[0], low=said[1], high=said[2]), TEXT["worse"] if ends[2] < 0 else ""
 
     def calibration(self) -> list[Text | str]:
         """Say whose calibration error rises: what comes before that, what got worse, and what comes after it."""
@@ -186,7 +188,8 @@ def forest(view: View, most: int, name: str) -> list[Bar]:
 
 def _versus(view: View, pair: Pair, longest: int | None) -> str:
     """Name a pair, its names cut to what a line has room for, and say if it is small."""
-    first, second = (str(g) if longest is None else short(g, longest) for g in (pair.first, pair.second))
+    cut = {} if longest is None else distinct([each.group for each in view.report.audit.ranking.groups], longest)
+    first, second = (cut.get(g, g) for g in (pair.first, pair.second))
     label = say("versus", first=first, second=second)
     small = {pair.first, pair.second} & set(view.report.audit.told.small_groups)
     return say("few rows", text=label) if small else label

@@ -52,15 +52,15 @@ class Marks:
 def marks(counts: GroupCounts, most: int) -> Marks:
     """Choose about ``most`` marks: the middles of equal parts of those with, and of those without, the outcome.
 
-    A mark stands for as many rows as a band has, at least; an outcome with fewer rows than that has one mark.
+    In a small group every row has its mark; in a large one an outcome with fewer rows than a mark stands for has one.
     """
-    rows = float(counts.weight.sum()) / min(most, counts.size / SMALLEST_BAND)
+    rows = float(counts.weight.sum()) / (most if counts.size > 2 * most else counts.size)
     entry, inside, positive = [], [], []
     for label in LABELS:
         weight = getattr(counts, label)[::-1].astype(np.float64)
-        reached, total = np.cumsum(weight), float(weight.sum())
-        size = 0 if not total else max(1, round(total / rows))
-        wanted = (np.arange(size) + 0.5) * (total / max(size, 1))
+        reached, held = np.cumsum(weight), float(weight.sum())
+        size = 0 if not held else max(1, round(held / rows))
+        wanted = (np.arange(size) + 0.5) * (held / max(size, 1))
         place = np.searchsorted(reached, wanted, side="right")
         entry.append(len(weight) - 1 - place)
         inside.append((wanted - reached[place] + weight[place]) / weight[place])

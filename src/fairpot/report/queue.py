@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from fairpot._svg import Markup, tag
+from fairpot._svg import Markup, distinct, tag
 from fairpot.report.figures import style
 from fairpot.report.measure import Measured
 from fairpot.report.tables import View
@@ -16,9 +16,10 @@ from fairpot.words.page import TEXT, count, percent, say
 
 # Places are whole numbers of millionths; the script draws from them.
 _MILLION = 1_000_000
-_WIDTH, _TOP, _LEFT, _RIGHT = 220, 26, 34, 214
+_WIDTH, _TOP, _LEFT, _RIGHT = 256, 26, 70, 250
 # Marks with the outcome stand this far to the left, those without it to the right.
 _SIDE, _FILLS = 5, ("no", "yes")
+_LONGEST, _NARROW = 34, 28  # letters of a lane's name
 _TICKS = ((0.0, "first"), (0.05, "5%"), (0.1, "10%"), (0.2, "20%"), (0.5, "50%"), (1.0, "last"))
 
 
@@ -27,6 +28,7 @@ class Lane:
     """One group in the queue: its picture, and how many of it are above the line before and at the setting."""
 
     group: str
+    name: str  # cut to what the head of a lane has room for
     look: str
     place: int  # among the listed groups
     before: str
@@ -53,7 +55,7 @@ def _down(place: Any, bottom: int) -> Any:
 
 
 def _columns(repaired: bool) -> tuple[int, ...]:
-    return (66, 178) if repaired else (122,)
+    return (102, 214) if repaired else (158,)
 
 
 def lanes(view: View) -> list[Lane]:
@@ -67,12 +69,14 @@ def _lane(view: View, i: int) -> Lane:
     own = [each for each in view.report.line.crossings if each.group == numbers.group]
     was, now = sum(each.above for each in own), sum(each.now for each in own)
     rows = say("of", rows=count(sum(each.rows for each in own)))
+    groups = [view.report.audit.ranking.groups[each].group for each in found.drawn]
     small, ways = numbers.group in view.small, _ways(found)
     gain = None
     if view.repaired and ways is not None and not small:
         gain = ways[now < was] if now != was else ""
     return Lane(
         str(numbers.group),
+        distinct(groups, _LONGEST if len(groups) <= 3 else _NARROW)[numbers.group],
         style(g),
         found.listed.index(g),
         count(was),
@@ -118,7 +122,9 @@ def _svg(view: View, i: int) -> Markup:
 
 
 def _frame(bottom: int) -> list[Markup]:
-    parts = []
+    middle = (_TOP + bottom) // 2
+    turned = {"class_": "tick mid", "transform": f"rotate(-90 8 {middle})"}
+    parts = [tag("text", TEXT["axis list" if bottom > 300 else "axis list low"], x=8, y=middle, **turned)]
     for place, name in _TICKS:
         y = float(_down(place, bottom))
         parts.append(tag("path", d=f"M{_LEFT} {y:.1f}H{_RIGHT}", class_="grid"))
@@ -135,7 +141,7 @@ def _ways(found: Measured) -> tuple[str, str] | None:
 def note(view: View) -> str:
     """Say what marks and lines mean, and what a high place does to a person, if it is known."""
     found, means = view.found, view.found.table.ranked_high_means
-    said = [say("filled", outcome=view.outcome)]
+    said = [say("filled", outcome=view.outcome), TEXT["scale"]]
     if view.repaired:
         said += [TEXT["bold"], "" if means is None else TEXT[means]]
     drawn, groups = len(found.drawn), len(found.table.groups)
@@ -153,12 +159,12 @@ def acted(view: View) -> str:
 
 def _mark_sizes(view: View) -> str:
     """Say how many rows a mark stands for."""
-    known = [each.rows for each in view.found.marks]
-    sizes = [count(round(each)) for each in known]
-    if len(set(sizes)) == 1:
+    known = [round(each.rows) for each in view.found.marks]
+    sizes = [TEXT["each one"] if each == 1 else say("each about", rows=count(each)) for each in known]
+    if len(set(known)) == 1:
         return say("each", rows=sizes[0])
     if len(sizes) > 3:
-        return say("each many", least=count(round(min(known))), most=count(round(max(known))))
+        return say("each many", least=count(min(known)), most=count(max(known)))
     groups = [view.report.audit.ranking.groups[g].group for g in view.found.drawn]
     return say("each named", groups=", ".join(say("each of", rows=n, group=g) for n, g in zip(sizes, groups)))
 

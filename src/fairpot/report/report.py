@@ -17,7 +17,7 @@ from fairpot._defaults import REGIONS, TIES, Meaning, Region, Ties, Weights
 from fairpot._docs import documented
 from fairpot._lineage import lineage_line
 from fairpot._shown import Bar, ShownBars, bar, ends_of
-from fairpot._svg import short
+from fairpot._svg import distinct
 from fairpot._validation import check_choice, check_share, is_number
 from fairpot._version import __version__
 from fairpot.counting import as_table
@@ -55,7 +55,7 @@ from fairpot.words.page import TEXT
 
 FORMATS = (".html", ".json", ".md")
 # Letters of a group's name in sentences, tables and pictures.
-_LONGEST_NAME = 60
+_LONGEST_NAME = 40
 
 
 @documented
@@ -451,9 +451,8 @@ def _names(table: ScoreTable, columns: Any) -> Callable[[Any], Any]:
     """Call groups by what people read: numbers and booleans by their column as well, and no name too long."""
     given = [part for part in str(columns.get("group") or "").split(" x ") if part]
     known = {group: str(name_of(group, given or table.group_columns)) for group in table.groups}
-    cut = {group: short(name, _LONGEST_NAME) for group, name in known.items()}
-    names = cut if len(set(cut.values())) == len(set(known.values())) else known
-    return lambda group: names.get(group, group)
+    cut = distinct(known.values(), _LONGEST_NAME)
+    return lambda group: cut[known[group]] if group in known else group
 
 
 def _largest(method: Any, scores: Any, groups: Any, ids: Any, most: int) -> list[Plain]:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fairpot._svg import tag
+from fairpot._svg import short, tag
 from fairpot._validation import wording
 from fairpot.inference import Estimate
 from fairpot.report.content import Crossing, Report, Setting
@@ -426,6 +426,8 @@ def origin(view: View) -> list[tuple[str, str]]:
         key = "traced exact" if report.curve.exact else "traced grid"
         facts["traced"] = say(key, points=count(report.curve.points), stops=len(view.settings))
     facts["source"] = about.source
+    shown = zip(report.audit.ranking.groups, view.found.table.groups)
+    facts["names"] = "; ".join(f"{each.group} = {short(whole, 200)}" for each, whole in shown if "…" in str(each.group))
     facts["columns"] = ", ".join(f"{part}: {name}" for part, name in about.columns.items() if name)
     facts["weights"] = wording.weights_taken(report.audit.weights, report.audit.ranking.weighted_rows)
     facts["ties"] = TEXT[f"ties {report.audit.ranking.ties}"]

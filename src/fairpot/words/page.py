@@ -34,14 +34,19 @@ TEXT: dict[str, str] = {
     "shaded": "Shaded: ",
     "acted": ", {acted} of rows",
     "filled": "Filled marks have {outcome}.",
+    "scale": "The first places have more room.",
+    "axis list": "place in the list (not linear)",
+    "axis list low": "place (not linear)",
     "bold": "Bold: rows that cross the line.",
     "help": "A high place benefits: more above the line is a gain.",
     "harm": "A high place harms: fewer above the line is a gain.",
     "gains": ", gains",
     "loses": ", loses",
-    "each": "One mark is about {rows} rows; fewer than that have one mark.",
-    "each of": "{rows} rows of {group}",
-    "each named": "One mark is about {groups}; fewer than that have one mark.",
+    "each": "One mark is {rows}; fewer than that have one mark.",
+    "each of": "{rows} of {group}",
+    "each one": "one row",
+    "each about": "about {rows} rows",
+    "each named": "One mark is {groups}; fewer than that have one mark.",
     "each many": "One mark is {least} to {most} rows of its group; fewer than that have one mark.",
     "of": "of {rows}",
     "png": "Download as PNG",
@@ -68,7 +73,7 @@ TEXT: dict[str, str] = {
     "auc to": "{name} {before} → ",
     "auc name top": "AUC in the top {alpha}:",
     "auc only": "AUC {auc}",
-    "change sure": " ({change}, 95%: {low} to {high}{worse})",
+    "change sure": " ({change}, 95%: {low} to {high})",
     "worse": ", worse",
     "change": " ({change})",
     "change none": " (no visible change)",
@@ -112,6 +117,7 @@ TEXT: dict[str, str] = {
     "own": "{dial}: {values}",
     "own many": "{dial} = {low} to {high}, by group",
     "of each": "{alpha} of each group",
+    "of many": "{groups} groups",
     "live": "Gap {gap} points{way}, AUC {auc}, {moved} scores changed.",
     "live way": " ({lower} ranked higher)",
     "live many": "Largest gap {gap} points, AUC {auc}, {moved} scores changed.",
@@ -179,21 +185,20 @@ TEXT: dict[str, str] = {
     "calibration note turned": "On the diagonal a score of 0.7 means that 30 of 100 have the outcome. Below it, scores "
     "are too low. Upright lines: 95% intervals.",
     "calibration note repair": "Faint: original scores.",
-    "axis gap": "gap in points (above 0: {higher} ranked higher)",
     "axis largest": "largest gap in points",
     "axis gap two": "gap in points",
     "axis auc": "AUC",
     "axis top": "{name}, top {alpha}",
+    "axis way": "above 0: {higher} ranked higher",
     "axis score": "score",
     "axis before": "score before",
     "axis after": "score after",
     "axis share": "share of rows",
-    "axis false": "share above the threshold, without the outcome",
+    "axis false": "share above, without the outcome",
     "axis true": "share above, with the outcome",
     "axis mean": "mean score",
     "axis mean turned": "1 − mean score",
     "axis rate": "share with the outcome",
-    "axes": "To the right: {x}. Upwards: {y}.",
     # Tables
     "heat": "Points by which the group of the row is ranked higher than that of the column",
     "forest": "Gaps of pairs in points, with 95% intervals",
@@ -264,6 +269,7 @@ TEXT: dict[str, str] = {
     "chosen by": "Rule",
     "source": "Source",
     "columns": "Columns",
+    "names": "Names cut above",
     "weights": "Weights",
     "ties": "Ties",
     "ties half": "equal scores count as half a win",
@@ -401,7 +407,8 @@ def setting_name(dial: Turned, method: Method, place: int, whole: bool = False) 
             return say("own many", dial=symbol, low=f"{min(values):.2g}", high=f"{max(values):.2g}")
         shown = ", ".join(f"{short(each.group, 16)} {each.value:.2g}" for each in setting.strengths)
         return say("own", dial=symbol, values=shown)
-    moved = " + ".join(map(str, method.moved[:_NAMED])) + (" + …" if len(method.moved) > _NAMED else "")
+    many = len(method.moved) > _NAMED
+    moved = say("of many", groups=len(method.moved)) if many else " + ".join(map(str, method.moved))
     fields = {"value": f"{setting.value:.3g}", "share": f"{100 * setting.value:.3g}%", "dial": dial.name}
     return say(method.name if method.name in TEXT else "dial", moved=moved, **fields)
 
