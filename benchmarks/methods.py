@@ -114,9 +114,7 @@ DATA: dict[str, Callable[[], Frame]] = {
     "monica": lambda: packaged(
         "DAAG monica", lambda d: d["outcome"] == "dead", lambda d: d["sex"], drop=("outcome", "hosp")
     ),
-    "health": lambda: packaged(
-        "AER NMES1988", lambda d: d["health"] == "poor", lambda d: d["afam"], drop=("health",)
-    ),
+    "health": lambda: packaged("AER NMES1988", lambda d: d["health"] == "poor", lambda d: d["afam"], drop=("health",)),
     "jobless": lambda: packaged(
         "alcohol", lambda d: d["employ"] == 0, lambda d: d["white"], drop=("employ", "status", "inwf")
     ),
@@ -340,15 +338,18 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=5, help="splits of each data set")
     parser.add_argument("--data", nargs="+", choices=list(DATA), default=list(DATA), help="data sets; default: all")
     parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
-    parser.add_argument("--records", type=Path, help="also write every record into this file, one JSON a line")
+    parser.add_argument("--records", type=Path, help="also append every record to this file, one JSON a line")
     parser.add_argument("--picture", type=Path, help="draw the curves of COMPAS into this file, and nothing else")
     options = parser.parse_args()
     if options.picture is not None:
         make_picture(options.picture)
         return
-    records = list(run(options.data, options.models, options.splits))
-    if options.records is not None:
-        options.records.write_text("".join(json.dumps(asdict(record)) + "\n" for record in records))
+    records = []
+    for record in run(options.data, options.models, options.splits):
+        records.append(record)
+        if options.records is not None:
+            with options.records.open("a") as file:
+                file.write(json.dumps(asdict(record)) + "\n")
     for name, show in TABLES.items():
         print(f"\n{name}\n\n{show(records)}", flush=True)
 

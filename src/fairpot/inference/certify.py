@@ -147,12 +147,14 @@ class Certificate(ShownBars):
     gap_before, auc_before : Estimate
         The same of the original scores.
     limit : float
-        One-sided upper limit of the gap at ``confidence``, for this value alone: at most ``bound``. The two-sided
-        interval may end a little above it.
+        One-sided upper limit of the gap at ``confidence``, for this value alone, as if it had not been chosen on these
+        rows. The promise is about ``bound``.
     alpha, region : float and str, or None
         The top of the ranking that gap and AUC are those of; None for all rows.
     starts : dict of group to float, or None
         The scores at which that top begins, where the promise is about everybody from there on.
+    adjusted : bool
+        Whether these are adjusted scores, as where everybody is repaired; not where the top alone is.
 
     Examples
     --------
@@ -161,8 +163,8 @@ class Certificate(ShownBars):
     >>> score, y, group = data.probability, data.target, data.group
     >>> repair = fairpot.FairPOT(max_gap=0.1, confidence=0.95).fit(score, y, sensitive_features=group)
     >>> found = repair.certificate_
-    >>> found.bound, found.confidence, found.limit <= found.bound
-    (0.1, 0.95, True)
+    >>> found.bound, found.confidence
+    (0.1, 0.95)
     """
 
     bound: float
@@ -179,11 +181,12 @@ class Certificate(ShownBars):
     alpha: float | None = None
     region: Region | None = None
     starts: Mapping[Hashable, float] | None = None
+    adjusted: bool = False
 
     @property
     def metric(self) -> str:
         """Name the gap: "overall gap", "gap in the top 10%", or "gap among people scored 0.62 or above"."""
-        return gap_name(self.alpha) if self.starts is None else gap_from(self.starts)
+        return gap_name(self.alpha) if self.starts is None else gap_from(self.starts, adjusted=self.adjusted)
 
     def __repr__(self) -> str:
         return f"<Certificate: the {self.metric} is at most {self.bound:g} with {self.confidence:.0%} confidence>"
@@ -220,7 +223,7 @@ class Certificate(ShownBars):
             "limit": self.limit,
             "alpha": self.alpha,
             "region": self.region,
-            **({} if self.starts is None else {"starts": by_group(self.starts)}),
+            **({} if self.starts is None else {"starts": by_group(self.starts), "adjusted": self.adjusted}),
             **{name: getattr(self, name).to_dict() for name in ("gap", "auc", "gap_before", "auc_before")},
         }
 
