@@ -211,7 +211,18 @@ def measured(name: str, fitted: ScoreTable, new: ScoreTable) -> Iterator[dict[st
         yield {**found, "rule_auc": area, "rule_gap": gap, "changed": moved / float(new.rows)}
 
 
-def run(names: Sequence[str], models: Sequence[str], splits: int) -> Iterator[Record]:
+def packed(records: Sequence[Record]) -> dict[str, Any]:
+    """Put the records of one split into one line; the first six fields are the same in all."""
+    rows = [[round(v, 5) if isinstance(v, float) else v for v in asdict(each).values()] for each in records]
+    return dict(zip(asdict(records[0]), rows[0][:6])) | {"found": [row[6:] for row in rows]}
+
+
+def unpacked(lines: Sequence[dict[str, Any]]) -> list[Record]:
+    """Take the records of splits out of their lines."""
+    return [Record(*list(line.values())[:6], *row) for line in lines for row in line["found"]]
+
+
+def run(names: Sequence[str], models: Sequence[str], splits: int) -> Iterator[list[Record]]:
     start = time.perf_counter()
     for name in names:
         frame = DATA[name]()
@@ -221,9 +232,8 @@ def run(names: Sequence[str], models: Sequence[str], splits: int) -> Iterator[Re
                     warnings.simplefilter("ignore")
                     fitted, new = score_halves(frame, model, seed)
                     known = (name, model, seed, int(new.rows), *auc_and_gap(new))
-                    for method in METHODS:
-                        if method != "XOrder" or new.rows <= XORDER_ROWS:
-                            yield from (Record(*known, **found) for found in measured(method, fitted, new))
+                    tried = [m for m in METHODS if m != "XOrder" or new.rows <= XORDER_ROWS]
+                    yield [Record(*known, **found) for method in tried for found in measured(method, fitted, new)]
                 print(f"{name} {model} {seed}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
 
 
@@ -338,18 +348,18 @@ def main() -> None:
     parser.add_argument("--splits", type=int, default=5, help="splits of each data set")
     parser.add_argument("--data", nargs="+", choices=list(DATA), default=list(DATA), help="data sets; default: all")
     parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
-    parser.add_argument("--records", type=Path, help="also append every record to this file, one JSON a line")
+    parser.add_argument("--records", type=Path, help="also append what each split gives to this file, one JSON a line")
     parser.add_argument("--picture", type=Path, help="draw the curves of COMPAS into this file, and nothing else")
     options = parser.parse_args()
     if options.picture is not None:
         make_picture(options.picture)
         return
     records = []
-    for record in run(options.data, options.models, options.splits):
-        records.append(record)
+    for found in run(options.data, options.models, options.splits):
+        records += found
         if options.records is not None:
             with options.records.open("a") as file:
-                file.write(json.dumps(asdict(record)) + "\n")
+                file.write(json.dumps(packed(found)) + "\n")
     for name, show in TABLES.items():
         print(f"\n{name}\n\n{show(records)}", flush=True)
 

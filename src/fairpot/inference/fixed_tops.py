@@ -15,10 +15,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
+from fairpot._defaults import Ties
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.dial import DialEstimates, Part, Top, count_shares
 from fairpot.inference.region import Seen, estimate_seen
-from fairpot.inference.shares import ENTRIES, FEWEST, Kernel, View, all_pairs, cross_pairs, merge_entries, why_not
+from fairpot.inference.shares import ENTRIES, FEWEST, View, all_pairs, cross_pairs, merge_entries, why_not
 from fairpot.table import ScoreTable
 
 _LOWEST = float(np.finfo(np.float64).min)
@@ -30,12 +31,12 @@ class FixedTops:
 
     part: Part
     top: Top
-    ties: Kernel
+    ties: Ties
     places: NDArray[np.intp]
     starts: tuple[dict[Hashable, float], ...]
 
     @classmethod
-    def of(cls, part: Part, top: Top, ties: Kernel, places: NDArray[np.intp], dial: str) -> FixedTops:
+    def of(cls, part: Part, top: Top, ties: Ties, places: NDArray[np.intp], dial: str) -> FixedTops:
         """Find the tops, at the places where every group has rows enough in them; insist on one."""
         kept, starts = [], []
         for place, maps in zip(places, part.steps(places)):
@@ -68,7 +69,7 @@ class FixedTops:
             found = found.with_values(np.concatenate([count_shares(top, pairs, self.ties) for top in tops]))
         grid = np.arange(len(found)).reshape(-1, len(pairs))
         auc, xauc = found.take(grid[:, 0]), found.take(grid[:, 1:].ravel())
-        return DialEstimates(self.places, table.groups, auc, xauc, reason)
+        return DialEstimates(self.places.astype(np.float64), table.groups, auc, xauc, reason)
 
     def _views(self, parts: Sequence[Part], tables: Sequence[ScoreTable]) -> Iterator[View]:
         """Give the scores of all entries at each place."""
