@@ -4,7 +4,7 @@ python benchmarks/evidence.py [--scale 1.0] [--jobs 2] [--parts coverage-gaps me
 python benchmarks/evidence.py --pages
 
 Each part is one of the programs beside this one, seeded, in a process of its own. Its records go to
-docs/evidence/records as JSON lines: first the command, the scale and the seconds, then one line for each row of
+docs/evidence/records as JSON lines: first the command and the scale, then one line for each row of
 its table, or for each split of ``methods``. ``--scale`` multiplies the numbers of draws and splits. ``--pages`` only
 writes the tables again: they stand between ``<!-- table: PART -->`` and ``<!-- table: end -->``.
 """
@@ -42,8 +42,8 @@ def command(part: str, scale: float) -> list[str]:
     return [f"benchmarks/{name}.py", "--splits", str(max(round(SPLITS[part] * scale), 1))]
 
 
-def run(part: str, scale: float) -> None:
-    """Run a part and keep its records."""
+def run(part: str, scale: float) -> float:
+    """Run a part and keep its records; say how long it took."""
     asked, start = command(part, scale), time.perf_counter()
     fresh = RECORDS / f"{part}.part"
     fresh.unlink(missing_ok=True)
@@ -52,10 +52,10 @@ def run(part: str, scale: float) -> None:
     done = subprocess.run(
         [sys.executable, *given], cwd=HERE.parent, env=environment, stdout=subprocess.PIPE, text=True, check=True
     )
-    seconds = round(time.perf_counter() - start)
     lines = map(json.loads, fresh.read_text().splitlines()) if part == "methods" else rows_of(done.stdout)
-    keep(part, {"command": f"python {' '.join(asked)}", "scale": scale, "seconds": seconds}, lines)
+    keep(part, {"command": f"python {' '.join(asked)}", "scale": scale}, lines)
     fresh.unlink(missing_ok=True)
+    return time.perf_counter() - start
 
 
 def keep(part: str, head: dict[str, Any], lines: Iterable[dict[str, Any]]) -> None:
@@ -125,8 +125,8 @@ def main() -> None:
     RECORDS.mkdir(exist_ok=True)
     if not given.pages:
         with ThreadPoolExecutor(given.jobs) as pool:
-            for part, _ in zip(given.parts, pool.map(lambda part: run(part, given.scale), given.parts)):
-                print(f"{part}: {records(part)[0]['seconds']} s", flush=True)
+            for part, seconds in zip(given.parts, pool.map(lambda part: run(part, given.scale), given.parts)):
+                print(f"{part}: {seconds:.0f} s", flush=True)
     write_pages()
 
 

@@ -272,15 +272,16 @@ def equal_gaps(records: Sequence[Record]) -> str:
 
 
 def by_set(records: Sequence[Record], bound: float = 0.05) -> str:
-    """Show every data set: its rows, AUC and gap, and AUC minus that of FairPOT at one gap."""
+    """Show every data set, large gaps first: its rows, AUC and gap, and AUC minus that of FairPOT at one gap."""
     others = METHODS[1:5]
     found = {method: apart(records, method, bound) for method in others}
     lines = []
-    for name in dict.fromkeys(r.data for r in records):
+    before = {name: np.mean([r.gap_before for r in records if r.data == name]) for name in found[others[0]]}
+    for name in sorted(before, key=lambda name: -before[name]):
         own = [r for r in records if r.data == name]
         cells = [f"{np.mean(found[m][name]):+.4f}" if found[m][name] else "-" for m in others]
         sizes = f"{own[0].rows:,}", f"{np.mean([r.auc_before for r in own]):.3f}"
-        lines.append([name, *sizes, f"{np.mean([r.gap_before for r in own]):.3f}", *cells])
+        lines.append([name, *sizes, f"{before[name]:.3f}", *cells])
     return table("data", "held-out rows", "AUC", "gap", *others, lines=lines)
 
 
