@@ -203,6 +203,14 @@ def test_adjusted_scores_of_a_promise_are_those_that_are_delivered():
     assert trust.gap.value == pytest.approx(xauc_gap(new[0][there], moved[there], sensitive_features=new[2][there]))
 
 
+def test_rows_are_counted_in_the_top_of_all_rows_not_of_a_fold():
+    y, s, g = draw(np.random.default_rng(23), n=600, grain=None)
+    model = FairPOT(max_gap=0.8, confidence=0.8, top=0.15).fit(s, y, sensitive_features=g)
+    top = score_table(y, s, sensitive_features=g).top(0.15)
+    assert min(*top.positives, *top.negatives) < 5 * 5  # a fold has fewer than five of them
+    assert model.certificate_.adjusted
+
+
 @pytest.mark.parametrize("rows", ["plain", "weights", "clusters"])
 def test_folds_put_together_are_one_table_from_a_score_on(rows):
     """Moved by the same maps, folds give what all rows give above the start, errors included."""
