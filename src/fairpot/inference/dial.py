@@ -189,7 +189,7 @@ def average_dials(folds: Sequence[DialEstimates]) -> DialEstimates:
     )
 
 
-def _shares(table: ScoreTable, pairs: Sequence[Pairs], ties: Ties) -> Floats:
+def count_shares(table: ScoreTable, pairs: Sequence[Pairs], ties: Ties) -> Floats:
     """Count shares of pairs that are won, NaN where there are no pairs."""
     wins = WinMatrix.of(table, ties).half_wins / 2
     p, n = table.positives.astype(np.float64), table.negatives.astype(np.float64)
@@ -205,7 +205,7 @@ def _count(
     assert ties != "equal"
     if top is not None:
         tops = (table.rescored(maps).top(top.alpha, top.region) for maps in steps)
-        found = np.array([_shares(inside, pairs, ties) for inside in tops])
+        found = np.array([count_shares(inside, pairs, ties) for inside in tops])
         return found[:, 0], found[:, 1:]
     p, n = table.positives.astype(np.float64), table.negatives.astype(np.float64)
     count = np.outer(p, n)

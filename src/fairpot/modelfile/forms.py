@@ -208,6 +208,7 @@ class Certificate(Form):
     alpha: Share | UnsetType | None = UNSET
     region: Literal["pooled", "group"] | UnsetType | None = UNSET
     starts: NumbersByGroup | UnsetType = UNSET
+    adjusted: bool | UnsetType = UNSET
 
 
 class Private(Form):

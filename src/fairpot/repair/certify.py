@@ -16,6 +16,7 @@ from fairpot._validation import wording
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.certify import Certificate, Worth, choose_certified
 from fairpot.inference.dial import Evidence, Part
+from fairpot.inference.fixed_tops import FixedTops
 from fairpot.inference.shares import FEWEST
 from fairpot.repair.family import Family
 from fairpot.repair.ground import Ground
@@ -55,9 +56,9 @@ def certify(family: Family, again: Learn, ground: Ground, rule: Rule, confidence
 
     Every fold is mapped by what the other folds teach (``again``); curve and standard errors are those of the folds'
     mean. The maps that are delivered are others, taught by all rows: on these the strength must pass by itself as well.
-    In a top whose threshold many rows share the two may be different repairs altogether, and nothing is promised. Where
-    several groups have their own strengths, every fold follows the way that the other folds lead: what is tested is how
-    far to go on it.
+    Where the gap is that of a top, the promise is about everybody from an adjusted score on, see :class:`FixedTops`.
+    Where several groups have their own strengths, every fold follows the way that the other folds lead: what is tested
+    is how far to go on it.
     """
     values, rows = family.tried, ground.rows
     folds = _folds(again, ground, family.dial.name)
@@ -70,23 +71,21 @@ def certify(family: Family, again: Learn, ground: Ground, rule: Rule, confidence
     how: dict[str, Any] = {"ties": ground.ties, "top": ground.top, "cut": ground.cut}
     held = Evidence(tuple(_part(taught, fold, values, ground) for taught, fold in folds), **how)
     delivered = Evidence((_part(family, rows, values, ground),), fitted=True, **how)
-    places = places[held.countable(places, family.dial.name)]
+    tops = None
+    if ground.top is not None:
+        tops = FixedTops.of(delivered.parts[0], ground.top, ground.ties, places, family.dial.name)
+        places = tops.places
     worth = _worth(held, places, rule, ground, family, values)
     _tell(len(folds) / (len(folds) + 2), "the maps of all rows")
-    own, values = delivered.estimate(places), values[places]
+    own = delivered.estimate(places) if tops is None else tops.estimate(delivered.parts)
+    values = values[places]
     _tell((len(folds) + 1) / (len(folds) + 2), f"the gap at {len(places):,} repair strengths")
-    if own.regions is not None:
-        raise InfeasibleRuleError(
-            f"no {family.dial.name} can be certified by cross-fitting: many rows share the score at which the top "
-            "begins, and parts of the rows would repair another top.\n"
-            f"Hint: {argument('repair', 'top')} makes a promise about everybody from one score on; choose_certified "
-            "tests on rows that the map was not fitted on."
-        )
+    dial = held.estimate(places) if tops is None else tops.estimate(held.parts)
     place, certificate = choose_certified(
-        replace(held.estimate(places), values=values, least=own.largest(1 - confidence)),
+        replace(dial, values=values, least=own.largest(1 - confidence)),
         float(rule.max_gap or 0.0),
         confidence,
-        unrepaired=held.unrepaired(),
+        unrepaired=(held if tops is None else delivered).unrepaired(),
         rows=held.rows,
         name=family.dial.name,
         max_auc_loss=rule.max_auc_loss,
@@ -94,6 +93,8 @@ def certify(family: Family, again: Learn, ground: Ground, rule: Rule, confidence
         top=held.seen_in,
         unmoved=next((k for k, value in enumerate(values) if value == family.dial.identity), None),
     )
+    if tops is not None:
+        certificate = replace(certificate, starts=tops.starts[place], adjusted=True)
     return float(values[place]), certificate
 
 

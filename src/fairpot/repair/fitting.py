@@ -21,7 +21,7 @@ from fairpot.metrics.cells import tied_pairs
 from fairpot.repair.certify import certify
 from fairpot.repair.choose import choose, curve
 from fairpot.repair.family import Family
-from fairpot.repair.finish import MOST_KNOTS, SLACK
+from fairpot.repair.finish import MOST_KNOTS, SLACK, finish, whole_maps
 from fairpot.repair.grid import grid_of, on_grid
 from fairpot.repair.ground import Ground, passing_over
 from fairpot.repair.groups import find_reference, kept_groups, require_outcomes, warn_of_table
@@ -32,7 +32,7 @@ from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import keeps_order
 from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint
 from fairpot.tradeoff.rules import Rule, check_top, top_share
-from fairpot.transport import Floats
+from fairpot.transport import Floats, moving
 
 if TYPE_CHECKING:
     from fairpot.repair.estimator import Repair
@@ -225,6 +225,10 @@ def fitted(model: Repair, table: ScoreTable, groups: Any, min_group: Any) -> dic
     fit, certificate = begin(model, kept, table) if chosen else start(model, kept, table), None
     if model.confidence is not None:
         strength, certificate = certify(fit.final, fit.again, fit.ground, rule, float(model.confidence))
+        if certificate.adjusted and model.keep == "probabilities":  # adjusted scores are on another scale then
+            maps, _ = finish(whole_maps(fit.final, strength, table, None), table, fit.ground, model.keep, rule)
+            moved = kept.rescored(moving({g: maps[g] for g in kept.groups}))
+            certificate = replace(certificate, starts=moved.thresholds(*fit.ground.top or ()))
     elif chosen:
         try:
             fit, point = fit.search(rule)

@@ -407,9 +407,12 @@ def trust_in(maps: FairMaps, table: ScoreTable) -> Trust:
         where = {} if maps.where is None else maps.where._asdict()
         judged = verdict(kept.rescored(own), **given, **where)
     else:  # what was promised is about everybody from a score on, which is not found again here
-        assert maps.thresholds_ is not None
-        starts = {g: maps.thresholds_[g] for g in kept.groups}
-        judged = verdict(kept.above(starts).rescored(own), **given)
+        if known.get("adjusted"):
+            there = kept.rescored(own).above({each["group"]: each["value"] for each in known["starts"]})
+        else:
+            assert maps.thresholds_ is not None
+            there = kept.above({g: maps.thresholds_[g] for g in kept.groups}).rescored(own)
+        judged = verdict(there, **given)
     return replace(found, answer=_STANDS[judged.answer], gap=judged.interval)
 
 

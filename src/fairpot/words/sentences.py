@@ -224,7 +224,7 @@ def certified_gap(known: Mapping[str, Any], turned: bool = False) -> str:
     starts = known.get("starts")
     if starts is None:
         return gap_name(known.get("alpha"))
-    return gap_from({each["group"]: each["value"] for each in starts}, turned)
+    return gap_from({each["group"]: each["value"] for each in starts}, turned, bool(known.get("adjusted")))
 
 
 def certificate(

@@ -105,22 +105,26 @@ def auc_name(alpha: float | None) -> str:
     return "AUC" if alpha is None else f"AUC in the top {share(alpha)}"
 
 
-def gap_from(starts: Mapping[Hashable, float], turned: bool = False) -> str:
+def gap_from(starts: Mapping[Hashable, float], turned: bool = False, adjusted: bool = False) -> str:
     """Name the gap among everybody from a score on; ``turned`` if low scores mean high risk, and have a minus.
 
     Examples
     --------
     >>> gap_from({"F": 0.62, "M": 0.62})
     'gap among people scored 0.62 or above'
+    >>> gap_from({"F": 0.62, "M": 0.62}, adjusted=True)
+    'gap among people with an adjusted score of 0.62 or above'
     >>> gap_from({"F": -560.0, "M": -540.0}, turned=True)
     'gap among people scored at or below the start of their group (F 560, M 540)'
     """
     each = {group: 0.0 - start if turned else start for group, start in starts.items()}
     side = "below" if turned else "above"
     if len(set(each.values())) == 1:
-        return f"gap among people scored {next(iter(each.values())):.4g} or {side}"
+        scored = "with an adjusted score of" if adjusted else "scored"
+        return f"gap among people {scored} {next(iter(each.values())):.4g} or {side}"
     told = ", ".join(f"{group} {start:.4g}" for group, start in each.items())
-    return f"gap among people scored at or {side} the start of their group ({told})"
+    scored = "with an adjusted score" if adjusted else "scored"
+    return f"gap among people {scored} at or {side} the start of their group ({told})"
 
 
 def listed(names: Sequence[Any], most: int = 5) -> str:

@@ -197,7 +197,7 @@ def test_text_files(spark, tmp_path):
     (tmp_path / "x.csv").write_text('s,y,g\n0.5,yes,"a,""b"""\n 1e-3 ,no,1\n.25,no,1\n')
     got = count_rows(rows()).table
     same_table(got, score_table([1, 0, 0], [0.5, 1e-3, 0.25], sensitive_features=['a,"b"', "1", "1"]))
-    with pytest.raises(InputFileError, match="formats parquet, orc"):
+    with pytest.raises(InputFileError, match="reads parquet, orc"):
         SparkRows.read(spark, "x.jsonl", score="s")
     with pytest.raises(InputFileError, match="every worker must see the path"):
         SparkRows.read(spark, str(tmp_path / "none.parquet"), score="s")
@@ -282,7 +282,7 @@ def test_squares_in_bins(spark):
     assert found.quantisation is not None
     assert said.table.weights == found.table.weights == "importance"
     whole_numbers = count_rows(SparkRows(rows, **{**roles, "weight": "k", "weights": None}), max_distinct=100)
-    assert whole_numbers.table.weights == "frequency"
+    assert whole_numbers.table.weights == "importance"
     whole = counted_in_memory(frame, "w")
     for small, exact in zip(found.table.counts, whole.counts):
         assert len(small.score) < len(exact.score)
