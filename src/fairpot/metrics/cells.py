@@ -20,11 +20,14 @@ def small_cells(table: ScoreTable, alpha: float | None = None) -> list[Note]:
     ``alpha`` says that the table is the top of a list.
     """
     counted = table.independent if table.units is None else (table.positives, table.negatives)
-    return [
-        Note("small", group, alpha, float(positives), float(negatives))
-        for group, positives, negatives in zip(table.groups, *counted)
-        if min(positives, negatives) < SMALL
-    ]
+    found = []
+    for group, counts, positives, negatives in zip(table.groups, table.counts, *counted):
+        if min(positives, negatives) < SMALL:
+            worth = zip((positives, negatives), counts.counted)
+            uneven = table.units is None and any(n < rows.sum() - 0.5 for n, rows in worth)
+            said = "weighted" if uneven else ""
+            found.append(Note("small", group, alpha, float(positives), float(negatives), said=said))
+    return found
 
 
 def carrying_groups(table: ScoreTable) -> tuple[Hashable, ...]:

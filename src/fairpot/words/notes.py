@@ -77,6 +77,12 @@ def _small(note: Note, style: Style, outcome: str) -> str:
         return f"{note.group} has no rows {' and none '.join(empty)}{where}: what depends on them cannot be measured."
     few = [(number, what) for number, what in both if number is not None and number < SMALL]
     (number, what), *more = few
+    if note.said == "weighted":
+        worth = f"{number:.3g} equal ones" + "".join(f", those without it {n:.3g}" for n, _ in more)
+        return (
+            f"the weights of {note.group} are uneven: its rows {what}{where} are worth only {worth} (under {SMALL}). "
+            "Do not act on numbers that depend on them."
+        )
     cells = wording.counted(number, f"row {what}", ".3g") + "".join(f" and {n:.3g} without it" for n, _ in more)
     return f"{note.group} has only {cells}{where} (under {SMALL}). Do not act on numbers that depend on them."
 
