@@ -128,7 +128,7 @@ def test_a_score_that_is_no_better_than_chance_does_not_pass(run, tmp_path, kind
     assert str(found).startswith(told)
     assert str(found).count(told) == 1
     assert told in found._repr_html_()
-    assert told in page.to_html().partition('<p class="meaning">')[2].partition("</p>")[0]
+    assert told in page.to_html().partition('<strong class="doubt">')[2].partition("</strong>")[0]
     assert {note["kind"] for note in document["notes"]} & {"constant", "chance"}
 
 

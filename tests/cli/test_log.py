@@ -36,7 +36,7 @@ def test_the_map_is_written_once(run, csv, tmp_path):
 @pytest.mark.parametrize(
     ("line", "code", "events"),
     [
-        (["audit", "CSV", *COLUMNS, "--fail-above", 0], 3, ["began", "opened", "counted", "ended"]),
+        (["audit", "CSV", *COLUMNS, "--fail-above", 0], 3, ["began", "opened", "counted", "gate", "ended"]),
         (["audit", "CSV", "--score", "nothing"], 2, ["began", "refused", "ended"]),
         (["audit", "CSV", *COLUMNS, "--no-such"], 2, ["began", "ended"]),
     ],

@@ -98,7 +98,9 @@ def test_the_command_on_the_page_makes_it_again(run, csv, tmp_path):
 def test_json_on_standard_output(run, csv, tmp_path):
     found = run("report", csv, *COLUMNS, "--lam", "0.5", "-o", tmp_path / "r.md", "--json").json
     assert sum(each["moved"] for each in found["effect"]["moves"]) > 0
-    assert (tmp_path / "r.md").read_text().startswith("# ")
+    said, _, title = (tmp_path / "r.md").read_text().splitlines()[:3]
+    assert said.startswith("<!-- fairpot ")
+    assert title.startswith("# ")
 
 
 @pytest.mark.parametrize(

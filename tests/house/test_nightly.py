@@ -44,7 +44,7 @@ def made(tmp_path_factory, path):
     (folder / "in").mkdir()
     (folder / "out").mkdir()
     for line in (
-        "fairpot datasets write synthetic in/scores.csv --rows 4000 --quiet",
+        "fairpot datasets write synthetic in/scores.csv --quiet",
         "fairpot fit in/scores.csv --lam 1 -o map.json --quiet",
         "fairpot apply map.json in/scores.csv -o in/outcomes.csv --quiet",
     ):
@@ -66,6 +66,7 @@ def test_the_script(job, path):
     assert done.stderr.count('"event": "ended", "code": 0') == 2
     gate = call([NIGHTLY / "nightly.sh"], job, path, FAIRPOT_BOUND="0.0001")
     assert gate.returncode == 3
+    assert '"event": "gate", "passed": false' in gate.stderr
 
 
 def test_the_script_refuses_another_map(job, path):

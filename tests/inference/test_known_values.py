@@ -12,6 +12,7 @@ GOOD, POOR = [37, 20, 3, 8, 4], [2, 12, 1, 8, 18]
 
 
 def test_proc():
-    found = confidence_interval("auc", [0] * 5 + [1] * 5, [1, 2, 3, 4, 5] * 2, sample_weight=GOOD + POOR)
+    patients = {"sample_weight": GOOD + POOR, "weights": "frequency"}
+    found = confidence_interval("auc", [0] * 5 + [1] * 5, [1, 2, 3, 4, 5] * 2, **patients)
     np.testing.assert_allclose(found.se**2, 0.00146991470882363, rtol=1e-13)
     np.testing.assert_allclose(found.value, 0.8236788617886179, rtol=1e-13)

@@ -324,7 +324,7 @@ def test_a_model_with_its_map_takes_the_rules_too():
 
 
 WRONG = [
-    ({"top": 61}, "top=61 is more than the 60 rows there are.\nHint: a number of rows up to 60"),
+    ({"top": 61}, "top=61 is more than the 60 rows there are.\nHint: give a number of rows up to 60"),
     ({"net_benefit_at": 0.3}, "no gap is given.\nHint: add max_gap=0.05"),
     ({"net_benefit_at": 1, "max_gap": 0.1}, "net_benefit_at must lie between 0 and 1"),
     ({"net_benefit_at": "x", "max_gap": 0.1}, "net_benefit_at must be a number between 0 and 1"),

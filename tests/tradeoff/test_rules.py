@@ -74,7 +74,7 @@ def test_a_top_is_a_share_or_so_many_rows():
 
 
 def test_a_number_of_rows_needs_rows():
-    with pytest.raises(ValueError, match=r"top=41 is more than the 40 rows(.|\n)*Hint: a number of rows up to 40"):
+    with pytest.raises(ValueError, match=r"top=41 is more than the 40 rows(.|\n)*Hint: give a number of rows up to 40"):
         top_share(41, counted())
     importance = counted(sample_weight=np.linspace(0.5, 1.5, 40))
     with pytest.raises(ValueError, match=r"how much a row counts, not how many(.|\n)*such as top=0.1"):

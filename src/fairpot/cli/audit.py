@@ -13,6 +13,7 @@ import click
 
 from fairpot import words
 from fairpot._defaults import ADJUSTED, Region
+from fairpot._log import tell
 from fairpot._validation import wording
 from fairpot.cli._documents import Inline, Quantised
 from fairpot.cli._errors import ABOVE_LIMIT, Failure
@@ -225,7 +226,10 @@ def audit(
     print_quantisation(out, counted.quantisation)
     if html is not None:
         out.line(f"Written: {shown(html)}")
-    if failed or (limit is not None and limit.exceeded):
+    failed = failed or (limit is not None and limit.exceeded)
+    if gated:
+        tell("gate", passed=not failed, chance=chance, gap=found.gap, verdict=[each.answer for each in judged] or None)
+    if failed:
         raise click.exceptions.Exit(ABOVE_LIMIT)
 
 
