@@ -5,7 +5,7 @@ BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .DEFAULT_GOAL := help
-.PHONY: help demo test slow quick minima fuzz faults docs lint type platforms actions bench evidence reproduce lock release clean
+.PHONY: help demo test slow quick minima mlflow fuzz faults docs lint type platforms actions bench evidence reproduce lock release clean
 
 help:  ## list the targets
 	@grep -E '^[a-z]+:.*##' $(MAKEFILE_LIST) | sed -E 's/:.*## /\t/' | expand -t 11
@@ -56,6 +56,14 @@ MINIMA := tests/table/test_table.py tests/transport tests/metrics tests/validati
 minima: .venv-min/.done  ## the core tests on the oldest versions that are declared
 	.venv-min/bin/python -m pytest -p no:cacheprovider $(MINIMA)
 
+.venv-mlflow/.done: pyproject.toml tests/requirements-mlflow.txt
+	$(PYTHON) -m venv .venv-mlflow
+	.venv-mlflow/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/requirements-mlflow.txt --editable . pytest pandas
+	@touch $@
+
+mlflow: .venv-mlflow/.done  ## whole models through MLflow, which wants other versions than constraints.txt has
+	MLFLOW_DISABLE_TELEMETRY=true .venv-mlflow/bin/python -m pytest -p no:cacheprovider -m slow tests/repair/test_whole_models.py
+
 fuzz: $(VENV)/.test  ## damaged files against every reader; seeded, about three minutes
 	$(BIN)/python benchmarks/fuzz.py --seconds 180
 
@@ -104,4 +112,4 @@ release: $(VENV)/.release  ## build both distributions reproducibly, check, inst
 	$(BIN)/python -u .ci/release.py
 
 clean:  ## remove the environment and caches
-	rm -rf $(VENV) .venv-min build dist paper/build paper/dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output site docs/gallery docs/reference/generated
+	rm -rf $(VENV) .venv-min .venv-mlflow build dist paper/build paper/dist .pytest_cache .mypy_cache .ruff_cache .hypothesis demo-output site docs/gallery docs/reference/generated

@@ -85,7 +85,7 @@ def test_the_page_with_skops(tmp_path, monkeypatch, capsys):
 @pytest.mark.slow
 @pytest.mark.filterwarnings("default")
 def test_the_page_with_mlflow(tmp_path, monkeypatch, capsys):
-    """MLflow needs older versions than constraints.txt has: tests/requirements-mlflow.txt says how to run this."""
+    """MLflow needs older versions than constraints.txt has: `make mlflow` runs this."""
     monkeypatch.setenv("MLFLOW_DISABLE_TELEMETRY", "true")
     pytest.importorskip("mlflow")
     run_page(3, tmp_path, monkeypatch, capsys)
