@@ -58,7 +58,7 @@ minima: .venv-min/.done  ## the core tests on the oldest versions that are decla
 
 .venv-mlflow/.done: pyproject.toml tests/requirements-mlflow.txt
 	$(PYTHON) -m venv .venv-mlflow
-	.venv-mlflow/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/requirements-mlflow.txt --editable . pytest pandas
+	.venv-mlflow/bin/python -m pip install --quiet --disable-pip-version-check --requirement tests/requirements-mlflow.txt --editable . pytest hypothesis pandas
 	@touch $@
 
 mlflow: .venv-mlflow/.done  ## whole models through MLflow, which wants other versions than constraints.txt has
