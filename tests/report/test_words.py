@@ -297,6 +297,18 @@ def test_what_gets_worse_is_marked(rows):
     assert before == ("Calibration error: ", "", f"F {was[0]:.3f}, M {was[1]:.3f}.")
 
 
+@pytest.mark.parametrize("lam", [0.0, 1.0])
+def test_a_loss_of_auc_is_marked_where_chance_does_not_explain_it(lam):
+    """The outcome is rare in F, whose scores are low: to move them up costs AUC. A strength of 0 costs nothing."""
+    rng, group = np.random.default_rng(0), np.repeat(["F", "M"], 400)
+    y = (rng.random(800) < np.where(group == "M", 0.5, 0.1)).astype(int)
+    scores = rng.normal(y) - 1.5 * (group == "F")
+    made = FairnessReport.from_estimator(FairPOT(lam, reference="M").fit(scores, y, sensitive_features=group))
+    change = made.effect.changes.auc
+    marked = re.search(r"AUC.{0,200}<b class=\"worse\"><span[^>]*>, worse", made.to_html()) is not None
+    assert marked == (change.high < 0) == (lam == 1.0)
+
+
 def test_it_says_from_which_strength_on_nobody_enters_or_leaves(report, rows, fitted):
     """Counted by hand at every setting: who is in the top before and after."""
     scores, _, group = rows
