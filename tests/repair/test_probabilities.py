@@ -19,7 +19,8 @@ from fairpot.counts import GroupCounts
 from fairpot.exceptions import ModelFileError
 from fairpot.methods import FairPOT, LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
 from fairpot.metrics.wins import WinMatrix
-from fairpot.modelfile import read
+from fairpot.modelfile.content import ModelFile
+from fairpot.modelfile.files import read
 from fairpot.repair.calibrating import WITHIN, common_map, fitted_curve
 from fairpot.table import ScoreTable
 
@@ -204,7 +205,7 @@ def test_it_goes_through_files_and_copies(tmp_path):
     made.save(tmp_path / "map.json")
     loaded = fairpot.load(tmp_path / "map.json")
     np.testing.assert_array_equal(loaded.transform(scores, sensitive_features=group), p)
-    assert loaded.file_content() == read(tmp_path / "map.json")
+    assert loaded.file_content() == read(tmp_path / "map.json")[0]
     row = loaded.row_scorer()
     assert [row(s, g) for s, g in zip(scores, group)] == p.tolist()
     names = {}
@@ -277,7 +278,7 @@ def test_a_damaged_common_map_is_refused(change, told, tmp_path):
     change(content["then"])
     full = {"format": "fairpot-model", "schema_version": 2, "checksum": "0" * 64, **content}
     with pytest.raises(ModelFileError, match=told):
-        fairpot.modelfile.ModelFile.from_json(full)
+        ModelFile.from_json(full)
 
 
 @pytest.mark.filterwarnings("ignore::fairpot.exceptions.FairpotWarning")

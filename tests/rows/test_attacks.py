@@ -24,7 +24,7 @@ from cli.conftest import make_runner
 from fairpot._leftovers import remove_leftovers
 from fairpot.cli._app import app
 from fairpot.exceptions import InputFileError, OutputFileError
-from fairpot.modelfile.text import checksum
+from fairpot.modelfile.files import checksum
 from fairpot.rows import RowSource, apply, count_rows
 from fairpot.rows.output import complete_file
 from fairpot.rows.readers.scan import DuckDBScan

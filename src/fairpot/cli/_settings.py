@@ -79,7 +79,7 @@ def read_settings(path: Path) -> Settings:
     """
     import tomllib
 
-    from fairpot.modelfile.text import bytes_of  # loads much, and most runs have no settings
+    from fairpot.modelfile.files import bytes_of  # loads much, and most runs have no settings
 
     try:
         text = bytes_of(str(path), _MOST_BYTES, f"Hint: --settings names a file such as {NAME}.")

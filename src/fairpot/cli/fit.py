@@ -44,7 +44,7 @@ from fairpot.comparison.answer import Rival
 from fairpot.comparison.higher import higher_auc
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.metrics.benefit import net_benefit
-from fairpot.modelfile import ModelFile
+from fairpot.modelfile.content import ModelFile
 from fairpot.repair.certify import watching
 from fairpot.repair.estimator import Repair
 from fairpot.repair.finish import in_words

@@ -19,7 +19,7 @@ from fairpot.cli._documents import Dial, Value
 from fairpot.cli._errors import ABOVE_LIMIT, Failure
 from fairpot.cli._options import MapFile, Sectioned, only_this_map, output_options
 from fairpot.cli._printing import Marks, Output, count, picture, shown
-from fairpot.modelfile.text import MAX_BYTES, bytes_of, check_digest, naming
+from fairpot.modelfile.files import MAX_BYTES, bytes_of, check_digest, naming
 from fairpot.repair.fair_maps import FairMaps
 from fairpot.repair.finish import in_words
 from fairpot.results.kinds import Group

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
@@ -69,18 +67,13 @@ def describes(origin: dict[str, Any], table: ScoreTable) -> bool:
     return all(origin.get(name) == found[name] for name in ("groups", "labelled", "rows", "score_range"))
 
 
-def table_sha256(table: ScoreTable) -> str:
-    """Hash a counts table: the same rows in any order give the same hash.
-
-    For comparing tables in memory. Not to be given away: who knows the scores can try outcomes until the hash fits.
-    """
-    digest = hashlib.sha256()
-    for group, counts in zip(table.groups, table.counts):
-        head = json.dumps([plain_group(group), len(counts.score), table.labelled], default=str)
-        digest.update(head.encode() + b"\n")
-        for column in (counts.score, counts.positive, counts.negative):
-            digest.update(np.ascontiguousarray(column, dtype="<f8").tobytes())
-    return digest.hexdigest()
+def same_rows(one: ScoreTable, other: ScoreTable) -> bool:
+    """Whether two tables in memory are of the same rows, in any order."""
+    return (one.groups, one.labelled) == (other.groups, other.labelled) and all(
+        np.array_equal(getattr(a, name), getattr(b, name))
+        for a, b in zip(one.counts, other.counts)
+        for name in ("score", "positive", "negative")
+    )
 
 
 def rounded(origin: dict[str, Any], coarse: ScoreTable | None) -> dict[str, Any]:

@@ -33,11 +33,10 @@ from fairpot.export import RowScorer, SimplifiedMaps, simplify, to_javascript, t
 from fairpot.inference import confidence_interval
 from fairpot.inference.certify import Certificate, certify_one
 from fairpot.inference.dial import Cut, Evidence, Part, SameMaps, Top, same_rows
-from fairpot.modelfile import MAX_BYTES, ModelFile, dumps, write
-from fairpot.modelfile.checks import refuse, shown
-from fairpot.modelfile.files import read_known
+from fairpot.modelfile.content import ModelFile
+from fairpot.modelfile.files import MAX_BYTES, dumps, naming, read, write
+from fairpot.modelfile.forms import refuse, shown
 from fairpot.modelfile.origin import describe_table
-from fairpot.modelfile.text import naming
 from fairpot.repair.ground import Achieved, Ground
 from fairpot.repair.private import made_private
 from fairpot.repair.registry import method_of
@@ -684,7 +683,7 @@ def load(path: str | PathLike[str], *, expect_sha256: str | None = None, max_byt
     >>> fairpot.load(path).transform([0.2, 0.3, 0.8], sensitive_features=["F", "F", "M"])
     array([0.6, 0.7, 0.8])
     """
-    content, digest = read_known(path, expect_sha256=expect_sha256, max_bytes=max_bytes)
+    content, digest = read(path, expect_sha256=expect_sha256, max_bytes=max_bytes)
     with naming(path):
         return FairMaps._from_content(content, digest)
 

@@ -17,11 +17,10 @@ from fairpot._validation import check_choice
 from fairpot._version import __version__
 from fairpot._warn import warn_user
 from fairpot.exceptions import ModelFileError, ScaleWarning
-from fairpot.modelfile import ModelFile
-from fairpot.modelfile.checks import refuse, shown
-from fairpot.modelfile.files import read_known
+from fairpot.modelfile.content import ModelFile
+from fairpot.modelfile.files import naming, read
+from fairpot.modelfile.forms import refuse, shown
 from fairpot.modelfile.origin import FEWER_THAN, rows_behind
-from fairpot.modelfile.text import naming
 from fairpot.repair.registry import method_of
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats, ScoreMap, ShiftMap, followed, parted
@@ -160,7 +159,7 @@ class StoredMaps:
 
 def stored_maps(path: str | PathLike[str], *, expect_sha256: str | None = None) -> StoredMaps:
     """Read the maps of a file; what else it says of the method that made them, `fairpot.load` looks at."""
-    content, digest = read_known(path, expect_sha256=expect_sha256)
+    content, digest = read(path, expect_sha256=expect_sha256)
     with naming(path):
         return replace(made_of(content), sha256_=digest)
 

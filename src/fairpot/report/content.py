@@ -18,7 +18,7 @@ from fairpot._arguments import argument
 from fairpot._defaults import Region
 from fairpot.exceptions import ModelFileError
 from fairpot.inference import Changes, Estimate
-from fairpot.modelfile.text import bytes_of
+from fairpot.modelfile.files import bytes_of
 from fairpot.results import Audit, Effect, Finding, Ranking, Trust
 from fairpot.results.calibration import CalibrationStages
 from fairpot.results.kinds import Count, Derived, Group, Range, Score, Share

@@ -418,11 +418,11 @@ def trust_in(maps: FairMaps, table: ScoreTable) -> Trust:
 
 def fitted_on(maps: FairMaps, table: ScoreTable) -> bool:
     """Whether maps were fitted on the same rows as a table; of maps from a file, as far as its counts tell."""
-    from fairpot.modelfile.origin import describes, table_sha256
+    from fairpot.modelfile.origin import describes, same_rows
 
     own = getattr(maps, "table_", None)
     if own is not None:
-        return table_sha256(own) == table_sha256(table)
+        return same_rows(own, table)
     return bool(maps.fitted_on_ and describes(maps.fitted_on_, table))
 
 
