@@ -27,7 +27,7 @@ from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.modelfile.files import checksum
 from fairpot.rows import RowSource, apply, count_rows
 from fairpot.rows.output import complete_file
-from fairpot.rows.readers.scan import DuckDBScan
+from fairpot.rows.readers.duckdb import DuckDBScan
 from fairpot.rows.streams import MAX_LINE
 from fairpot.transport import ScoreMap
 

@@ -7,7 +7,7 @@ import pytest
 from fairpot.metrics import auc, xauc
 from fairpot.metrics.wins import half_wins
 from fairpot.rows import RowSource, count_rows
-from fairpot.rows.readers.binned import choose_edges
+from fairpot.rows.readers.grouped import choose_edges
 from fairpot.rows.readers.query import Query
 from files_cases import write
 

@@ -89,7 +89,7 @@ def _coarse(table: ScoreTable, content: ModelFile, own: Maps, digits: int) -> Sc
             f"a table of scores is saved as it is, and fewer than {FEWER_THAN} rows have some score of its grid.\n"
             "Hint: round the scores to a coarser grid before fit."
         )
-    behind = {g: rows_behind(c).rows for g, c in zip(table.groups, table.counts)}
+    behind = {g: sum(rows_behind(c)) for g, c in zip(table.groups, table.counts)}
     moved = {g: each.compact() for g, each in moving(own).items() if type(each) is ScoreMap}
     counts = []
     for g in table.groups:

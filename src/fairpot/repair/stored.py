@@ -311,7 +311,7 @@ def _few(group: Hashable, begin: float | None, table: ScoreTable | None) -> bool
     if table is None or group not in table.groups:
         return False
     counts = table[group] if begin is None else table[group].above(begin)
-    return rows_behind(counts).rows < FEWER_THAN
+    return sum(rows_behind(counts)) < FEWER_THAN
 
 
 # What columns are called where nothing else is said.

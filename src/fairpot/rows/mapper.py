@@ -16,16 +16,14 @@ from fairpot.exceptions import MissingGroupError, UnseenGroupError
 from fairpot.rows.decoding import check_plain, check_score_type, count_words, doubles, numbers, readings
 from fairpot.rows.formats.layout import Batches
 from fairpot.rows.readers.grouped import KeyCoder
-from fairpot.rows.readers.protocol import Applying, Namer
+from fairpot.rows.readers.protocol import Applying
 from fairpot.rows.roles import Kind, Roles, find_column
 from fairpot.transport import Floats, ScoreMap
 from fairpot.transport.lookup import blocks
 
 pa = Lazy("pyarrow", "cli")
 Codes = NDArray[np.int64]
-
-
-UNKNOWN = object()  # the name of all groups without a map
+_UNKNOWN = object()  # the name of all groups without a map
 
 
 class GroupPlaces:
@@ -38,7 +36,6 @@ class GroupPlaces:
         self, columns: Sequence[str], known: Sequence[Hashable], how: Applying, kind: Kind, exact_types: bool = True
     ) -> None:
         self.columns, self.known, self.kind, self.exact_types = tuple(columns), list(known), kind, exact_types
-        self.drop_missing = how.drop_missing
         self.ways = {-1: how.unknown_group, -2: "drop" if how.drop_missing else how.missing_group}
         self.find = GroupFinder(self.known)
         self.coder = KeyCoder(columns)
@@ -64,11 +61,6 @@ class GroupPlaces:
         """Whether any row so far has no map, and that is an error."""
         return any(way == "error" and (self.places == place).any() for place, way in self.ways.items())
 
-    @property
-    def reached(self) -> set[Hashable]:
-        """The groups of which there were rows."""
-        return {self.known[place] for place in self.places[(self.places >= 0) & (self.met > 0)].tolist()}
-
     def problems(self) -> Iterator[Exception]:
         """Say which groups are missing and which have no map, with the rows of each."""
         gone, unseen = ([self.coder.keys[i] for i in np.flatnonzero(self.places == place)] for place in (-2, -1))
@@ -79,6 +71,11 @@ class GroupPlaces:
             names = [_name_of(self.columns, [self._readings(v)[0] for v in key]) for key in unseen]
             told = wording.unseen_groups("the input", self.rows_at(-1), names, self.known, optional=True)
             yield UnseenGroupError(told)
+
+    def called(self, key: Sequence[Any]) -> Hashable:
+        """Return the name of a combination of values of the group columns; one for all without a map."""
+        place = self._place(key)
+        return _UNKNOWN if place < 0 else self.known[place]
 
     def _readings(self, value: Any) -> list[Any]:
         if self.exact_types or value is None:
@@ -107,17 +104,6 @@ def _name_of(columns: Sequence[str], values: Sequence[Any]) -> Hashable:
     return ", ".join(f"{column}={value}" for column, value in zip(columns, values))
 
 
-def group_namer(known: Sequence[Hashable], columns: Sequence[str], kind: Kind) -> Namer:
-    """Make what says how a combination of values of the group columns is called among ``known``, or ``UNKNOWN``."""
-    places = GroupPlaces(columns, known, Applying(), kind)
-
-    def called(key: tuple[Any, ...]) -> Hashable:
-        place = places._place(key)
-        return UNKNOWN if place < 0 else places.known[place]
-
-    return called
-
-
 def map_scores(scores: Floats, codes: Codes, maps: Sequence[ScoreMap]) -> Floats:
     """Return the adjusted scores, given the place of each row's map; others stay as they are."""
     adjusted = scores.copy()
@@ -139,14 +125,17 @@ class Mapper:
         self.places = GroupPlaces(named, list(maps), how, batches.kind, batches.exact_types)
         self.dropped = self.outside = self.words = 0
         self.unmapped = {-1: 0, -2: 0}  # rows without a map that were let through
-        self.whole_scores, self.whole_results = True, True
+        self.whole_scores = self.whole_results = True
         self.lowest, self.highest = np.inf, -np.inf
         self.bad: list[Floats] = []
         self.whole = False
         self.score = find_column(source.score, schema.names, "the input", "score")
         self.groups = [find_column(g, schema.names, "the input", "group") for g in named]
         if self.kind == "typed":
-            self._check_type(schema.field(self.score).type)
+            type_, types = schema.field(self.score).type, pa.types
+            text = types.is_dictionary(type_) and not types.is_floating(type_.value_type)
+            check_score_type("VARCHAR" if text else str(type_), self.name)
+            self.whole = types.is_integer(type_)
             for place in self.groups:
                 check_plain(schema.field(place).type, schema.names[place])
 
@@ -182,12 +171,6 @@ class Mapper:
             self.whole_scores = bool((np.floor(scores) == scores).all())
             self.whole_results &= bool(((np.floor(adjusted) == adjusted) | np.isnan(adjusted)).all())
         return batch, scores, codes, adjusted
-
-    def _check_type(self, type_: Any) -> None:
-        types = pa.types
-        kind = "text" if types.is_dictionary(type_) and not types.is_floating(type_.value_type) else str(type_)
-        check_score_type("VARCHAR" if kind == "text" else kind, self.name)
-        self.whole = types.is_integer(type_)
 
     def _scores(self, column: Any) -> Floats:
         """Return scores as doubles, keeping those that are no finite numbers for the complaint."""
@@ -229,16 +212,15 @@ class Mapper:
         """Say what scores and groups alone show to be odd about a result."""
         if rows > 1 and self.lowest == self.highest:
             yield f"all {rows} scores are {self.lowest:g}: is this the column of the score?"
+        moving = [place for place, score_map in enumerate(self.maps.values()) if not score_map.is_identity]
         if moved == 0:
-            yield f"nobody's score changed: {self._why_nobody()}."
+            why = "no score lies where the map moves scores"
+            if not moving:
+                why = "the map leaves every group as it is"
+            elif not any(map(self.places.rows_at, moving)):
+                named = wording.listed([self.places.known[place] for place in moving])
+                why = f"the rows are of other groups than those that the map moves ({named})"
+            yield f"nobody's score changed: {why}."
         elif self.whole_scores and not self.whole_results:
             told = "the scores are whole numbers, and adjusted ones are not"
             yield f"{told}: round them only if equal scores may be tied."
-
-    def _why_nobody(self) -> str:
-        moving = [group for group, score_map in self.maps.items() if not score_map.is_identity]
-        if not moving:
-            return "the map leaves every group as it is"
-        if not self.places.reached & set(moving):
-            return f"the rows are of other groups than those that the map moves ({wording.listed(moving)})"
-        return "no score lies where the map moves scores"

@@ -12,10 +12,19 @@ import numpy as np
 from fairpot._validation import wording
 from fairpot._validation.checked_rows import check_weight_of_groups
 from fairpot._warn import warn_user
-from fairpot.counting import check_weights_word
 from fairpot.rows.decoding import EXACT, MISSING_WORDS, alike, check_plain, check_score_type, doubles
-from fairpot.rows.readers.binned import MOST_BINS, BinCounter, BinnedRows, bin_counter, choose_edges
-from fairpot.rows.readers.grouped import MOST_KEYS, GroupedRows, KeyCoder, explain, name_keys
+from fairpot.rows.readers.grouped import (
+    MOST_BINS,
+    MOST_KEYS,
+    BinCounter,
+    BinnedRows,
+    GroupedRows,
+    KeyCoder,
+    bin_counter,
+    choose_edges,
+    explain,
+    name_keys,
+)
 from fairpot.rows.readers.protocol import CountedRows, Counting, Memory, Progress
 from fairpot.rows.roles import NUMBERS, Roles
 from fairpot.transport import Floats
@@ -27,9 +36,7 @@ _INFINITE = "CAST('inf' AS DOUBLE)"
 class Scan(Protocol):
     """Rows that answer queries: a table with one column for each part, by the name of the part."""
 
-    @property
-    def source(self) -> Roles:
-        """The rows, which columns play which part, and what they mean."""
+    source: Any  # Roles: which columns play which part, and what the rows mean
 
     @property
     def types(self) -> Mapping[str, str]:
@@ -43,22 +50,26 @@ class Scan(Protocol):
 
     def binned(self, select: str, counter: BinCounter, progress: Progress | None) -> Iterator[Any]:
         """Yield what a counter of bins makes of a query."""
+        return counter(self.batches(select, progress))
 
     def most_rows(self) -> int | None:
         """Return a number that there are surely no more rows than; None if nothing is known."""
 
     def fits(self, select: str, most: int) -> bool:
         """Whether a query may be run: one that cannot be stopped on its way must not give more rows than this."""
+        return True
 
     def too_long(self, role: str) -> str:
         """Write the expression for a text whose column stays as it is, but is refused where it is too long."""
+        return role
 
 
 class Query:
     """What is asked about the rows of a scan, in SQL."""
 
     def __init__(self, scan: Scan, drop_missing: bool = False) -> None:
-        self.scan, self.source, self.types, self.drop_missing = scan, scan.source, scan.types, drop_missing
+        self.scan, self.types, self.drop_missing = scan, scan.types, drop_missing
+        self.source: Roles = scan.source
         roles = self.source.roles
         self.keys = [role for role in roles if role.startswith("group")] + ["label"] * ("label" in roles)
         self.numbers = [role for role in NUMBERS if role in roles]
@@ -196,7 +207,7 @@ def _one_by_one(query: Query, how: Counting) -> CountedRows:
     found = _gathered(query, query.plain(), min(most, held), how)
     if found is None:
         rows = sum(each["n"] for each in query.survey())
-        needed = None if most <= held else Memory.for_entries(rows, clustered=True)
+        needed = None if most <= held else Memory.for_clustered(rows)
         raise ValueError(wording.too_many_clustered(min(most, held), needed))
     return found
 
@@ -216,23 +227,21 @@ def _gathered(query: Query, select: str, limit: int, how: Counting) -> CountedRo
 def _in_bins(query: Query, how: Counting) -> CountedRows:
     """Look at all rows before they are counted in bins: what can be wrong is told from there."""
     source, surveyed = query.source, check_numbers(query)
-    coder = KeyCoder.of(source)
+    coder = KeyCoder(source.key_columns)
     coder.limit(len(surveyed))
     for found in surveyed:
         coder.place(tuple(found[key] for key in query.keys))
     rows = np.array([found["n"] for found in surveyed], dtype=np.int64)
     codes, groups, labels = name_keys(coder.keys, rows, source, how.several, how.called)
     whole = not any(found.get("weight_broken") for found in surveyed)
-    squared = source.weight is not None and check_weights_word(source.weights) == "importance"
     total = int(rows.sum())
     edges = choose_edges(query.sample(total, how.distinct), how.distinct, len(groups))
-    binned = BinnedRows(source, coder, edges, squared)
-    weighing = " WHERE weight > 0" if source.weight is not None else ""
-    counter = bin_counter(edges, len(query.keys), source.weight is not None)
-    for batch in query.scan.binned(f"SELECT * FROM ({query.plain()}){weighing}", counter, how.progress):
+    binned, weighted = BinnedRows(source, coder, edges), source.weight is not None
+    asked = f"SELECT * FROM ({query.plain()}){' WHERE weight > 0' if weighted else ''}"
+    for batch in query.scan.binned(asked, bin_counter(edges, len(query.keys), weighted), how.progress):
         binned.take(batch)
     table, bound = binned.finish(codes, groups, labels, whole)
-    if source.weight is not None:
+    if weighted:
         mass = np.array([counts.weight.sum() for counts in table.counts])
         check_weight_of_groups(mass, groups, f"column {source.weight!r}")
     return CountedRows(table, total, bound)
@@ -249,9 +258,10 @@ def check_numbers(query: Query) -> list[dict[str, Any]]:
         values: list[tuple[float | None, int]] = [
             (np.nan, sum(all_of("missing") + all_of("nan"))),
             (np.inf, sum(all_of("infinite"))),
+            (min(all_of("low"), default=None), max(sum(all_of("negative")), 1)),
+            (max(all_of("high"), default=None), 1),
+            (min(all_of("least"), default=None), 1),
         ]
-        values += [(min(all_of("low"), default=None), max(sum(all_of("negative")), 1))]
-        values += [(max(all_of("high"), default=None), 1), (min(all_of("least"), default=None), 1)]
         there = [(value, n) for value, n in values if n and value is not None]
         numbers = np.array([value for value, _ in there], dtype=np.float64)
         words = sum(all_of("nan")) if query.source.kind != "typed" else 0
