@@ -120,10 +120,10 @@ def score_table(
             return counted.table.meaning(high_score_means)
     if options:
         raise TypeError(f"{next(iter(options))!r} is an option for files; these rows are in memory.")
-    extra = [name for name, value in names.items() if value is not None]
-    if extra:
+    extra = next((name for name, value in names.items() if value is not None), None)
+    if extra is not None:
         raise TypeError(
-            f"{extra[0]} names a column of a frame or file, but the rows are columns themselves.\n"
+            f"{extra} names a column of a frame or file, but the rows are columns themselves.\n"
             "Hint: score_table(y_true, y_score, sensitive_features=...), or score_table(frame, score=..., label=...)."
         )
     return as_table(
@@ -158,9 +158,9 @@ def opened(rows: Any, names: Mapping[str, Any], said: Mapping[str, Any], options
         return None
     _refuse({name: said.get(name) for name in _OWN_COLUMNS}, "files" if is_file else "a frame", _NAME_THEM)
     chosen = reader("duckdb" if frame is None else _FRAMES.get(frame.implementation.value, "memory"))
-    refused = [name for name in options if name not in chosen.options]
-    if refused:
-        raise TypeError(f"{refused[0]!r} is an option for files; these rows are {chosen.where}.")
+    for name in options:
+        if name not in chosen.options:
+            raise TypeError(f"{name!r} is an option for files; these rows are {chosen.where}.")
     if names["score"] is None:
         raise TypeError(
             "score is missing: name the columns, score=..., label=..., group=... (weight=..., cluster=...)."

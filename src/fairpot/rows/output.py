@@ -20,6 +20,8 @@ from fairpot._leftovers import folder_beside, is_ours, remove_leftovers
 from fairpot._log import tell
 from fairpot.exceptions import OutputFileError
 
+_GROUP, _OTHERS = 0o070, 0o007
+
 
 @contextmanager
 def ending_cleanly() -> Iterator[None]:
@@ -27,26 +29,20 @@ def ending_cleanly() -> Iterator[None]:
 
     Elsewhere than in the main thread, and for signals that somebody else handles or ignores, nothing changes.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {}
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
-            before[number] = signal.signal(number, _end)
+
+    def end(number: int, frame: Any) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    here = threading.current_thread() is threading.main_thread()
+    known = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if here and hasattr(signal, name)]
+    ours = [number for number in known if signal.getsignal(number) == signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, end)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _end(number: int, frame: Any) -> NoReturn:
-    raise SystemExit(128 + number)
-
-
-_GROUP, _OTHERS = 0o070, 0o007
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def hand_over(path: Path, replaced: Path | None, inputs: Iterable[Path]) -> None:

@@ -15,17 +15,19 @@ from numpy.typing import NDArray
 from fairpot._arguments import argument
 from fairpot._leftovers import taking_turns
 from fairpot._optional import Lazy
-from fairpot._validation import check_choice
+from fairpot._validation import check_choice, wording
+from fairpot._validation.values import bad_scores
 from fairpot.counts import GroupCounts
 from fairpot.exceptions import InputFileError, OutputFileError
-from fairpot.rows.decoding import plain
+from fairpot.rows.decoding import check_plain, check_score_type, count_words, doubles, numbers, plain
 from fairpot.rows.folders import Paths, listed, would_read
 from fairpot.rows.formats import open_rows, open_sink
 from fairpot.rows.formats.layout import OUTPUTS, Batches, Format, Sink, Target, format_of_output
-from fairpot.rows.mapper import GroupPlaces, Mapper
 from fairpot.rows.output import check_name, check_output, complete_file, there_already, to_standard_output
 from fairpot.rows.readers import query
 from fairpot.rows.readers.duckdb import DuckDBScan, with_places
+from fairpot.rows.readers.frames import map_scores
+from fairpot.rows.readers.grouped import GroupPlaces
 from fairpot.rows.readers.protocol import AppliedRows, Applying, Counting
 from fairpot.rows.roles import find_column
 from fairpot.rows.source import RowSource
@@ -179,16 +181,16 @@ def _open(source: RowSource, wanted: Format, how: Applying) -> Batches:
     """Open the rows of the files, or of a query, which have the types that DuckDB gives them."""
     if source.sql is None:
         return open_rows(source.files, wanted, source, how)
-    stream = _rows_of_query(source, how)
+
+    def rows() -> Iterator[Any]:
+        with DuckDBScan(source, how.memory_limit, how.threads, ordered=True) as scan:
+            yield from scan.whole_rows()
+
+    stream = rows()
     schema = next(stream)
     for name in source.roles.values():
         find_column(name, schema.names, "the input")
     return Batches(schema, lambda: stream)
-
-
-def _rows_of_query(source: RowSource, how: Applying) -> Iterator[Any]:
-    with DuckDBScan(source, how.memory_limit, how.threads, ordered=True) as scan:
-        yield from scan.whole_rows()
 
 
 def _teller(source: RowSource, how: Applying) -> Callable[[int], object] | None:
@@ -212,6 +214,116 @@ def _check_columns(source: RowSource, batches: Batches, column: str, how: Applyi
         )
     if column in source.group_columns:
         raise OutputFileError(f"the column {column!r} is the group: it cannot hold the score.")
+
+
+class Mapper:
+    """Apply maps batch by batch; what is wrong with rows is counted to the end, then told at once."""
+
+    def __init__(self, source: RowSource, batches: Batches, maps: Mapping[Hashable, ScoreMap], how: Applying) -> None:
+        self.name, self.maps, self.how, self.kind = source.score, maps, how, batches.kind
+        self.decimal = "." if batches.layout is None else batches.layout.decimal
+        schema, named = batches.schema, source.group_columns
+        self.places = GroupPlaces(named, list(maps), how, batches.kind, batches.exact_types)
+        self.dropped = self.outside = self.words = 0
+        self.unmapped = {-1: 0, -2: 0}  # rows without a map that were let through
+        self.whole_scores = self.whole_results = True
+        self.lowest, self.highest = np.inf, -np.inf
+        self.bad: list[Floats] = []
+        self.whole = False
+        self.score = find_column(source.score, schema.names, "the input", "score")
+        self.groups = [find_column(g, schema.names, "the input", "group") for g in named]
+        if self.kind == "typed":
+            type_, types = schema.field(self.score).type, pa.types
+            text = types.is_dictionary(type_) and not types.is_floating(type_.value_type)
+            check_score_type("VARCHAR" if text else str(type_), self.name)
+            self.whole = types.is_integer(type_)
+            for place in self.groups:
+                check_plain(schema.field(place).type, schema.names[place])
+
+    @property
+    def problems(self) -> bool:
+        """Whether any row so far cannot be mapped."""
+        return bool(self.bad or self.words or self.places.refused)
+
+    def __call__(self, batch: Any) -> tuple[Any, Floats, NDArray[np.int64], Floats]:
+        """Return a batch, its scores, the place of each row's group, and the adjusted scores.
+
+        Where rows with missing values are to be dropped, they are not in it. Where rows cannot be mapped, adjusted
+        scores mean nothing.
+        """
+        scores = self._scores(batch.column(self.score))
+        codes = self.places([batch.column(i) for i in self.groups], batch.num_rows)
+        if self.how.drop_missing:
+            gone = np.isnan(scores) | (codes == -2)
+            if gone.any():
+                rows = np.flatnonzero(~gone)
+                self.dropped += int(gone.sum())
+                batch, scores, codes = batch.take(rows), scores[rows], codes[rows]
+        if self.problems:
+            return batch, scores, codes, scores
+        adjusted = map_scores(scores, codes, list(self.maps.values()))
+        if len(codes) and codes.min() < 0:
+            for place, way in self.places.ways.items():
+                rows = np.flatnonzero(codes == place)
+                self.unmapped[place] += len(rows)
+                if way == "null":
+                    adjusted[rows] = np.nan
+        if self.whole_scores:
+            self.whole_scores = bool((np.floor(scores) == scores).all())
+            self.whole_results &= bool(((np.floor(adjusted) == adjusted) | np.isnan(adjusted)).all())
+        return batch, scores, codes, adjusted
+
+    def _scores(self, column: Any) -> Floats:
+        """Return scores as doubles, keeping those that are no finite numbers for the complaint."""
+        column = numbers(column, self.kind, f"column {self.name!r}", self.decimal)
+        self.words += count_words(column, self.kind)
+        scores = doubles(column)
+        low, high = (float(scores.min()), float(scores.max())) if len(scores) else (np.inf, -np.inf)
+        usable = scores
+        if not (low > -wording.LARGEST and high < wording.LARGEST):  # or some are NaN
+            good = np.abs(scores) < wording.LARGEST
+            usable = scores[good]
+            low, high = float(usable.min(initial=np.inf)), float(usable.max(initial=-np.inf))
+            bad = scores[~(good | np.isnan(scores)) if self.how.drop_missing else ~good]
+            if len(bad) and not self.words:
+                self.bad.append(bad)
+        self.lowest, self.highest = min(self.lowest, low), max(self.highest, high)
+        far = self.how.far
+        if low < far[0] or high > far[1]:
+            self.outside += int(((usable < far[0]) | (usable > far[1])).sum())
+        return scores
+
+    def complain(self, rows: int) -> None:
+        """Raise if any row could not be mapped, or if there were none."""
+        name = f"column {self.name!r}"
+        if rows == 0:
+            raise ValueError(wording.empty(name))
+        if self.dropped == rows:
+            raise ValueError(f"{name} or the group is missing in all {rows} rows: nothing is left.")
+        problems: list[Exception] = list(self.places.problems())
+        if self.words:
+            problems.insert(0, TypeError(wording.no_numbers(name, self.words, in_text=self.kind == "text")))
+        elif self.bad:
+            problems.insert(0, ValueError(bad_scores(np.concatenate(self.bad), None, name, whole=self.whole)))
+        if problems:
+            raise wording.together(problems)
+
+    def notes(self, rows: int, moved: int) -> Iterator[str]:
+        """Say what scores and groups alone show to be odd about a result."""
+        if rows > 1 and self.lowest == self.highest:
+            yield f"all {rows} scores are {self.lowest:g}: is this the column of the score?"
+        moving = [place for place, score_map in enumerate(self.maps.values()) if not score_map.is_identity]
+        if moved == 0:
+            why = "no score lies where the map moves scores"
+            if not moving:
+                why = "the map leaves every group as it is"
+            elif not any(map(self.places.rows_at, moving)):
+                named = wording.listed([self.places.known[place] for place in moving])
+                why = f"the rows are of other groups than those that the map moves ({named})"
+            yield f"nobody's score changed: {why}."
+        elif self.whole_scores and not self.whole_results:
+            told = "the scores are whole numbers, and adjusted ones are not"
+            yield f"{told}: round them only if equal scores may be tied."
 
 
 _OWN = {
@@ -261,13 +373,13 @@ class Changes:
 
     def add(self, batch: Any, old: Floats, new: Floats, codes: NDArray[np.int64]) -> None:
         """Record a batch."""
-        numbers = np.arange(self.rows + 1, self.rows + len(old) + 1)
+        number = np.arange(self.rows + 1, self.rows + len(old) + 1)
         self.rows += len(old)
         known = pa.array(codes, mask=codes < 0)  # a group without a map has no name here
         names = pa.DictionaryArray.from_arrays(known, self.names).cast(pa.string())
         kept = [batch.column(batch.schema.names.index(name)) for name in self.keep]
         scored, ranks = pa.array(new, from_pandas=True), pa.array(self.new(new), mask=np.isnan(new))
-        columns = [*kept, numbers, names, old, scored, self.old(old), ranks, self._why(old, codes)]
+        columns = [*kept, number, names, old, scored, self.old(old), ranks, self._why(old, codes)]
         if self.threshold is not None:
             step = np.where(np.isnan(new), 0, (new >= self.threshold).astype(int) - (old >= self.threshold))
             columns.append(np.array([None, "up", "down"], dtype=object)[step])

@@ -6,21 +6,22 @@ import decimal
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any
+from itertools import product
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._optional import Lazy
-from fairpot._validation import check_groups, swapped_values, wording
+from fairpot._validation import GroupFinder, check_groups, swapped_values, wording
 from fairpot._validation.checked_rows import check_counted_scores, check_weight_of_groups, check_weights
 from fairpot._validation.values import named_label
 from fairpot.counting import check_weights_word, hash_names, number_units
 from fairpot.counts import GroupCounts, Indices, Units
-from fairpot.exceptions import InputFileError, MissingGroupError
-from fairpot.rows.decoding import EXACT, MISSING_WORDS, as_numpy, count_words, decoded, doubles, plain
-from fairpot.rows.readers.protocol import CountedRows, Namer
+from fairpot.exceptions import InputFileError, MissingGroupError, UnseenGroupError
+from fairpot.rows.decoding import EXACT, MISSING_WORDS, as_numpy, count_words, decoded, doubles, plain, readings
+from fairpot.rows.readers.protocol import Applying, CountedRows, Namer
 from fairpot.rows.roles import NUMBERS, Kind, Roles
 from fairpot.table import QuantisationBound, ScoreTable
 from fairpot.transport import Floats
@@ -31,6 +32,7 @@ Counts = NDArray[np.int64]
 Key = tuple[Any, ...]
 # More combinations than this are no groups: somebody named a column of identifiers or of scores.
 MOST_KEYS = 50_000
+_UNKNOWN = object()  # the name of all groups without a map
 # Weights that are not whole are added up one by one, as in memory, up to this many rows.
 _ONE_BY_ONE = 50_000_000
 MOST_BINS = 500_000
@@ -191,6 +193,84 @@ def _dictionary(column: Any) -> tuple[NDArray[np.int64], Any]:
     if not hasattr(column, "dictionary"):
         column = column.dictionary_encode(null_encoding="encode")
     return as_numpy(column.indices).astype(np.int64), column.dictionary
+
+
+class GroupPlaces:
+    """Find the map of each row's group by its place: -1 for a group without one, -2 for a missing one.
+
+    ``exact_types`` is False where types were found by looking, so that groups may read otherwise than in fit.
+    """
+
+    def __init__(
+        self, columns: Sequence[str], known: Sequence[Hashable], how: Applying, kind: Kind, exact_types: bool = True
+    ) -> None:
+        self.columns, self.known, self.kind, self.exact_types = tuple(columns), list(known), kind, exact_types
+        self.ways = {-1: how.unknown_group, -2: "drop" if how.drop_missing else how.missing_group}
+        self.find = GroupFinder(self.known)
+        self.coder = KeyCoder(columns)
+        self.places = np.empty(0, dtype=np.int64)
+        self.met = np.empty(0, dtype=np.int64)  # rows of each combination
+
+    def __call__(self, columns: Sequence[Any], rows: int, times: NDArray[np.int64] | None = None) -> Counts:
+        """Return the place of each row's group; there are ``times`` of each row."""
+        key = self.coder.encode(columns, rows)
+        fresh = [self._place(each) for each in self.coder.keys[len(self.places) :]]
+        if fresh:
+            self.places = np.append(self.places, np.array(fresh, dtype=np.int64))
+            self.met = np.append(self.met, np.zeros(len(fresh), dtype=np.int64))
+        self.met += np.bincount(key, times, len(self.met)).astype(np.int64)
+        return self.places[key]
+
+    def rows_at(self, place: int) -> int:
+        """Count the rows of a place."""
+        return int(self.met[self.places == place].sum())
+
+    @property
+    def refused(self) -> bool:
+        """Whether any row so far has no map, and that is an error."""
+        return any(way == "error" and (self.places == place).any() for place, way in self.ways.items())
+
+    def problems(self) -> Iterator[Exception]:
+        """Say which groups are missing and which have no map, with the rows of each."""
+        gone, unseen = ([self.coder.keys[i] for i in np.flatnonzero(self.places == place)] for place in (-2, -1))
+        if gone and self.ways[-2] == "error":
+            first = next(j for key in gone for j, v in enumerate(key) if _is_missing(self._readings(v)))
+            yield MissingGroupError(wording.ungrouped(f"column {self.columns[first]!r}", self.rows_at(-2)))
+        if unseen and self.ways[-1] == "error":
+            names = [_name_of(self.columns, [self._readings(v)[0] for v in key]) for key in unseen]
+            told = wording.unseen_groups("the input", self.rows_at(-1), names, self.known, optional=True)
+            yield UnseenGroupError(told)
+
+    def called(self, key: Sequence[Any]) -> Hashable:
+        """Return the name of a combination of values of the group columns; one for all without a map."""
+        place = self._place(key)
+        return _UNKNOWN if place < 0 else self.known[place]
+
+    def _readings(self, value: Any) -> list[Any]:
+        if self.exact_types or value is None:
+            return readings(value, self.kind)
+        return readings(value, "text") if isinstance(value, str) else [value, str(value)]  # a word may be missing
+
+    def _place(self, key: Sequence[Any]) -> int:
+        """Find a combination, of which each value may be read in some ways."""
+        ways = [self._readings(value) for value in key]
+        if any(map(_is_missing, ways)):
+            return -2
+        for choice in product(*ways):
+            name = self.find(_name_of(self.columns, choice))
+            if name is not None:
+                return self.known.index(name)
+        return -1
+
+
+def _is_missing(ways: list[Any]) -> bool:
+    return ways[0] is None or ways[0] != ways[0]
+
+
+def _name_of(columns: Sequence[str], values: Sequence[Any]) -> Hashable:
+    if len(values) == 1:
+        return cast(Hashable, values[0])
+    return ", ".join(f"{column}={value}" for column, value in zip(columns, values))
 
 
 def explain(

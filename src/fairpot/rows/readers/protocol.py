@@ -15,17 +15,14 @@ from fairpot.rows.roles import Roles
 from fairpot.table import QuantisationBound, ScoreTable
 from fairpot.transport import ScoreMap
 
-# With more distinct scores than this a table is quantised, unless the caller says otherwise.
-MOST_DISTINCT = 20_000_000
+MOST_DISTINCT = 20_000_000  # with more of them a table is quantised, unless the caller says otherwise
 Namer = Callable[[tuple[Any, ...]], Hashable]  # what a combination of values of the group columns is called
 Progress = Callable[[float], object]  # told how far a scan is, from 0 to 1
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([KMGT])(i?))?B\s*", re.IGNORECASE)
-# What Python and the libraries take before a row is read.
-_PROGRAM = 300_000_000
-# What the largest work on a table (a fit with its effect, a comparison, a report) takes for each entry, at its peak.
-_PER_ENTRY = 320
-# What it takes for each row, where rows belong together and are kept one by one.
-_PER_CLUSTERED_ROW = 740
+_PROGRAM = 300_000_000  # what Python and the libraries take before a row is read
+# What the largest work on a table (a fit with its effect, a comparison, a report) takes for each entry, at its peak;
+# and for each row, where rows belong together and are kept one by one.
+_PER_ENTRY, _PER_CLUSTERED_ROW = 320, 740
 # A table of so many entries is kept whatever the limit is, and the scan may hold so much.
 _LEAST_ENTRIES, _LEAST_SCAN = 50_000, 100_000_000
 DEFAULT_MEMORY = "2GB"

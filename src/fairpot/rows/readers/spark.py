@@ -19,10 +19,9 @@ from fairpot._validation.wording import LARGEST
 from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.rows.decoding import MISSING_WORDS
 from fairpot.rows.folders import Paths, files_inside, listed
-from fairpot.rows.mapper import GroupPlaces
 from fairpot.rows.output import there_already
 from fairpot.rows.readers import query
-from fairpot.rows.readers.grouped import SUMS, BinCounter
+from fairpot.rows.readers.grouped import SUMS, BinCounter, GroupPlaces
 from fairpot.rows.readers.protocol import AppliedRows, Applying, CountedRows, Counting, Progress
 from fairpot.rows.readers.session import spark_errors, spark_session, without_advice, without_javas_log
 from fairpot.rows.roles import NUMBERS, Kind, Roles, find_column
@@ -54,9 +53,8 @@ class SparkRows(Roles):
     --------
     >>> import fairpot
     >>> from fairpot.rows import SparkRows, spark_session
-    >>> spark = spark_session()  # doctest: +SKIP
-    >>> people = [(0.9, 1, "M"), (0.6, 0, "M"), (0.5, 1, "F"), (0.1, 0, "F")]  # doctest: +SKIP
-    >>> frame = spark.createDataFrame(people, ["risk", "died", "sex"])  # doctest: +SKIP
+    >>> people = [(0.9, 1, "M"), (0.6, 0, "M"), (0.5, 1, "F"), (0.1, 0, "F")]
+    >>> frame = spark_session().createDataFrame(people, ["risk", "died", "sex"])  # doctest: +SKIP
     >>> rows = SparkRows(frame, score="risk", label="died", groups="sex")  # doctest: +SKIP
     >>> repair = fairpot.FairPOT(lam=1.0, reference="M").fit(fairpot.score_table(rows))  # doctest: +SKIP
     >>> sorted(row["risk_adjusted"] for row in fairpot.apply(repair, rows).collect())  # doctest: +SKIP
@@ -76,10 +74,7 @@ class SparkRows(Roles):
 
     @classmethod
     def read(cls, session: Any, paths: Paths, *, format: str | None = None, **roles: Any) -> SparkRows:  # noqa: A002
-        """Read files, folders or patterns that every worker can read: Parquet, ORC, CSV or TSV, by their names.
-
-        As elsewhere, every field of a CSV file is a text that is looked at whole.
-        """
+        """Read files, folders or patterns that every worker can read: Parquet, ORC, CSV or TSV, by their names."""
         named = [os.fspath(path) for path in listed(paths)]
         form, options = spark_format(format_of(named, format))
         with spark_errors(", ".join(named[:3])):
@@ -179,10 +174,8 @@ class SparkScan(query.Scan):
 
     def fits(self, select: str, most: int) -> bool:
         """Whether the answer to a query, which comes to the driver whole, has so few rows."""
-        if self._rows <= most:
-            return True
         with spark_errors("the rows"):
-            return int(self._asked(select).count()) <= most
+            return self._rows <= most or int(self._asked(select).count()) <= most
 
     def _asked(self, select: str) -> Any:
         with spark_errors("the rows"):
