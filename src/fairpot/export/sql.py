@@ -22,7 +22,7 @@ from fairpot.export.functions import (
     note_of,
 )
 from fairpot.export.sql_dialects import DIALECTS, Dialect
-from fairpot.rows.readers.spark import array_lookup
+from fairpot.rows.readers.session import array_lookup
 from fairpot.transport.pieces import LARGEST, Formula, Odds, Pieces, Sigmoid
 
 # Beyond these sigma is 1, or below 1e-307; some databases take a result out of the range for an error.

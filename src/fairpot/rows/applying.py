@@ -8,7 +8,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace as replace_fields
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Literal
 
 from fairpot._arguments import argument, by_name
@@ -80,19 +79,17 @@ def apply(
         What to do if scores seem to be on another scale than in ``fit``. None is an error if more than 1% of them lie
         far outside the fitted range, and a warning if fewer do or all fill a small part of it.
     changes : path or None, default None
-        A second file with the record of each row: original and adjusted score, old and new rank, why, and the threshold
-        crossed.
+        A second file with the record of each row: both scores, both ranks, why, and the threshold crossed.
     threshold, keep : float or None, default None; and sequence of str, default ()
         For that record: the decision threshold, and columns that are copied to it, such as an identifier.
     output_format : str or None, default None
         One of "parquet", "csv", "tsv", "arrow", "jsonl", "xlsx"; None takes the name of the output, and for standard
         output the format of the input.
     types : {"text", "auto"} or None, default None
-        What fields of CSV become in other formats: text as they are; or numbers and booleans where all fields of a
-        column are (the score, and no number with a leading zero). None is "auto" for Excel, else "text".
+        What fields of CSV become in other formats: text; or numbers and booleans where all fields of a column are.
+        None is "auto" for Excel, else "text".
     neutralise_formulas : bool, default False
-        Whether text that a spreadsheet would run as a formula (``=1+1``) is written to CSV and Excel with an
-        apostrophe before it. In Excel it is text, and does not run, in any case.
+        Whether text that a spreadsheet would run as a formula (``=1+1``) is written with an apostrophe before it.
     expect_sha256 : str or None, default None
         Refuse any map file but the one with this SHA-256.
     {overwrite}
@@ -107,11 +104,6 @@ def apply(
     -------
     AppliedRows or frame
         How many rows were written and how many changed; of a frame without ``output``, the new frame.
-
-    Warns
-    -----
-    ScaleWarning
-        If the scores seem to be on another scale than those of ``fit`` and that is not an error.
 
     Examples
     --------
@@ -144,9 +136,9 @@ def apply(
         raise ValueError(
             "threshold and keep say what goes into changes, which is not given.\nHint: changes=... names a file."
         )
-    unknown = [name for name in options if name not in READING]
-    if unknown:
-        raise TypeError(f"apply has no argument {unknown[0]!r}.")
+    for name in options:
+        if name not in READING:
+            raise TypeError(f"apply has no argument {name!r}.")
     fitted = _fitted(model, expect_sha256)
     judged: dict[str, Any] = {} if fitted is None else _judged(fitted, other_scale)
     how = Applying(
@@ -189,7 +181,7 @@ def read_whole(source: Any, read: Mapping[Path, str]) -> list[str]:
     return [read[file] for file in files] if all(file in read for file in files) else []
 
 
-def _stored() -> ModuleType:
+def _stored() -> Any:
     """Lead from a path, or a fitted method, to its maps; what is stored in a file needs no estimator."""
     return import_module("fairpot.repair.stored")
 

@@ -88,17 +88,12 @@ def score_table(
     >>> fairpot.score_table(y, score, sensitive_features=sex).groups
     ('F', 'M')
     """
-    columns = {
-        "y_score": y_score,
-        "sensitive_features": sensitive_features,
-        "sample_weight": sample_weight,
-        "clusters": clusters,
-    }
+    columns = dict(zip(_OWN_COLUMNS, (y_score, sensitive_features, sample_weight, clusters)))
     meaning = {"weights": weights, "pos_label": pos_label, "lower_is_riskier": lower_is_riskier or None}
     names = {"score": score, "label": label, "group": group, "weight": weight, "cluster": cluster}
-    unknown = [name for name in options if name not in (*READING, *_COUNTING)]
-    if unknown:
-        raise TypeError(f"score_table has no argument {unknown[0]!r}.")
+    for name in options:
+        if name not in (*READING, *_COUNTING):
+            raise TypeError(f"score_table has no argument {name!r}.")
     check_meaning(high_score_means)
     if isinstance(rows, ScoreTable):
         given = {**columns, **names, **meaning, "drop_missing": drop_missing or None, **options}
@@ -128,10 +123,7 @@ def score_table(
         )
     return as_table(
         rows,
-        y_score,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        clusters=clusters,
+        **columns,
         weights=weights,
         pos_label=pos_label,
         lower_is_riskier=lower_is_riskier,
@@ -143,10 +135,7 @@ def score_table(
 
 
 def opened(rows: Any, names: Mapping[str, Any], said: Mapping[str, Any], options: Mapping[str, Any]) -> Roles | None:
-    """Say what rows are and which columns play which part, by the reader of their kind; None of columns.
-
-    ``names`` are those of the columns, ``said`` is what else was said of the rows.
-    """
+    """Say what rows are and which columns play which part, by the reader of their kind; None of columns."""
     reading = {name: value for name, value in options.items() if name in READING}
     if isinstance(rows, Roles):
         given = {**said, **names, **reading}

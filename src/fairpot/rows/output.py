@@ -148,10 +148,7 @@ def check_name(target: str | Path) -> None:
 
 
 def check_output(target: str | Path, *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> Path:
-    """Check before any work that a target may and can be written; return the file that it is, links followed.
-
-    Parameters and errors are those of :func:`complete_file`, which checks again when it comes to writing.
-    """
+    """Check before any work, as :func:`complete_file`, that a target may and can be written; return its real path."""
     check_name(target)
     place = Path(os.path.realpath(target))
     if place.is_symlink():  # a link that was not followed leads to itself

@@ -99,12 +99,9 @@ def rewrite(source: RowSource, maps: Mapping[Hashable, ScoreMap], how: Applying)
 def check_outputs(
     inputs: Paths | None, targets: Sequence[str | Path | None], *, overwrite: bool = False, folder: bool = False
 ) -> None:
-    """Refuse, before any work, outputs that are there already, or that would be read as rows the next time.
-
-    The first of them may be standard output, or, where the reader writes those, a ``folder``.
-    """
+    """Refuse, before any work, outputs that are there already, or that would be read as rows the next time."""
     for place, target in enumerate(targets):
-        if target is None or (place == 0 and str(target) == "-"):
+        if target is None or (place == 0 and str(target) == "-"):  # standard output
             continue
         check_name(target)
         if would_read(inputs, target):
@@ -246,11 +243,7 @@ class Mapper:
         return bool(self.bad or self.words or self.places.refused)
 
     def __call__(self, batch: Any) -> tuple[Any, Floats, NDArray[np.int64], Floats]:
-        """Return a batch, its scores, the place of each row's group, and the adjusted scores.
-
-        Where rows with missing values are to be dropped, they are not in it. Where rows cannot be mapped, adjusted
-        scores mean nothing.
-        """
+        """Return a batch without dropped rows, its scores, the place of each row's group, and the adjusted scores."""
         scores = self._scores(batch.column(self.score))
         codes = self.places([batch.column(i) for i in self.groups], batch.num_rows)
         if self.how.drop_missing:
@@ -259,7 +252,7 @@ class Mapper:
                 rows = np.flatnonzero(~gone)
                 self.dropped += int(gone.sum())
                 batch, scores, codes = batch.take(rows), scores[rows], codes[rows]
-        if self.problems:
+        if self.problems:  # nothing is written any more
             return batch, scores, codes, scores
         adjusted = map_scores(scores, codes, list(self.maps.values()))
         if len(codes) and codes.min() < 0:

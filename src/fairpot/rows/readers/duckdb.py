@@ -252,10 +252,7 @@ def _without_values(error: Exception, line: str) -> str:
 
 
 def with_places(error: Exception, source: RowSource, memory_limit: str, threads: int | None) -> Exception:
-    """Return an error about rows that also says where they are, and what else is wrong with the rows.
-
-    Every row is looked at again. What the rows hold is said only where values may be shown.
-    """
+    """Look at every row again; return an error that also says where bad rows are, and what else is wrong with them."""
     try:
         found = _survey(source, memory_limit, threads)
     except Exception:  # what is known is told, whatever else comes up
@@ -345,10 +342,9 @@ _END: Any = object()
 
 
 def in_background(items: Iterator[T], stop: Callable[[], object], tick: Callable[[], object]) -> Iterator[T]:
-    """Yield what comes, made in a second thread, one item ahead; what goes wrong there is raised here.
+    """Yield items made in a second thread, one ahead, with a ``tick`` every tenth of a second.
 
-    ``stop`` makes the work end soon, where this iterator is left early, by Ctrl-C for example; ``tick`` is called every
-    tenth of a second meanwhile.
+    ``stop`` makes the work end soon, where this iterator is left early, by Ctrl-C for example.
     """
     check_room()
     with ThreadPoolExecutor(1, "fairpot-scan") as behind:
@@ -377,9 +373,8 @@ def _connect(
 ) -> Any:
     """Open a database for reading, or an empty one in memory, and close everything else.
 
-    A database of somebody else's may hold views that read and write other files. So files other than the database,
-    those in ``reads`` and those that the caller's own query names are out of reach, extensions are neither installed
-    nor loaded, and no setting can be changed any more. Macros that stand in for functions of DuckDB are refused.
+    A database of somebody else's may hold views that read and write other files: only those in ``reads`` and those that
+    the caller's own query names are in reach. No extension is loaded, and no setting can be changed any more.
     """
     closed = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
     if database is None:
@@ -455,10 +450,9 @@ _ALIKE = ("int", "uint", "float", "double", "bool", "string", "large_string", "d
 
 
 class _Files:
-    """How DuckDB gets the rows of files: it reads Parquet itself, everything else is read for it.
+    """How DuckDB gets the rows of files: it reads Parquet itself, everything else is read for it in streams.
 
-    A stream is read once, so each is given as a function that opens it anew for every query; what goes wrong in one is
-    kept in ``failures``. ``reads`` are the files that DuckDB itself opens: no others are open to it.
+    Each stream is opened anew for every query. ``reads`` are the files that DuckDB itself opens.
     """
 
     def __init__(self, files: Mapping[Path, Layout], roles: Mapping[str, str]) -> None:

@@ -95,10 +95,9 @@ def _name_labels(values: Sequence[Any], rows: Counts, source: Roles) -> NDArray[
 def name_keys(
     keys: Sequence[Key], rows: Counts, source: Roles, several: bool, called: Namer | None = None, scores: Any = None
 ) -> tuple[NDArray[Any], tuple[Hashable, ...], NDArray[np.int8] | None]:
-    """Name groups and labels of distinct combinations, the label last: a code and a label for each.
+    """Name groups, as in memory or as they are ``called``, and labels of distinct combinations, the label last.
 
-    ``called`` says what a combination of group values is called, instead of the rules of memory; ``scores`` tell, where
-    they are known, whether their column was swapped with that of the labels.
+    ``scores`` tell, where they are known, whether their column was swapped with that of the labels.
     """
     labels = None
     if source.label is not None:
@@ -324,10 +323,7 @@ class GroupedRows:
         self.fetched = 0
 
     def add(self, batch: Any) -> None:
-        """Take an Arrow batch: the columns of the key, then score, perhaps weight and cluster, and perhaps n.
-
-        Without n, a batch has one row for each.
-        """
+        """Take an Arrow batch: the columns of the key, then score, perhaps weight and cluster, and perhaps rows, n."""
         try:
             key = self.coder.encode(batch.columns[: len(self.coder.names)], batch.num_rows)
         except ValueError:
@@ -403,10 +399,7 @@ def are_squared(source: Roles) -> bool:
 
 
 def choose_edges(sample: Floats, limit: int, groups: int = 2) -> Floats:
-    """Choose where bins begin, so that each holds about as many rows; frequent values are alone in theirs.
-
-    All groups have the same bins: together they have at most ``limit``, or half of it for a single group.
-    """
+    """Choose where the bins of all groups begin, so that each holds about as many rows; frequent values are alone."""
     bins = max(min(limit // max(groups, 2), MOST_BINS), 1)
     if len(sample) == 0:
         return np.array([-np.inf])
@@ -487,10 +480,7 @@ class BinnedRows:
     def finish(
         self, codes: NDArray[Any], groups: tuple[Hashable, ...], labels: NDArray[np.int8] | None, whole: bool
     ) -> tuple[ScoreTable, QuantisationBound]:
-        """Return the table, and how far it can be off.
-
-        A code and a label say what each combination is called; ``whole`` is whether all weights are whole numbers.
-        """
+        """Return the table, given the code and label of each combination, and how far it can be off."""
         used = np.flatnonzero(self.low <= self.high)
         low, high = self.low[used], self.high[used]
         # The middle of each bin, whatever the order of the rows; a score alone in its bin stays as it was.

@@ -13,18 +13,7 @@ from fairpot._validation import wording
 from fairpot._validation.checked_rows import check_weight_of_groups
 from fairpot._warn import warn_user
 from fairpot.rows.decoding import EXACT, MISSING_WORDS, alike, check_plain, check_score_type, doubles
-from fairpot.rows.readers.grouped import (
-    MOST_BINS,
-    MOST_KEYS,
-    BinCounter,
-    BinnedRows,
-    GroupedRows,
-    KeyCoder,
-    bin_counter,
-    choose_edges,
-    explain,
-    name_keys,
-)
+from fairpot.rows.readers import grouped
 from fairpot.rows.readers.protocol import CountedRows, Counting, Memory, Progress
 from fairpot.rows.roles import NUMBERS, Roles
 from fairpot.transport import Floats
@@ -48,7 +37,7 @@ class Scan(Protocol):
     def drawn(self, select: str, share: float) -> Iterator[Any]:
         """Yield about a share of what ``select`` gives, the same each time."""
 
-    def binned(self, select: str, counter: BinCounter, progress: Progress | None) -> Iterator[Any]:
+    def binned(self, select: str, counter: grouped.BinCounter, progress: Progress | None) -> Iterator[Any]:
         """Yield what a counter of bins makes of a query."""
         return counter(self.batches(select, progress))
 
@@ -129,11 +118,11 @@ class Query:
                 f"min(weight) FILTER (WHERE {usable} AND weight > 0) AS weight_least",
             ]
         chosen = ", ".join([*self.keys, *asked])
-        return self._answer(f"SELECT {chosen} FROM ({self.plain()}) GROUP BY ALL LIMIT {MOST_KEYS + 1}")
+        return self._answer(f"SELECT {chosen} FROM ({self.plain()}) GROUP BY ALL LIMIT {grouped.MOST_KEYS + 1}")
 
     def sample(self, rows: int, limit: int) -> Floats:
         """Draw scores at random, the same each time; all of them where they are few."""
-        share = min(1.0, 4 * min(limit, MOST_BINS) / max(rows, 1))
+        share = min(1.0, 4 * min(limit, grouped.MOST_BINS) / max(rows, 1))
         drawn = self.scan.drawn(f"SELECT {self.number('score')} AS score FROM {self.rows}", share)
         scores = np.concatenate([*(doubles(batch.column(0)) for batch in drawn), np.empty(0)])
         return scores[np.isfinite(scores)]
@@ -143,15 +132,11 @@ class Query:
         return [row for batch in self.scan.batches(select) for row in batch.to_pylist()]
 
     def number(self, role: str) -> str:
-        """Write a part, already grouped, as a double; a score of which a low one means high risk, with a minus.
-
-        Decimals go through their text, which rounds correctly; whole numbers that doubles cannot tell apart become
-        infinite.
-        """
+        """Write a part, already grouped, as a double; a score of which a low one means high risk, with a minus."""
         found, type_ = role, self.types[role]
-        if type_.startswith("DECIMAL"):
+        if type_.startswith("DECIMAL"):  # their text rounds correctly
             found = f"CAST(CAST({role} AS STRING) AS DOUBLE)"
-        elif "INT" in type_:
+        elif "INT" in type_:  # what doubles cannot tell apart becomes infinite
             inside = f"{role} BETWEEN -{EXACT} AND {EXACT}"
             found = f"(CASE WHEN {inside} THEN CAST({role} AS DOUBLE) WHEN {role} IS NOT NULL THEN {_INFINITE} END)"
         elif type_ != "DOUBLE":
@@ -216,7 +201,7 @@ def _gathered(query: Query, select: str, limit: int, how: Counting) -> CountedRo
     """Fetch all combinations, or all rows; None if there are more than ``limit``."""
     if not query.scan.fits(select, limit):
         return None
-    counted = GroupedRows(query.source, query.whole)
+    counted = grouped.GroupedRows(query.source, query.whole)
     for batch in query.scan.batches(select, how.progress):
         if counted.fetched + batch.num_rows > limit:
             return None
@@ -227,18 +212,18 @@ def _gathered(query: Query, select: str, limit: int, how: Counting) -> CountedRo
 def _in_bins(query: Query, how: Counting) -> CountedRows:
     """Look at all rows before they are counted in bins: what can be wrong is told from there."""
     source, surveyed = query.source, check_numbers(query)
-    coder = KeyCoder(source.key_columns)
+    coder = grouped.KeyCoder(source.key_columns)
     coder.limit(len(surveyed))
     for found in surveyed:
         coder.place(tuple(found[key] for key in query.keys))
     rows = np.array([found["n"] for found in surveyed], dtype=np.int64)
-    codes, groups, labels = name_keys(coder.keys, rows, source, how.several, how.called)
+    codes, groups, labels = grouped.name_keys(coder.keys, rows, source, how.several, how.called)
     whole = not any(found.get("weight_broken") for found in surveyed)
     total = int(rows.sum())
-    edges = choose_edges(query.sample(total, how.distinct), how.distinct, len(groups))
-    binned, weighted = BinnedRows(source, coder, edges), source.weight is not None
+    edges = grouped.choose_edges(query.sample(total, how.distinct), how.distinct, len(groups))
+    binned, weighted = grouped.BinnedRows(source, coder, edges), source.weight is not None
     asked = f"SELECT * FROM ({query.plain()}){' WHERE weight > 0' if weighted else ''}"
-    for batch in query.scan.binned(asked, bin_counter(edges, len(query.keys), weighted), how.progress):
+    for batch in query.scan.binned(asked, grouped.bin_counter(edges, len(query.keys), weighted), how.progress):
         binned.take(batch)
     table, bound = binned.finish(codes, groups, labels, whole)
     if weighted:
@@ -265,5 +250,6 @@ def check_numbers(query: Query) -> list[dict[str, Any]]:
         there = [(value, n) for value, n in values if n and value is not None]
         numbers = np.array([value for value, _ in there], dtype=np.float64)
         words = sum(all_of("nan")) if query.source.kind != "typed" else 0
-        explain(query.source, role, numbers, np.array([n for _, n in there], dtype=np.int64), words, whole=query.whole)
+        rows = np.array([n for _, n in there], dtype=np.int64)
+        grouped.explain(query.source, role, numbers, rows, words, whole=query.whole)
     return surveyed

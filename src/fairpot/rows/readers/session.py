@@ -1,4 +1,4 @@
-"""A Spark session that works out of the box, and Spark's errors in one line."""
+"""A Spark session that works out of the box, Spark's errors in one line, and values and maps in its SQL."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fairpot._arguments import argument
 from fairpot._optional import import_optional
 from fairpot._validation import wording
 from fairpot.exceptions import InputFileError, UnreachableError
+from fairpot.transport.pieces import Pieces
 
 _PATIENCE = 10  # seconds until a cluster must have answered
 _MASTERS = r"local(\[(\*|[1-9]\d*)(,[1-9]\d*)?\])?|local-cluster\[.+\]|yarn|[a-z][a-z0-9+.-]*://.+"
@@ -186,3 +190,33 @@ def _explained(error: Exception, where: str) -> Exception:
     else:
         hint = "Spark's log has the rest; the command line shows it with --debug"
     return InputFileError(f"Spark could not read {where}: {first[:300]}\nHint: {hint}.")
+
+
+_ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "$": "\\u0024"}
+
+
+def spark_text(text: str) -> str:
+    """Write a text as a literal; a dollar sign could otherwise begin a variable, and some marks steer who reads it."""
+    # What is no printable character goes by its number, where four digits hold it.
+    by_number = {c: f"\\u{ord(c):04x}" for c in text if not c.isprintable() and c <= "\uffff"} | _ESCAPES
+    return "'" + "".join(by_number.get(c, c) for c in text) + "'"
+
+
+def array_lookup(score: str, pieces: Pieces) -> str:
+    """Write the value of a map at ``score``, itself an expression of finite doubles.
+
+    A CASE tree of a thousand branches breaks Spark's code generation; arrays do not, and are parsed once.
+    """
+    lo, x0, w, v0, d, vmin, vmax = map(_array, pieces)
+    steps = ", ".join(str(1 << k) for k in reversed(range(max(pieces.size - 1, 1).bit_length())))
+    # get() gives NULL beyond the end of an array, and IF takes NULL for no.
+    place = f"aggregate(array({steps}), 0, (p, k) -> IF(get({lo}, p + k) <= s, p + k, p))"
+    line = f"get({v0}, p) + ((s - get({x0}, p)) / get({w}, p)) * get({d}, p)"
+    held = f"LEAST(GREATEST({line}, get({vmin}, p)), get({vmax}, p))"
+    # A transform of one element is Spark's way to give a value a name.
+    inner = f"element_at(transform(array({place}), p -> {held}), 1)"
+    return f"element_at(transform(array({score}), s -> {inner}), 1)"
+
+
+def _array(values: NDArray[np.float64]) -> str:
+    return f"cast(split('{','.join(map(repr, values.tolist()))}', ',') AS array<double>)"

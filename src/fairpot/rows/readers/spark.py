@@ -9,9 +9,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, ClassVar
 
-import numpy as np
-from numpy.typing import NDArray
-
 from fairpot._arguments import argument
 from fairpot._optional import Lazy
 from fairpot._validation import wording
@@ -23,7 +20,7 @@ from fairpot.rows.output import there_already
 from fairpot.rows.readers import query
 from fairpot.rows.readers.grouped import SUMS, BinCounter, GroupPlaces
 from fairpot.rows.readers.protocol import AppliedRows, Applying, CountedRows, Counting, Progress
-from fairpot.rows.readers.session import spark_errors, spark_session, without_advice, without_javas_log
+from fairpot.rows.readers.session import spark_errors, spark_session, spark_text, without_advice, without_javas_log
 from fairpot.rows.roles import NUMBERS, Kind, Roles, find_column
 from fairpot.transport import ScoreMap, parted
 from fairpot.transport.pieces import Formula, Pieces, formula_of, pieces
@@ -216,8 +213,7 @@ class SparkReader:
     def apply(self, rows: SparkRows, maps: Mapping[Hashable, ScoreMap], how: Applying) -> Any:
         """Write the rows with their adjusted score to a folder, as Spark does; or return them, computed when used.
 
-        The groups are looked at once before, so that one without a map is an error here. A score that cannot be
-        mapped stops the job that meets it; once rows are written, it is told how many there are.
+        A group without a map is an error here, a score that cannot be mapped in the job that meets it.
         """
         known = ("column", "replace", "unknown_group", "missing_group", "overwrite", "output_format")
         how.refuse_others(known, "rows on a cluster are written")
@@ -327,16 +323,6 @@ def _folder_of(path: str) -> str:
     return folder
 
 
-_ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "$": "\\u0024"}
-
-
-def spark_text(text: str) -> str:
-    """Write a text as a literal; a dollar sign could otherwise begin a variable, and some marks steer who reads it."""
-    # What is no printable character goes by its number, where four digits hold it.
-    by_number = {c: f"\\u{ord(c):04x}" for c in text if not c.isprintable() and c <= "\uffff"} | _ESCAPES
-    return "'" + "".join(by_number.get(c, c) for c in text) + "'"
-
-
 def _literal(value: Any, type_: str) -> str:
     """Write a value of a column."""
     if value is None:
@@ -344,26 +330,6 @@ def _literal(value: Any, type_: str) -> str:
     if isinstance(value, str):
         return spark_text(value)
     return f"CAST('{value}' AS {type_})"
-
-
-def array_lookup(score: str, pieces: Pieces) -> str:
-    """Write the value of a map at ``score``, itself an expression of finite doubles.
-
-    A CASE tree of a thousand branches breaks Spark's code generation; arrays do not, and are parsed once.
-    """
-    lo, x0, w, v0, d, vmin, vmax = map(_array, pieces)
-    steps = ", ".join(str(1 << k) for k in reversed(range(max(pieces.size - 1, 1).bit_length())))
-    # get() gives NULL beyond the end of an array, and IF takes NULL for no.
-    place = f"aggregate(array({steps}), 0, (p, k) -> IF(get({lo}, p + k) <= s, p + k, p))"
-    line = f"get({v0}, p) + ((s - get({x0}, p)) / get({w}, p)) * get({d}, p)"
-    held = f"LEAST(GREATEST({line}, get({vmin}, p)), get({vmax}, p))"
-    # A transform of one element is Spark's way to give a value a name.
-    inner = f"element_at(transform(array({place}), p -> {held}), 1)"
-    return f"element_at(transform(array({score}), s -> {inner}), 1)"
-
-
-def _array(values: NDArray[np.float64]) -> str:
-    return f"cast(split('{','.join(map(repr, values.tolist()))}', ',') AS array<double>)"
 
 
 def _batch_mapper(formulas: Sequence[Formula], then: Pieces | None) -> Callable[[Any, Any], Any]:
