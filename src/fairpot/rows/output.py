@@ -203,9 +203,8 @@ def _rename_to_new(temporary: Path, place: Path) -> None:
 
 
 def _explained(error: OSError, target: str | Path) -> Exception:
-    why, hint = str(error.strerror or error), "nothing is left of it; retry."
     if error.errno in (errno.ENOSPC, errno.EDQUOT) or "No space left" in str(error):
-        why, hint = "the disk is full", "free some space, or another disk."
-    elif error.errno == errno.EFBIG:
-        why, hint = "larger than a file may be here", "ulimit -f, or split."
-    return OutputFileError(f"{target} was not written: {why}.\nHint: {hint}")
+        return OutputFileError(f"{target} was not written: the disk is full.\nHint: free some space, or another disk.")
+    if error.errno == errno.EFBIG:
+        return OutputFileError(f"{target} was not written: larger than a file may be here.\nHint: ulimit -f, or split.")
+    return OutputFileError(f"{target} was not written: {error.strerror or error}.\nHint: nothing is left of it; retry.")
