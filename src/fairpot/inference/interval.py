@@ -15,6 +15,7 @@ from fairpot.counting import as_table
 from fairpot.inference.limits import Estimate, Verdict, judge, seen_limits
 from fairpot.inference.merged import count_ranking
 from fairpot.inference.merged import shares as counted_shares
+from fairpot.inference.rates import TopRate, top_rate_interval
 from fairpot.inference.region import RegionShares, estimate_region
 from fairpot.inference.shares import (
     GapEstimates,
@@ -27,7 +28,6 @@ from fairpot.inference.shares import (
     inside,
     why_not,
 )
-from fairpot.inference.top_rates import TopRate, top_rate_interval
 from fairpot.metrics import METRICS
 from fairpot.table import ScoreTable
 
