@@ -25,10 +25,8 @@ from fairpot.inference.shares import (
     ShareEstimates,
     View,
     all_pairs,
-    clustered_covariance,
+    covariance_of,
     cross_pairs,
-    independent_covariance,
-    independent_units,
     influences,
     merge_entries,
     own_scores,
@@ -67,13 +65,11 @@ def estimate_views(
 ) -> tuple[ShareEstimates, Contrasts]:
     """Estimate shares in several views of the same rows, and weighted sums of them (one a row of ``sums``)."""
     found = influences(table, pairs, kernel, views)
+    shares = covariance_of(found, table, pairs)
     if table.clusters is not None:
-        shares = clustered_covariance(found, table.clusters)
         free = np.full(len(sums), min(units.min() for units in shares.units) - 1.0)
     else:
-        units = independent_units(table, pairs, len(views))
-        shares = independent_covariance(found, table, units)
-        free = _degrees_of_freedom(found, table, units, sums)
+        free = _degrees_of_freedom(found, table, shares.units, sums)
     return shares, Contrasts(sums @ shares.value, sums @ shares.covariance @ sums.T, free)
 
 
