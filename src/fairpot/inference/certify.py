@@ -256,10 +256,9 @@ def choose_certified(
 ) -> tuple[int, Certificate]:
     """Choose the highest AUC among the values that are certified; return its place and the certificate.
 
-    ``worth`` is what they are chosen by, if it is not the AUC of the estimates.
-
-    ``unmoved`` is the place of the value that leaves the scores as they came, if there is one: it is chosen if it is
-    certified, and otherwise an AUC above that of the original scores counts as equal to it, as in a plain rule.
+    ``worth`` is what they are chosen by, if it is not the AUC of the estimates. ``unmoved`` is the place of the value
+    that leaves the scores as they came, if there is one: it is chosen if it is certified, and otherwise an AUC above
+    that of the original scores counts as equal to it, as in a plain rule.
 
     Raises :class:`InfeasibleRuleError` if nothing can be certified: with the smallest bound that can be, and how many
     more rows it would take.

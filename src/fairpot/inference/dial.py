@@ -100,11 +100,14 @@ class DialEstimates:
         """The largest gap at each value."""
         return np.abs(self.gaps.value).reshape(len(self), -1).max(axis=1)
 
+    def widest(self, tail: float | Floats) -> tuple[Floats, Floats]:
+        """Limit the largest gap at each value by limits of the gaps of all pairs."""
+        low, high = (side.reshape(len(self), self.many).max(axis=1) for side in fold(*self.gaps.limits(tail)))
+        return low, high
+
     def largest(self, tail: float) -> Floats:
         """Give the upper limit of the largest gap at each value, each wrong with probability ``tail``."""
-        if self.regions is not None:
-            return self.regions.limits(tail)[1][1]
-        return fold(*self.gaps.limits(tail))[1].reshape(len(self), self.many).max(axis=1)
+        return self.widest(tail)[1] if self.regions is None else self.regions.limits(tail)[1][1]
 
     def at(self, places: Sequence[int]) -> DialEstimates:
         """Keep some of the values."""
@@ -425,26 +428,18 @@ def band_of(dial: DialEstimates, level: float = LEVEL, name: str = "lam") -> Ban
     together = joint_tail(dial.auc.covariance, tail)
     auc = Ribbon(dial.auc.value, *dial.auc.limits(tail), *dial.auc.limits(together))
     together = joint_tail(dial.gaps.covariance, tail)
-    gap = Ribbon(dial.gap, *_largest(dial, tail), *_widest(dial, together))
+    gap = Ribbon(dial.gap, *_largest(dial, tail), *dial.widest(together))
     return Band(dial.values, auc, gap, level, name)
-
-
-def _widest(dial: DialEstimates, tail: float) -> tuple[Floats, Floats]:
-    """Limit the largest gap at each value by limits that hold for all pairs."""
-    low, high = (side.reshape(len(dial), dial.many) for side in fold(*dial.gaps.limits(tail)))
-    return low.max(axis=1), high.max(axis=1)
 
 
 def _largest(dial: DialEstimates, tail: float) -> tuple[Floats, Floats]:
     """Limit the largest gap at each value; of several pairs only the lower limit pays for their number."""
-    low, high = _widest(dial, tail)
+    low, high = dial.widest(tail)
     if dial.many == 1:
         return low, high
-    gaps, many = dial.gaps, dial.many
-    covariance = gaps.covariance  # of all gaps: once
-    blocks = [covariance[k : k + many, k : k + many] for k in range(0, len(gaps), many)]
-    tails = np.repeat([joint_tail(block, tail) for block in blocks], many)
-    return fold(*gaps.limits(tails))[0].reshape(len(dial), many).max(axis=1), high
+    covariance, many = dial.gaps.covariance, dial.many  # of all gaps: once
+    blocks = [covariance[k : k + many, k : k + many] for k in range(0, len(covariance), many)]
+    return dial.widest(np.repeat([joint_tail(block, tail) for block in blocks], many))[0], high
 
 
 _LOWEST = float(np.finfo(np.float64).min)

@@ -24,7 +24,6 @@ from fairpot.metrics.rank import check_ties
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
-GOALS = ("detect", "certify")
 _BINS = 64  # scores that tables are drawn with; eight times as many move no power by more than 0.3 points
 _ROUGH, _FINE = 400, 6000  # tables drawn at each size that is tried
 _SEED = 20250101  # plans are the same in every run
@@ -84,8 +83,7 @@ class SamplePlan:
     def __repr__(self) -> str:
         return f"<SamplePlan: {str(self).split(' (')[0]}>"
 
-    def rows_by_group(self) -> list[dict[str, Any]]:
-        """Return rows with and without the outcome for each group."""
+    def _listed(self) -> list[dict[str, Any]]:
         return [
             {"group": g, "rows": rows, "with the outcome": self.positives[g], "without it": self.negatives[g]}
             for g, rows in self.group_rows.items()
@@ -93,10 +91,10 @@ class SamplePlan:
 
     def frame(self) -> Any:
         """Return the rows of each group as a frame (pandas, Polars or PyArrow, whichever is in use)."""
-        return frame_of(self.rows_by_group())
+        return frame_of(self._listed())
 
     def _repr_html_(self) -> str:
-        return f"<div>{paragraph(str(self).split(' (')[0])}{html_table(self.rows_by_group(), 'Rows to plan for')}</div>"
+        return f"<div>{paragraph(str(self).split(' (')[0])}{html_table(self._listed(), 'Rows to plan for')}</div>"
 
     def __str__(self) -> str:
         aim = f"detect a gap of {self.gap:g}" if self.goal == "detect" else f"certify a gap within {self.gap:g}"
@@ -163,7 +161,7 @@ def plan_sample_size(
     (F: 2,415 rows, 242 with the outcome, M: 5,636 rows, 564 with the outcome)
     """
     wanted = check_share(gap, "gap", zero=False)
-    check_choice(goal, "goal", GOALS)
+    check_choice(goal, "goal", ("detect", "certify"))
     check_level(level)
     if not is_number(power) or not 0 < power < 1:
         raise ValueError(f"power must lie between 0 and 1, got {power!r}.")
@@ -456,17 +454,12 @@ def _expected(auc: Any, truth: float, true_gap: float | None, shares: Any, rates
     return _Expected(groups, size / size.sum(), rate, float(np.ptp(given)), float(given.mean()), given)
 
 
-@dataclass(frozen=True)
-class _Visits:
+class _Visits(NamedTuple):
     """Rows of a cluster, and how scores and outcomes of two of them are correlated."""
 
     many: float
     icc: float
     outcome: float
-
-    def again(self, rate: Floats) -> Floats:
-        """Of a row's class, how many more rows of the same class its cluster has."""
-        return np.asarray((self.many - 1) * (rate + self.outcome * (1 - rate)))
 
     def clusters(self, rate: Floats) -> Floats:
         """For each row of a class, how many clusters have one: outcomes of a cluster are beta-binomial."""
@@ -483,14 +476,12 @@ class _Visits:
 def _check_visits(visits: Any, icc: Any, outcome_icc: Any) -> _Visits:
     if not is_number(visits) or not 1 <= visits < math.inf:
         raise ValueError(f"visits must be 1 or more, the rows of each cluster, got {visits!r}.")
-    found = _Visits(
-        float(visits), check_share(icc, "icc", zero=True), check_share(outcome_icc, "outcome_icc", zero=True)
-    )
+    shares = [check_share(value, name, zero=True) for value, name in ((icc, "icc"), (outcome_icc, "outcome_icc"))]
     if visits == 1 and (icc or outcome_icc):
         raise ValueError(
             "icc says what visits of a patient have in common.\nHint: give visits as well, or leave icc out."
         )
-    return found
+    return _Visits(float(visits), *shares)
 
 
 def _normal_law(expected: _Expected, visits: _Visits) -> _Law:
@@ -501,24 +492,22 @@ def _normal_law(expected: _Expected, visits: _Visits) -> _Law:
     rate = np.stack((expected.rates, 1 - expected.rates))
     size = expected.shares * rate
     spread, covariance = _normal_precision(expected, xaucs, visits)
-    worth = np.ones(size.shape)
+    value, worth = xaucs[where.winners], np.ones(size.shape)
     for side, groups in enumerate((where.winners, where.losers)):  # nearly the same in all shares of a group
-        worth[side, groups] = _shared(xaucs[where.winners], xaucs[where.winners], 0.5) / (
-            spread[side] * size[side, groups]
-        )
+        worth[side, groups] = _shared(value, value, 0.5) / (spread[side] * size[side, groups])
     return _Law(
         expected.groups,
-        size,
-        _normal_bins(math.sqrt(2) * ndtri(xaucs)),
-        np.full(_BINS, 0.5),
-        xaucs[where.winners],
-        where.pairs.index((min(pair), max(pair))),
-        spread,
-        covariance,
-        worth,
-        visits.clusters(rate),
-        None if visits.many == 1 else 1 / visits.many,
-        (visits.many, 1 + (visits.many - 1) * visits.outcome),
+        size=size,
+        chance=_normal_bins(math.sqrt(2) * ndtri(xaucs)),
+        tie=np.full(_BINS, 0.5),
+        value=value,
+        pair=where.pairs.index((min(pair), max(pair))),
+        spread=spread,
+        covariance=covariance,
+        worth=worth,
+        units=visits.clusters(rate),
+        clusters=None if visits.many == 1 else 1 / visits.many,
+        lumps=(visits.many, 1 + (visits.many - 1) * visits.outcome),
     )
 
 
@@ -539,7 +528,8 @@ def _normal_precision(expected: _Expected, xaucs: Floats, visits: _Visits) -> tu
     where = _Directions.among(len(expected.groups))
     win, lose = where.winners, where.losers
     rate = np.stack((expected.rates, 1 - expected.rates))
-    size, again = expected.shares * rate, visits.again(rate)
+    size = expected.shares * rate
+    again = (visits.many - 1) * (rate + visits.outcome * (1 - rate))  # more rows of a row's class in its cluster
     x, y = xaucs[win][:, None], xaucs[win][None, :]
     same, alike, apart = (_shared(x, y, rho) for rho in (0.5, visits.icc / 2, -visits.icc / 2))
     sides = [((same + again[k, own] * alike) / size[k, own]).T for k, own in enumerate((win, lose))]
