@@ -15,8 +15,7 @@ from fairpot._arguments import argument
 from fairpot._validation import wording
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.certify import Certificate, Worth, choose_certified
-from fairpot.inference.dial import Evidence, Part
-from fairpot.inference.fixed_tops import FixedTops
+from fairpot.inference.dial import Evidence, FixedTops, Part
 from fairpot.inference.shares import FEWEST
 from fairpot.repair.family import Family
 from fairpot.repair.ground import Ground

@@ -16,6 +16,7 @@ from fairpot._docs import documented
 from fairpot.counts import GroupCounts
 from fairpot.inference.limits import Estimate, joint_tail, seen_limits
 from fairpot.inference.merged import Counted, count_ranking, shares
+from fairpot.inference.rates import TopRate, top_rate_interval
 from fairpot.inference.region import estimate_region
 from fairpot.inference.shares import (
     GapEstimates,
@@ -26,7 +27,6 @@ from fairpot.inference.shares import (
     inside,
     why_not,
 )
-from fairpot.inference.top_rates import TopRate, top_rate_interval
 from fairpot.metrics.cells import SMALL
 from fairpot.metrics.wins import WinMatrix
 from fairpot.results.calibration import Calibration
