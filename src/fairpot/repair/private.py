@@ -31,11 +31,10 @@ _TRIED = 20_001  # scores at which maps are compared, beside their breakpoints
 def made_private(content: ModelFile, maps: Maps, table: ScoreTable | None, learn: Learn | None) -> ModelFile:
     """Return what a private file holds in place of all breakpoints and counts.
 
-    The scores of each group are cut into runs of ten rows or more, whatever the rows weigh (of ten clusters, where rows
-    belong together), and every score is replaced by the mean of its run. The maps are those that the method learns from
-    such scores. Numbers are rounded to about a thousandth of the fitted range, counts to tens, the repair strength to
-    three digits. Tables of scores on a grid stay as they are, if ten rows or more have each score. A certificate is
-    left out: it is that of the full maps. Refused if fewer than ten rows of a group make up the maps.
+    Every score is replaced by the mean of its run of ten rows (or clusters) or more, and the maps are those that the
+    method learns from such scores. Numbers are rounded to about a thousandth of the fitted range, counts to tens, the
+    strength to three digits. Tables of scores on a grid stay, if ten rows or more have each score. A certificate is
+    that of the full maps, and left out. Refused if fewer than ten rows of a group make up the maps.
     """
     if content.private is not None:
         return content
