@@ -268,8 +268,7 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def achieved_(self) -> Achieved:
         """AUC and gap of the fitted rows, before and after, of the whole list and of the top."""
-        fit = _fit_of(self)
-        found: Achieved = _kept_in(self, "achieved", lambda: measure(fit.ground, self.maps_))
+        found: Achieved = _kept_in(self, "achieved", lambda: measure(_fit_of(self).ground, self.maps_))
         return found
 
     def _obstacle(self, table: ScoreTable) -> str | None:
@@ -363,9 +362,8 @@ def _fair_maps(model: Repair) -> FairMaps:
     maps, simplified = finish(kept, model.table_, fit.ground, model.keep, rule_of(model), model.certificate_)
     strength: Any = model.strength_
     if fit.way is not None:
-        strength = fit.final.strengths(model.strength_)
-        if model.strength_ == fit.final.dial.identity:
-            strength = float(model.dial.identity or 0.0)
+        still = model.strength_ == fit.final.dial.identity
+        strength = float(model.dial.identity or 0.0) if still else model.strengths_
     given = {name: value for name, value in model._fit_given.items() if value}
     same = ("groups_", "left_out_", "reference_", "table_", "feature_names_in_")
     return maps_of_known(

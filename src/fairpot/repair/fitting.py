@@ -129,9 +129,9 @@ def check_parameters(model: Repair, labelled: bool) -> None:
     if model.confidence is not None:
         check_level(model.confidence, "confidence")
         if given is not None or model.max_gap is None:
+            asked = f"confidence={model.confidence!r}"
             raise ValueError(
-                f"confidence={model.confidence!r} certifies a choice of {name} by max_gap.\n"
-                f"Hint: {name}=None, max_gap=0.05, confidence={model.confidence!r}."
+                f"{asked} certifies a choice of {name} by max_gap.\nHint: {name}=None, max_gap=0.05, {asked}."
             )
     if given is not None:
         model.dial.check(given, name)
@@ -235,19 +235,9 @@ def fitted(model: Repair, table: ScoreTable, groups: Any, min_group: Any) -> dic
     where, starts = fit.ground.cut, None
     if where is not None:  # groups that are left out have a place in the top of all rows, but no part in finding it
         starts = table.thresholds(where.alpha, where.region) | dict(where.starts)
-    return {
-        "strength_": strength,
-        "groups_": table.groups,
-        "left_out_": left_out,
-        "reference_": fit.family.reference,
-        "starts_": starts,
-        "certificate_": certificate,
-        "table_": table.nameless(),
-        "n_features_in_": 1,
-        "_fit": fit,
-        "_fit_given": {"groups": groups, "min_group": min_group},
-        "_fit_made": {},
-    }
+    about = {"groups_": table.groups, "left_out_": left_out, "reference_": fit.family.reference, "starts_": starts}
+    about |= {"strength_": strength, "certificate_": certificate, "table_": table.nameless(), "n_features_in_": 1}
+    return about | {"_fit": fit, "_fit_given": {"groups": groups, "min_group": min_group}, "_fit_made": {}}
 
 
 def _other_method(model: Repair, fit: Fit, rule: Rule) -> str:

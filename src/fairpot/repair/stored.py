@@ -282,9 +282,8 @@ def small_groups(content: ModelFile, table: ScoreTable | None) -> list[Hashable]
 
 def told(groups: list[Hashable]) -> str:
     """Say what the file shows of whom."""
-    names = ", ".join(map(repr, groups[:5])) + (", ..." if len(groups) > 5 else "")
-    few = f"fewer than {FEWER_THAN} rows (or clusters) of {names}"
-    return f"{few} make up the maps: who reads the file sees their scores"
+    few = f"fewer than {FEWER_THAN} rows (or clusters) of " + ", ".join(map(repr, groups[:5]))
+    return f"{few}{', ...' if len(groups) > 5 else ''} make up the maps: who reads the file sees their scores"
 
 
 def group_words(maps: Any) -> dict[Hashable, tuple[str, str, str]]:
