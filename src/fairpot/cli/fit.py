@@ -46,10 +46,10 @@ from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.metrics.benefit import net_benefit
 from fairpot.modelfile.content import ModelFile
 from fairpot.repair.certify import watching
+from fairpot.repair.choose import Achieved
 from fairpot.repair.estimator import Repair
 from fairpot.repair.finish import in_words
 from fairpot.repair.fitting import RULES
-from fairpot.repair.ground import Achieved
 from fairpot.results import Effect, effect
 from fairpot.results.kinds import Count, Group, Score
 from fairpot.rows.output import complete_file

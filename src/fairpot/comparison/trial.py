@@ -20,11 +20,10 @@ from fairpot.inference.dial import Evidence, SameMaps
 from fairpot.inference.dial import Part as Rows
 from fairpot.inference.limits import seen_limits
 from fairpot.metrics.wins import WinMatrix
-from fairpot.repair.choose import curve
+from fairpot.repair.choose import Ground, curve
 from fairpot.repair.estimator import Repair
 from fairpot.repair.finish import whole_maps
 from fairpot.repair.fitting import Fit, begin, start
-from fairpot.repair.ground import Ground
 from fairpot.repair.own_dials import Way
 from fairpot.results.kinds import Share
 from fairpot.results.ranking import MOST_GROUPS
