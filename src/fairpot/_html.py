@@ -107,7 +107,6 @@ def _straight(x1: float, y1: float, x2: float, y2: float, **look: Any) -> Markup
 
 
 def _label(label: str, **look: Any) -> Markup:
-    """Write a label, cut if it is long, with the whole of it in its title."""
     cut = short(label)
     return tag("text", cut, None if cut == label else tag("title", label), **look)
 
@@ -166,7 +165,6 @@ def lines_svg(
 
 
 def _picture(title: str, height: int, parts: Sequence[Markup]) -> Markup:
-    """Wrap parts into a picture that stands by itself."""
     size = {"viewBox": f"0 0 {_WIDTH} {height}", "width": _WIDTH, "height": height}
     style = "display:block;font:12px sans-serif;fill:currentColor;max-width:100%"
     known = {"xmlns": "http://www.w3.org/2000/svg", "role": "img", **size, "style": style}

@@ -147,7 +147,6 @@ class Display:
         raise NotImplementedError
 
     def _drawn(self, ax: Any, **options: Any) -> Self:
-        """Draw at once, and keep where."""
         plot: Any = self.plot  # each display has options of its own
         axes = plot(ax, **options)
         object.__setattr__(self, "ax_", axes)

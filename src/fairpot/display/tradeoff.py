@@ -215,7 +215,6 @@ def _limits(curve: TradeoffCurve, band: Band | tuple[Any, Any]) -> list[NDArray[
 
 
 def _own_point(estimator: Any, curve: TradeoffCurve) -> TradeoffPoint | None:
-    """Find the point of the estimator's own strength, if the curve has it."""
     value = estimator.strength_
     try:
         return replace(curve.at(float(value)), lam=float(value))

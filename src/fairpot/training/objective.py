@@ -109,7 +109,6 @@ def _soft_maximum(hinge: Floats, share: Floats, temperature: float) -> tuple[Flo
 
 
 def _shares(weight: ArrayLike | None, rows: int) -> Floats:
-    """Return weights that sum to 1."""
     if weight is None:
         return np.full(rows, 1.0 / rows)
     given = np.asarray(weight, dtype=np.float64)
@@ -117,7 +116,6 @@ def _shares(weight: ArrayLike | None, rows: int) -> Floats:
 
 
 def _blocks(positives: int, negatives: int) -> Iterator[slice]:
-    """Cut the positives so that a block's pairs fit in memory."""
     size = max(1, _BLOCK // negatives)
     return (slice(start, start + size) for start in range(0, positives, size))
 
@@ -147,7 +145,6 @@ class Bins(NamedTuple):
 
 
 def _sums(place: NDArray[np.intp], values: Floats) -> Floats:
-    """Add up the values of each bin."""
     return np.bincount(place, weights=values).astype(np.float64)
 
 
