@@ -152,7 +152,7 @@ alpha : float in (0, 1], default 0.1
 temperature : float, default 1.0
     The objective's lambda: large values weigh all rows without the outcome alike, small ones the highest.
 early_stopping : bool or "auto", default "auto"
-    Whether a stratified part, 15 %, is set aside and the best round on it kept. "auto": where it has at least ten rows
+    Whether a stratified part, 15%, is set aside and the best round on it kept. "auto": where it has at least ten rows
     of each class. The part takes no share in training.
 monitor : {"roc_area", "partial_auc", "top_recall"}, default "roc_area"
     What makes a round better on the validation part. "roc_area": the area under the ROC curve up to the false-positive

@@ -137,15 +137,10 @@ def lines_svg(
     def place(x: float, y: float) -> str:
         return f"{50 + (x - left) / wide * (_WIDTH - 190):.1f},{170 - (y - bottom) / high * 150:.1f}"
 
-    parts = [
-        tag(
-            "polygon",
-            points=f"{place(a[0], a[2])} {place(a[1], a[2])} {place(b[1], b[2])} {place(b[0], b[2])}",
-            fill=COLOURS[0],
-            opacity=".16",
-        )
-        for a, b in itertools.pairwise(band)
-    ]
+    parts = []
+    for a, b in itertools.pairwise(band):
+        corners = (place(a[0], a[2]), place(a[1], a[2]), place(b[1], b[2]), place(b[0], b[2]))
+        parts.append(tag("polygon", points=" ".join(corners), fill=COLOURS[0], opacity=".16"))
     heights: list[float] = []
     for number, (label, xs, ys) in enumerate(lines):
         colour, known = COLOURS[number % len(COLOURS)], [(x, y) for x, y in zip(xs, ys) if x == x and y == y]

@@ -26,11 +26,7 @@ _WEIGHT_DECAY, _POSITIVES, _MOMENTUM = 1e-3, 0.25, 0.5
 
 
 class Standardiser(NamedTuple):
-    """What brings columns to mean 0 and standard deviation 1.
-
-    A missing value becomes 0, the mean; each column that had missing values when this was learned gets a second
-    one that says where (``flagged``).
-    """
+    """What brings columns to mean 0 and deviation 1, missing values to 0; ``flagged`` ones also say where they miss."""
 
     mean: Floats
     scale: Floats
@@ -93,8 +89,8 @@ class PartialAUCClassifier(TopModel):
     (:func:`tail_gradient`). Training needs torch (``pip install 'fairpot[pauc]'``); a fitted model is plain arrays, and
     scores, is saved and is loaded without it.
 
-    A partial AUC over a model's own top alpha is measured on other people for every model. Look at
-    ``top_recall`` beside it, always: :mod:`fairpot.metrics` and ``history_`` have it.
+    A partial AUC over a model's own top alpha is measured on other people for every model: look at
+    ``top_recall`` beside it.
 
     Parameters
     ----------
@@ -117,10 +113,6 @@ class PartialAUCClassifier(TopModel):
     standardiser_ : Standardiser
         Means and scales of the features, and which columns are flagged where missing.
     {trained_model}
-
-    See Also
-    --------
-    PartialAUCBooster : the same objective for boosted trees, without torch.
 
     Examples
     --------

@@ -131,8 +131,7 @@ class Bins(NamedTuple):
     def of(cls, scores: Floats, weight: Floats, most: int) -> Bins:
         """Keep up to ``most`` distinct scores as they are; of more, make bins of equal width.
 
-        Bins of equal width, not of equal weight: the few negatives far up are the ones that count, and none of them
-        is moved by more than half a bin.
+        Not of equal weight: the few negatives far up count most, and none of them is moved by more than half a bin.
         """
         distinct, place = np.unique(scores, return_inverse=True)
         if len(distinct) <= most:
@@ -186,10 +185,9 @@ _LEAST_STEPS = 20
 
 
 class Batches:
-    """Draw batches with positives in each of them.
+    """Draw batches with positives in each of them; a class that is used up is shuffled and starts anew.
 
-    An epoch shows every row of the class that needs more batches, and has at least 20 of them; a class that is used up
-    is shuffled and starts anew, so every batch of a class is a random subset of it.
+    An epoch shows every row of the class that needs more batches, and has at least 20 of them.
     """
 
     def __init__(
@@ -227,11 +225,7 @@ class RunningTail:
     def gradient(
         self, rows: Rows, positive: Floats, negative: Floats, positive_weight: Floats, negative_weight: Floats
     ) -> TailGradient:
-        """Take a batch into the running estimates of its positives and return the gradient.
-
-        Weights are relative to the mean of their class. The value is the estimate of the objective, from the
-        running means.
-        """
+        """Take a batch into the running estimates of its positives; weights are relative to the mean of their class."""
         hinge = pair_hinge(positive, negative, 1.0)
         with np.errstate(divide="ignore"):
             exponent = hinge**2 / self.temperature + np.log(negative_weight / len(negative))

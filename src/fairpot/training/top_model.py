@@ -85,11 +85,9 @@ def top_figures(scores: Floats, y: NDArray[np.int8], weight: Floats, alpha: floa
     ``roc_area`` is the area under the ROC curve up to the false-positive rate alpha, divided by alpha: all positives
     against the highest negatives. ``partial_auc`` compares the positives and the negatives among the top alpha of all
     rows (ties at the cut included), so a positive outside is not missed. ``top_recall`` is the share of positives in
-    the top alpha, where rows tied at the cut count by the share of them that has room: in the first rounds of
-    boosting half the rows may be tied there.
+    the top alpha, where rows tied at the cut count by the share of them that has room.
 
-    No negatives in the top is a partial AUC of 1, no positives one of 0, as in the paper: a training loop has
-    to go on.
+    No negatives in the top is a partial AUC of 1, no positives one of 0, as in the paper: training has to go on.
     """
     table = ScoreTable.from_rows(scores, y, None, ("all",), weight)
     counts, top = table.counts[0], table.top(alpha).counts[0]
