@@ -305,7 +305,6 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 
 def _lines(name: str, value: Any) -> list[str]:
-    """Give what a card says under one name as lines of text."""
     several = value if isinstance(value, list | tuple) else [value]
     for each in several:
         if not isinstance(each, str | int | float | datetime.date) or isinstance(each, bool):
