@@ -2,7 +2,6 @@
 
 from fairpot._arguments import leading_to
 from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint, pareto_mask
-from fairpot.tradeoff.exact import exact_wins
 from fairpot.tradeoff.limit import Limit, LimitPoint, UpperLimit, auc_limit, distance_to_limit
 
 __all__ = [
@@ -13,7 +12,6 @@ __all__ = [
     "UpperLimit",
     "auc_limit",
     "distance_to_limit",
-    "exact_wins",
     "pareto_mask",
 ]
 

@@ -46,34 +46,9 @@ def exact_wins(
     half: bool = False,
     monotone: bool = False,
 ) -> PlanWins:
-    """Count the wins between a moved group and its reference at every cut of a plan.
+    """Count the wins between a moved group and its reference at every cut of a plan, on any rows.
 
-    Parameters
-    ----------
-    plan : TransportPlan
-        The fitted transport of the moved group.
-    moved, reference : GroupCounts
-        The data to count on: the fitted data or any other.
-    half : bool, default False
-        Whether a tie counts as half a win.
-    monotone : bool, default False
-        Whether moved scores are kept from falling below the highest score that stays.
-
-    Returns
-    -------
-    PlanWins
-        Arrays of length m + 1; place c belongs to the cut that moves the knots from c upwards.
-
-    Examples
-    --------
-    >>> from fairpot import score_table
-    >>> from fairpot.methods.fairpot import transport_plans
-    >>> from fairpot.tradeoff import exact_wins
-    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
-    >>> table = score_table(y, score, sensitive_features=sex)
-    >>> wins = exact_wins(transport_plans(table, "M")["F"], table["F"], table["M"])
-    >>> type(wins).__name__
-    'PlanWins'
+    With ``half`` a tie counts as half a win; with ``monotone`` no moved score falls below the highest that stays.
     """
     points = _Points.of(plan, moved)
     fixed, own = _Background.of(reference, half), _Background.of(moved, half)
