@@ -2,7 +2,7 @@
 
 from fairpot._arguments import leading_to
 from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint, pareto_mask
-from fairpot.tradeoff.limit import Limit, LimitPoint, UpperLimit, auc_limit, distance_to_limit
+from fairpot.tradeoff.limit import Limit, LimitPoint, UpperLimit, auc_limit
 
 __all__ = [
     "Limit",
@@ -11,7 +11,6 @@ __all__ = [
     "TradeoffPoint",
     "UpperLimit",
     "auc_limit",
-    "distance_to_limit",
     "pareto_mask",
 ]
 

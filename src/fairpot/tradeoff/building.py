@@ -108,7 +108,8 @@ def _curve_of_two(
         np.divide(each, 2 * pairs, out=out)
         if each.dtype.kind == "f":  # sums of broken weights may miss their bounds by a last bit
             np.clip(out, 0.0, 1.0, out=out)
-    return TradeoffCurve(lam, *found, (moved,), reference, **how)
+    auc, xauc_ab, xauc_ba = found
+    return TradeoffCurve(lam, auc, xauc_ab, xauc_ba, (moved,), reference, **how)
 
 
 def trace(
@@ -145,7 +146,9 @@ def trace(
     moved = tuple(g for g in groups if g != reference)
     return TradeoffCurve(
         values,
-        *map(np.array, (auc, ab, ba)),
+        np.array(auc),
+        np.array(ab),
+        np.array(ba),
         moved,
         reference,
         unrepaired_auc=unrepaired,

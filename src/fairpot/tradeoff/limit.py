@@ -380,36 +380,6 @@ def auc_limit(
     return UpperLimit.of(table, ties=checked)
 
 
-def distance_to_limit(curve: TradeoffCurve, limit: Limit | UpperLimit, *, corrected: bool = True) -> Floats:
-    """Compute, for each point of a curve, the AUC left on the table at its signed gap.
-
-    Below 0, the point has more AUC than a rule fixed beforehand is expected to have there: by chance, or because it was
-    fitted to these rows, or chosen on them. NaN where what chance adds cannot be estimated (``limit.reason``).
-
-    Parameters
-    ----------
-    curve : TradeoffCurve
-        Of any method, on the same rows as the limit.
-    limit : Limit or UpperLimit
-        With the same convention for ties.
-    corrected : bool, default True
-        Whether what chance adds to the limit is taken off. Without that, the distance is the one to the best repair of
-        these rows that knows their outcomes: below 0 only for a method that changes the order inside a group.
-
-    Examples
-    --------
-    >>> from fairpot import FairPOT
-    >>> from fairpot.tradeoff import auc_limit, distance_to_limit
-    >>> y, sex = [0, 1, 0, 1, 0, 1, 0, 1], ["F"] * 4 + ["M"] * 4
-    >>> score = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
-    >>> curve = FairPOT(0.5, ties="strict").fit(score, y, sensitive_features=sex).tradeoff()
-    >>> limit = auc_limit(y, score, sensitive_features=sex, ties="strict")
-    >>> distance_to_limit(curve, limit, corrected=False)
-    array([0.    , 0.    , 0.125 , 0.0625, 0.0625])
-    """
-    return limit.along(curve)["reachable_auc" if corrected else "limit_auc"] - curve.auc
-
-
 def _require_both_outcomes(table: ScoreTable) -> None:
     """Insist on positives and negatives in every group."""
     for what, counts in zip(wording.BOTH_OUTCOMES, (table.positives, table.negatives)):
