@@ -21,7 +21,8 @@ from fairpot.display import (
 from fairpot.inference import confidence_interval
 from fairpot.methods import LogitShift, OptimalMerge
 from fairpot.metrics import xauc
-from fairpot.tradeoff import auc_limit, distance_to_limit
+from fairpot.tradeoff import auc_limit
+from oracles import distance_to_limit
 
 
 def after(fitted, rows):
