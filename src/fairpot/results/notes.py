@@ -10,8 +10,7 @@ from fairpot.results.calibration import Calibration
 from fairpot.results.kinds import Group
 from fairpot.results.ranking import MOST_GROUPS, Ranking, Tied, own_scale
 from fairpot.table import ScoreTable
-from fairpot.words import Note
-from fairpot.words.sentences import above_chance, below_chance
+from fairpot.words import Note, above_chance, below_chance
 
 if TYPE_CHECKING:
     from fairpot.results.audit import Audit
