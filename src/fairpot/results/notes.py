@@ -99,12 +99,9 @@ def notes_of_effect(
 
 
 def _ties_disagree(before: Tied | None, after: Tied | None) -> Iterator[Note]:
-    if (
-        before is None
-        or after is None
-        or None in (before.auc_half, before.auc_strict, after.auc_half, after.auc_strict)
-    ):
+    ends = [getattr(tied, f"auc_{how}", None) for how in ("half", "strict") for tied in (before, after)]
+    if None in ends:
         return
-    half, strict = after.auc_half - before.auc_half, after.auc_strict - before.auc_strict  # type: ignore[operator]
+    half, strict = float(ends[1]) - float(ends[0]), float(ends[3]) - float(ends[2])  # type: ignore[arg-type]
     if min(half, strict) < -5e-5 and max(half, strict) > 5e-5:
         yield Note("ties disagree", value=half, other=strict)

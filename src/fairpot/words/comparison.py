@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fairpot.words.style import EVEN, FRACTIONS
 
 if TYPE_CHECKING:
-    from fairpot.comparison.answer import Answer, Possible
+    from fairpot.comparison.result import Answer, Possible
     from fairpot.comparison.trial import Chosen
 
 UNREPAIRED = "unrepaired"
