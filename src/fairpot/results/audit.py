@@ -24,7 +24,7 @@ from fairpot.results.finding import Finding
 from fairpot.results.kinds import Count, Derived, Group, Known, Plain, Told, rows_of
 from fairpot.results.notes import notes_of_audit
 from fairpot.results.ranking import Pair, Ranking, rank, top_of
-from fairpot.results.rates import Flagged, asked_rates
+from fairpot.results.rates import Flagged, flagged
 from fairpot.table import ScoreTable
 from fairpot.words import Note
 
@@ -299,12 +299,13 @@ def audit_table(
     given: dict[str, Any] = {"ties": how, "level": level, "reference": whole.reference, "small": whole.small_groups}
     tops = tuple(rank(table, top=top_of(table, share, where), **given) for share in shares)
     half = whole if how == "half" else rank(table, level=level, reference=whole.reference)
-    rates = asked_rates(table, several(threshold), shares, level)
+    rates = [flagged(table, threshold=each, level=level) for each in several(threshold)]
+    rates += [flagged(table, alpha=each, level=level) for each in shares]
     gone = tuple(LeftOut(group, rows) for group, rows in (left_out or {}).items())
     odd = [Note("left out", each.group, value=each.rows) for each in gone]
     odd += notes_of_audit(table, whole, tops, calibrated.all, half)
     known = table.weights, table.lower_is_riskier, table.high_score_means
-    return Audit(table, whole, tops, rates, calibrated.all, bins, *known, gone, tuple(odd))
+    return Audit(table, whole, tops, tuple(rates), calibrated.all, bins, *known, gone, tuple(odd))
 
 
 @by_name

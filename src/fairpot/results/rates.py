@@ -108,14 +108,6 @@ def _rates(
     return Rates(group, yes + no, yes, no, found_yes + found_no, found_yes, found_no, **rates)
 
 
-def asked_rates(
-    table: ScoreTable, thresholds: Iterable[float], alphas: Iterable[float], level: float | None
-) -> tuple[Flagged, ...]:
-    """Count who is flagged at each score, then in each top of all rows."""
-    found = [flagged(table, threshold=each, level=level) for each in thresholds]
-    return (*found, *(flagged(table, alpha=each, level=level) for each in alphas))
-
-
 @dataclass(frozen=True)
 class Acted:
     """How many of one group are acted on, before and after a repair, with and without the outcome.
