@@ -156,6 +156,15 @@ class Trust(Told):
         What new rows say of the certificate; None on the rows that the maps were fitted on, which cannot test it.
     gap : Estimate or None
         The gap of the certificate on these rows, at its confidence.
+
+    Examples
+    --------
+    >>> import fairpot
+    >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
+    >>> scores = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10
+    >>> repair = fairpot.FairPOT().fit(scores, y, sensitive_features=sex)
+    >>> fairpot.effect(repair, scores, y, sensitive_features=sex).trust.badge
+    'not yet checked on new rows'
     """
 
     derived: ClassVar[Derived] = {"badge": str, "sentence": str}

@@ -268,7 +268,13 @@ class Told:
         return to_dict(self)
 
     def named(self, name: Callable[[Any], Any]) -> Self:
-        """Call the groups by other names, for people: ``name`` gives that of each."""
+        """Call the groups by other names, for people.
+
+        Parameters
+        ----------
+        name : function of a group
+            Gives its other name.
+        """
         return renamed(self, name)
 
     def _columns(self) -> Sequence[str]:

@@ -222,6 +222,13 @@ def top_of(table: ScoreTable, alpha: float, region: Region = "pooled") -> Top:
     """Find where the top of a list begins.
 
     {table, alpha, region}
+
+    Examples
+    --------
+    >>> from fairpot import score_table
+    >>> from fairpot.results import top_of
+    >>> top_of(score_table([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], sensitive_features=list("FFMM")), 0.5).starts
+    (0.3, 0.3)
     """
     starts = table.thresholds(alpha, region)
     return Top(alpha, region, tuple(own_scale(table, starts[g]) for g in table.groups))
