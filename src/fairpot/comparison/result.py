@@ -294,7 +294,7 @@ class Comparison:
         ----------
         {max_gap}
         method : str
-            The name of a method; "unrepaired" are the original scores.
+            The name of a method; the first of ``frame("chosen")`` are the original scores.
         """
         bound = check_share(max_gap, "max_gap", zero=True)
         found = next((trial for trial in self.trials if trial.method == method), None)
