@@ -40,8 +40,8 @@ from fairpot.cli._options import (
 )
 from fairpot.cli._printing import Output, curve_picture, figure, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options, with_groups_of
-from fairpot.comparison.answer import Rival
-from fairpot.comparison.higher import higher_auc
+from fairpot.comparison import Rival
+from fairpot.comparison.run import higher_auc
 from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
 from fairpot.metrics.benefit import net_benefit
 from fairpot.modelfile.content import ModelFile
