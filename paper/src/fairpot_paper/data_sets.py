@@ -129,7 +129,8 @@ def missing_data(name: str, folder: Folder = None) -> str | None:
     try:
         locate(file, data_home=folder, download_if_missing=False)
     except FileNotFoundError:
-        hint = f"`fairpot datasets fetch {name}` fetches it; or name its folder: {argument('data_dir', 'FOLDER')}."
+        fetch = f"`fairpot datasets write {name} {name}.csv` fetches it"
+        hint = f"{fetch}; or name its folder: {argument('data_dir', 'FOLDER')}."
         return f"the file {file.name} is not there.\nHint: {hint}"
     except ValueError as error:  # there is one, and it is another
         return str(error)

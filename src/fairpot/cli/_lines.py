@@ -15,7 +15,6 @@ if TYPE_CHECKING:
     from fairpot.results.effect import Row
     from fairpot.results.ranking import GroupNumbers
     from fairpot.results.rates import Action, Flagged, Rates
-    from fairpot.table import QuantisationBound
 
 _MOST_PAIRS, _MOST_GROUPS, _WIDEST, _MOST_CELLS = 5, 12, 12, 30
 
@@ -158,12 +157,6 @@ def print_verdicts(out: Output, found: list[Verdict], required: str | None) -> b
     for each in missed:
         out.line(words.not_shown(each, required or ""), "bad")
     return not missed
-
-
-def print_quantisation(out: Output, bound: QuantisationBound | None) -> None:
-    """Say how far numbers can be off where scores were put into bins."""
-    if bound is not None:
-        out.note(words.quantised(bound.auc, float(bound.xauc.max()), bound.score))
 
 
 def print_effect(out: Output, found: Effect, where: str, *, everything: bool) -> None:
