@@ -54,6 +54,9 @@ def test_hints_can_be_pasted():
     assert as_option("calibrate", True) == "--calibrate"
     assert as_option("drop_missing", True) == "--drop-missing"
     assert as_option("keep", "probabilities") == "--keep probabilities"
+    assert as_option("max_gap", 0.02) == "--max-gap 0.02"
+    assert as_option("overwrite", True) == "--force"
+    assert as_option("reference", ...) == "--reference NAME"
 
 
 def test_folds_that_are_not_drawn_are_refused(run, csv, folder):

@@ -15,8 +15,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import Bunch
 
 from fairpot._arguments import argument
-from fairpot.datasets import bank, compas, fetch_bank, fetch_compas, make_synthetic
+from fairpot.datasets import fetch_bank, fetch_compas, make_synthetic
 from fairpot.datasets.fetch import DataFile, locate
+from fairpot.datasets.published import BANK, COMPAS
 from fairpot_paper.clinical import make_clinical
 
 Folder = str | PathLike[str] | None
@@ -78,8 +79,8 @@ DATA_SETS: dict[str, DataSet] = {
     for each in (
         DataSet("synthetic", "Synthetic, one draw", "a", "b", 0.3, _one_draw),
         DataSet("draws", "Synthetic, 20 draws", "a", "b", 0.3, _own_draw, redrawn=True),
-        DataSet("bank", "Bank", "age < 25", "age >= 25", 0.3, _bank, bank.FILE),
-        DataSet("compas", "COMPAS", "Male", "Female", 0.3, _compas, compas.FILE),
+        DataSet("bank", "Bank", "age < 25", "age >= 25", 0.3, _bank, BANK),
+        DataSet("compas", "COMPAS", "Male", "Female", 0.3, _compas, COMPAS),
         DataSet("clinical", "Clinical (simulated)", "Male", "Female", 0.1, _clinical, fixed=True),
     )
 }

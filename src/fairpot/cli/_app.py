@@ -7,7 +7,6 @@ import importlib.util
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -16,7 +15,7 @@ from fairpot._log import FORMS, tell
 from fairpot._version import __version__
 from fairpot.cli._errors import Failure, is_quiet, one_line, run, tell_user
 from fairpot.cli._options import WholeContext
-from fairpot.cli._settings import NAME, TOLD, Settings, find_settings, passed_by, read_settings
+from fairpot.cli._settings import NAME, TOLD, Settings, find_settings, passed_by, read_settings, said_early
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -60,7 +59,8 @@ class App(click.Group):
             self._main_shell_completion({}, "fairpot")  # leaves here if a shell asks for completions
         except click.ClickException:  # nothing is known of what follows a command that cannot be found or loaded
             sys.exit(1)
-        sys.exit(run(lambda: self._invoke(arguments), arguments, log=_log_format(arguments)))
+        said = said_early(arguments, "--log-format")[-1:]  # the log has what is wrong with other options, too
+        sys.exit(run(lambda: self._invoke(arguments), arguments, log=said[0] if said and said[0] in FORMS else None))
 
     def _invoke(self, arguments: list[str]) -> None:
         tell("began", command=next(iter(arguments), None), version=__version__)
@@ -161,17 +161,6 @@ def _loaded(point: EntryPoint) -> click.Command:
             f"Hint: pip uninstall {owner}, or tell its authors."
         )
     return command
-
-
-def _log_format(arguments: Sequence[str]) -> str | None:
-    """Find the form of the log before options are read, so that it has what is wrong with them."""
-    option, words = "--log-format", [*takewhile(lambda word: word != "--", arguments), ""]
-    said = [
-        after if word == option else word.removeprefix(f"{option}=")
-        for word, after in pairwise(words)
-        if word.partition("=")[0] == option
-    ]
-    return said[-1] if said and said[-1] in FORMS else None
 
 
 @click.group(

@@ -57,13 +57,7 @@ _ASKED = {
 
 
 def as_option(name: str, value: Any = NOTHING) -> str:
-    """Name an argument by its option.
-
-    Examples
-    --------
-    >>> as_option("max_gap", 0.02), as_option("overwrite", True), as_option("reference", ...)
-    ('--max-gap 0.02', '--force', '--reference NAME')
-    """
+    """Name an argument by its option, with its value: ``--max-gap 0.02``, ``--force``, ``--reference NAME``."""
     option = _OPTIONS.get(name, "--" + name.replace("_", "-"))
     if (name, value) == ("repair", "top"):
         return "--repair-top"

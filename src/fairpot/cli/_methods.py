@@ -46,11 +46,7 @@ how_far = together(
     option("--lam SHARE", "Repair strength, 0 to 1 (fairpot); weight of the gap (xorder).", type=SHARE),
     option("--max-gap GAP", "Target gap: take the highest AUC within it on these rows.", type=SHARE),
     option("--max-auc-loss LOSS", "Find the smallest gap that costs at most this much AUC.", type=SHARE),
-    option(
-        "--confidence LEVEL",
-        "With --max-gap: certify it, tested on --validate or on folds that were not fitted.",
-        type=LEVEL,
-    ),
+    option("--confidence LEVEL", "With --max-gap: certify it, tested on --validate or on folds left out.", type=LEVEL),
     option(
         "--net-benefit-at SCORE",
         "With --max-gap: highest net benefit of acting from this probability on, not highest AUC.",

@@ -17,12 +17,7 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator = Callable[..., Any]
 Options = dict[str, Any]  # of a command, or of what it calls, by name
 # The sections of --help, in their order; how files are read is left to --help-all.
-SECTIONS = TASK, ROWS, FILES, OUTPUT = (
-    "What to do",
-    "Data: what a row is",
-    "Data: how files are read",
-    "Output",
-)
+SECTIONS = TASK, ROWS, FILES, OUTPUT = "What to do", "Data: what a row is", "Data: how files are read", "Output"
 _EVERYTHING = "every option is shown"
 
 

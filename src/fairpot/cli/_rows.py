@@ -79,7 +79,6 @@ class RowOption:
 
 
 def _said(text: str, default: Any = None, value: str = "", **more: Any) -> Any:
-    """Declare an option of rows."""
     return field(default=default, metadata={"text": text, "default": default, "value": value, **more})
 
 
@@ -143,9 +142,7 @@ class RowOptions:
         "Threads of the scan; default: all cores.", value="N", type=click.IntRange(1), source="threads"
     )
     engine: str = _scan(
-        "What reads the rows: duckdb on this machine, spark on a cluster, or another that is installed.",
-        "duckdb",
-        "NAME",
+        "What reads the rows: duckdb here, spark on a cluster, or another that is installed.", "duckdb", "NAME"
     )
     master: str | None = _scan(
         "Where Spark runs, such as spark://host:7077; default: this machine, all cores.", value="URL", source="master"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +25,27 @@ _OPTIONS = ("top", "top_of", "ties", "reference", "threshold", "min_group", "bou
 _MOST_BYTES = 20_000  # some thirty lines are all there can be; and its parser is slow on what is nested deep
 
 
+def said_early(arguments: Sequence[str], option: str) -> list[str]:
+    """Find what an option was given, before options are read."""
+    words = [*takewhile(lambda word: word != "--", arguments), ""]
+    return [
+        after if word == option else word.removeprefix(f"{option}=")
+        for word, after in pairwise(words)
+        if word.partition("=")[0] == option
+    ]
+
+
 def find_settings(arguments: Sequence[str]) -> Path | None:
     """Find the settings that are named with --settings, else those in the working directory; none with --no-settings.
 
     Data come from strangers, and what stands beside them does too: :func:`passed_by` only mentions it.
     """
     words = list(takewhile(lambda word: word != "--", arguments))  # what follows are names of files
-    named = [place for place, word in enumerate(words) if word == "--settings" or word.startswith("--settings=")]
+    named = said_early(arguments, "--settings")
     if named and "--no-settings" in words:
         raise Failure("--settings names a file, and --no-settings says to use none.\nHint: give one of the two.")
     if named:
-        _, equals, path = words[named[0]].partition("=")
-        following = words[named[0] + 1 : named[0] + 2]
-        return Path(path) if equals else Path(*following) if following else None
+        return Path(named[0]) if named[0] or "--settings=" in words else None
     if "--no-settings" in words or not os.path.lexists(NAME):
         return None
     if os.path.islink(NAME):

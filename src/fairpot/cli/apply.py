@@ -11,18 +11,8 @@ import click
 
 from fairpot._defaults import UNMAPPED
 from fairpot._validation import wording
+from fairpot.cli import _options as opt
 from fairpot.cli._errors import Failure
-from fairpot.cli._options import (
-    SCORE,
-    MapFile,
-    Sectioned,
-    force_option,
-    map_options,
-    option,
-    output_option,
-    output_options,
-    was_given,
-)
 from fairpot.cli._printing import Inline, Output, count, percent, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, row_options
 from fairpot.rows.applying import TYPES
@@ -53,39 +43,39 @@ class ApplyDocument:
     changes_sha256: str | None
 
 
-@click.command(cls=Sectioned, short_help="Adjust the scores of files with a map.")
-@map_options()
+@click.command(cls=opt.Sectioned, short_help="Adjust the scores of files with a map.")
+@opt.map_options()
 @row_options("scores")
-@output_option("-o --output FILE", "Where the rows go, with a column more.", required=True)
-@output_option("--column NAME", "Name of the new column; default: that of the score and _adjusted.")
-@output_option("--replace", "Replace a column of that name.")
-@output_option("--changes FILE", "Also write each row's original and adjusted score and rank.")
-@option("--threshold SCORE", "In --changes: who crosses this score.", type=SCORE)
-@output_option("--keep COLUMN", "In --changes: also this column, such as an identifier.", multiple=True)
-@option(
+@opt.output_option("-o --output FILE", "Where the rows go, with a column more.", required=True)
+@opt.output_option("--column NAME", "Name of the new column; default: that of the score and _adjusted.")
+@opt.output_option("--replace", "Replace a column of that name.")
+@opt.output_option("--changes FILE", "Also write each row's original and adjusted score and rank.")
+@opt.option("--threshold SCORE", "In --changes: who crosses this score.", type=opt.SCORE)
+@opt.output_option("--keep COLUMN", "In --changes: also this column, such as an identifier.", multiple=True)
+@opt.option(
     "--unknown-group",
     "Rows whose group the map does not know: an error, the score as it is, or no adjusted score.",
     type=UNMAPPED,
     default="error",
 )
-@option("--missing-group", "Rows without a group: likewise.", type=UNMAPPED, default="error")
-@output_option("--output-format", "Format of the output; default: what its name ends in.", type=tuple(OUTPUTS))
-@output_option(
+@opt.option("--missing-group", "Rows without a group: likewise.", type=UNMAPPED, default="error")
+@opt.output_option("--output-format", "Format of the output; default: what its name ends in.", type=tuple(OUTPUTS))
+@opt.output_option(
     "--types",
     "What fields of CSV become in other formats: text (default), or numbers where all are (default in Excel).",
     type=tuple(TYPES),
     rare=True,
 )
-@output_option("--neutralise-formulas", "In CSV and Excel: an apostrophe before text such as =1+1.", rare=True)
-@option(
+@opt.output_option("--neutralise-formulas", "In CSV and Excel: an apostrophe before text such as =1+1.", rare=True)
+@opt.option(
     "--other-scale warn|error",
     "Scores seem to be on another scale than in `fit`; default: an error if more than 1% are far outside.",
     rare=True,
 )
-@force_option
-@output_options
+@opt.force_option
+@opt.output_options
 def apply(
-    map_file: MapFile, rows: RowOptions, out: Output, output: str, changes: str | None, force: bool, **options: Any
+    map_file: opt.MapFile, rows: RowOptions, out: Output, output: str, changes: str | None, force: bool, **options: Any
 ) -> None:
     """Write the rows of files with their adjusted score as one column more.
 
@@ -104,7 +94,7 @@ def apply(
     same order. A group that the map does not know, or a missing one, is an error that counts the rows:
     --unknown-group and --missing-group let them through.
     """
-    if changes is None and (was_given("threshold") or was_given("keep")):
+    if changes is None and (opt.was_given("threshold") or opt.was_given("keep")):
         raise click.UsageError("--threshold and --keep say what goes into --changes, which is not given.")
     if output == "-":
         if out.as_json:

@@ -12,32 +12,9 @@ from fairpot import words
 from fairpot._defaults import ADJUSTED
 from fairpot._log import tell
 from fairpot._validation import wording
+from fairpot.cli import _lines as lines
+from fairpot.cli import _options as opt
 from fairpot.cli._errors import ABOVE_LIMIT, Failure
-from fairpot.cli._lines import (
-    print_calibration,
-    print_groups,
-    print_intervals,
-    print_matrix,
-    print_pairs,
-    print_rates,
-    print_top,
-    print_verdicts,
-)
-from fairpot.cli._options import (
-    LEVEL,
-    SHARE,
-    TOP_SHARE,
-    Sectioned,
-    all_option,
-    group_options,
-    needs,
-    option,
-    output_options,
-    said_again,
-    threshold_option,
-    ties_option,
-    top_of_option,
-)
 from fairpot.cli._printing import Inline, Output, Quantised, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options
 from fairpot.exceptions import FairpotWarning
@@ -114,29 +91,28 @@ class AuditDocument:
     verdict: Verdicts | None
 
 
-@click.command(cls=Sectioned, short_help="Measure who is ranked above whom.")
+@click.command(cls=opt.Sectioned, short_help="Measure who is ranked above whom.")
 @row_options()
-@option("--top --alpha SHARE", "Look at this top of the list, such as 10%; repeatable.", type=TOP_SHARE, multiple=True)
-@top_of_option
-@ties_option
-@option(
-    "--reference GROUP",
-    "Reference group for the sign of gaps; default: the one whose scores a repair would not change.",
+@opt.option(
+    "--top --alpha SHARE", "Look at this top of the list, such as 10%; repeatable.", type=opt.TOP_SHARE, multiple=True
 )
-@group_options
-@threshold_option
-@option("--fail-above GAP", "Exit with 3 if the measured gap is above GAP.", type=SHARE)
-@option(
-    "--fail-metric",
-    "Which gap --fail-above and --bound look at; default: both, if --top is given.",
-    type=GUARDS,
+@opt.top_of_option
+@opt.ties_option
+@opt.option(
+    "--reference GROUP", "Reference group for the sign of gaps; default: the one that a repair would not change."
 )
-@option("--level LEVEL", "Confidence level.", type=LEVEL, default=0.95)
-@option("--bound GAP", "Say whether the gap is at most GAP.", type=SHARE)
-@option("--require", "With --bound: exit with 3 unless the gap is shown to be at most that.", type=("within",))
-@option("--allow-chance", "Let a score pass that is not shown to be better than chance.")
-@all_option
-@output_options
+@opt.group_options
+@opt.threshold_option
+@opt.option("--fail-above GAP", "Exit with 3 if the measured gap is above GAP.", type=opt.SHARE)
+@opt.option(
+    "--fail-metric", "Which gap --fail-above and --bound look at; default: both, if --top is given.", type=GUARDS
+)
+@opt.option("--level LEVEL", "Confidence level.", type=opt.LEVEL, default=0.95)
+@opt.option("--bound GAP", "Say whether the gap is at most GAP.", type=opt.SHARE)
+@opt.option("--require", "With --bound: exit with 3 unless the gap is shown to be at most that.", type=("within",))
+@opt.option("--allow-chance", "Let a score pass that is not shown to be better than chance.")
+@opt.all_option
+@opt.output_options
 def audit(
     rows: RowOptions,
     out: Output,
@@ -174,7 +150,7 @@ def audit(
     Exit codes: 0 fine, 2 an error, 3 the gap is above --fail-above or not what --require asks for.
     """
     if not top:
-        needs("top_of", "says whose top it is: it needs the top to look at, --top 10%.")
+        opt.needs("top_of", "says whose top it is: it needs the top to look at, --top 10%.")
     if require is not None and bound is None:
         raise click.UsageError("--require needs the bound to compare with: --bound 0.05, say.")
     if fail_metric is not None and fail_above is None and bound is None:
@@ -182,7 +158,7 @@ def audit(
     if fail_metric == "top" and not top:
         raise click.UsageError("--fail-metric top needs the top to look at: --top 10%, say.")
     if fail_above is None and require is None:
-        needs("allow_chance", "is about a gate: it needs --fail-above, or --bound with --require.")
+        opt.needs("allow_chance", "is about a gate: it needs --fail-above, or --bound with --require.")
     counted = rows.counted(out)
     groups = counted.table.groups
     options |= {"reference": named_group(reference, groups), "groups": listed_groups(only, groups)}
@@ -198,7 +174,7 @@ def audit(
     chance = gated and not allow_chance and not found.better_than_chance
     if chance:
         out.line(shown(words.failed_by_chance(found.spoken.notes, "--allow-chance")), "bad")
-    failed = not print_verdicts(out, judged, require) or chance
+    failed = not lines.print_verdicts(out, judged, require) or chance
     if limit is not None and (limit.exceeded or not chance):
         worst, names = limit.worst, [words.name_of(each, rows.groups) for each in limit.worst.pair]
         said = words.gate(worst.metric, names, worst.gap, limit.limit)
@@ -236,14 +212,20 @@ def _print_tables(out: Output, found: Audit, rows: RowOptions, *, everything: bo
     complete = True
     if everything or len(found.ranking.gaps) > 1:
         for ranking in (told.ranking, *told.tops) if everything else (told.told,):
-            complete = print_pairs(out, ranking, lower_is_riskier=lower, everything=everything)
-    print_groups(out, told)
+            complete = lines.print_pairs(out, ranking, lower_is_riskier=lower, everything=everything)
+    lines.print_groups(out, told)
     for top in told.tops:
-        print_top(out, top, lower_is_riskier=lower)
+        lines.print_top(out, top, lower_is_riskier=lower)
     rates = [each for each in told.rates if everything or each.at == "score"]  # the top's are above
-    print_rates(out, rates, lower_is_riskier=lower)
+    lines.print_rates(out, rates, lower_is_riskier=lower)
     if everything:
-        _print_everything(out, told)
+        for ranking in (told.ranking, *told.tops):
+            lines.print_matrix(out, ranking)
+            lines.print_intervals(out, ranking)
+        lines.print_calibration(out, told)
+        if told.ranking.tied is not None:
+            out.line()
+            out.line(f"tied pairs: {told.ranking.tied.share or 0.0:.2%} (counted as {_WINS[told.ranking.ties]})")
     notes = told.notes if everything else _folded(told)
     out.notes([note.text for note in notes], everything=everything)
     if complete and not everything:
@@ -262,7 +244,6 @@ def _folded(found: Audit) -> list[words.Note]:
 
 
 def _print_rows(out: Output, found: Audit, rows: RowOptions) -> None:
-    """Say what was read."""
     ranking = found.ranking
     sized = wording.rows_by(ranking.rows, ranking.weighted_rows)
     rate = f"{ranking.rate or 0.0:.1%}"
@@ -280,24 +261,13 @@ def _print_rows(out: Output, found: Audit, rows: RowOptions) -> None:
     out.line(f"{rows.describe()}; {distinct} from {low:g} to {high:g}{direction}")
 
 
-def _print_everything(out: Output, found: Audit) -> None:
-    """Show what --all adds: every xAUC, intervals, calibration, ties."""
-    for ranking in (found.ranking, *found.tops):
-        print_matrix(out, ranking)
-        print_intervals(out, ranking)
-    print_calibration(out, found)
-    if found.ranking.tied is not None:
-        out.line()
-        out.line(f"tied pairs: {found.ranking.tied.share or 0.0:.2%} (counted as {_WINS[found.ranking.ties]})")
-
-
 def _next(found: Audit, rows: RowOptions) -> list[str] | None:
     """Give the command that fits a repair, where the rows show a difference and there is a file."""
     finding = found.clearest
     proposed = finding.clear and words.above_chance(found.auc) and "-" not in rows.inputs
     if not proposed or rows.score.endswith(ADJUSTED):
         return None
-    again = said_again("ties", "reference", "min_group", "only", "threshold")
+    again = opt.said_again("ties", "reference", "min_group", "only", "threshold")
     if finding.alpha is not None and len(found.tops) == 1:  # a repair has one top
         again += ["--top", words.share(finding.alpha), *(["--top-of", "group"] if finding.region == "group" else [])]
     return ["fairpot", "fit", *rows.inputs, *rows.as_options(), *again, "--max-gap", "GAP", "-o", "map.json"]

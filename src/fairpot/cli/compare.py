@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -13,7 +12,7 @@ import click
 from fairpot._defaults import Ties
 from fairpot.cli._methods import MethodName, keep_option
 from fairpot.cli._options import SEED, SHARE, TOP, Sectioned, group_options, needs, option, output_options, ties_option
-from fairpot.cli._printing import Inline, Output, Quantised, Report, shown
+from fairpot.cli._printing import Inline, Output, Quantised, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options, with_groups_of
 from fairpot.comparison import Comparison
 from fairpot.comparison import compare as compare_methods
@@ -83,11 +82,14 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
     if held_out:
         found = rows.elsewhere(held_out).counted(out, "counting held-out rows")
         other = with_groups_of(found.table, table.groups, "the held-out file")
+    chosen: Any = None  # which leaves the choice to the library
+    if options["methods"] or options["keep"] is not None:
+        chosen = [method(name)(keep=options["keep"]) for name in options["methods"] or names()]
     with out.progress("comparing methods") as bar:
         result = compare_methods(
             table,
             held_out=other,
-            methods=_methods(options["methods"], options["keep"]),
+            methods=chosen,
             cv=options["folds"],
             random_state=options["seed"],
             reference=named_group(reference, table.groups),
@@ -96,7 +98,7 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
             ties=options["ties"],
             max_gaps=options["max_gaps"],
             top=options["top"],
-            progress=False if bar is None else _phases(bar, options["methods"] or names()),
+            progress=False if bar is None else lambda done, total: bar(done / total, f"{done} of {total} steps"),
         )
     weights = None if result.table is None else result.table.weights
     bins = Quantised.of(counted.quantisation)
@@ -106,16 +108,6 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
         out.note(bins.text)
 
 
-def _phases(bar: Report, names: Sequence[str]) -> Callable[[int, int], object]:
-    """Say which method is being tried, and how many of all steps are done."""
-
-    def report(done: int, total: int) -> object:
-        name = names[min(done * len(names) // max(total, 1), len(names) - 1)]
-        return bar(done / total, f"{name}, {done} of {total} steps")
-
-    return report
-
-
 def _finding(result: Comparison, ties: Ties) -> Finding:
     """Say what the original scores do, in the top where that is what gaps are of."""
     assert result.table is not None  # it was made from rows
@@ -123,13 +115,6 @@ def _finding(result: Comparison, ties: Ties) -> Finding:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairpotWarning)
         return audit(result.table, ties=ties, alpha=top).finding
-
-
-def _methods(chosen: Sequence[str], keep: Any) -> list[Any] | None:
-    """Make the methods that are compared; None leaves the choice to the library."""
-    if not chosen and keep is None:
-        return None
-    return [method(name)(keep=keep) for name in chosen or names()]
 
 
 def _print(out: Output, result: Comparison, finding: Finding, rows: RowOptions) -> None:

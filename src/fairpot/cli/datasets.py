@@ -13,7 +13,7 @@ import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import Bunch
 
@@ -137,7 +137,10 @@ def _scored(data: Bunch, seed: int) -> Any:
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
     features = nw.from_native(data.data, eager_only=True).to_arrow()
     values = np.array([column.to_pylist() for column in features.columns], dtype=object).T
-    model = _regression([pa.types.is_string(kind) or pa.types.is_large_string(kind) for kind in features.schema.types])
+    texts = np.array([pa.types.is_string(kind) or pa.types.is_large_string(kind) for kind in features.schema.types])
+    levels = OneHotEncoder(min_frequency=_RARE, handle_unknown="infrequent_if_exist", sparse_output=False)
+    parts = [("levels", levels, np.flatnonzero(texts)), ("numbers", StandardScaler(), np.flatnonzero(~texts))]
+    model = make_pipeline(ColumnTransformer(parts), LogisticRegression(max_iter=1000))
     scores = cross_val_predict(model, values, data.target, cv=folds, method="predict_proba")[:, 1]
     own = {
         "score": pa.array(scores.astype(np.float64)),
@@ -148,15 +151,7 @@ def _scored(data: Bunch, seed: int) -> Any:
     return pa.table(own)
 
 
-def _regression(texts: list[bool]) -> Pipeline:
-    """Return a logistic regression on standardised numbers and one-hot encoded texts."""
-    levels = OneHotEncoder(min_frequency=_RARE, handle_unknown="infrequent_if_exist", sparse_output=False)
-    parts = [("levels", levels, np.flatnonzero(texts)), ("numbers", StandardScaler(), np.flatnonzero(~np.array(texts)))]
-    return make_pipeline(ColumnTransformer(parts), LogisticRegression(max_iter=1000))
-
-
 def _write(table: Any, place: Path, target: Path) -> None:
-    """Write an Arrow table in the format that the target's name says."""
     batches = Batches(table.schema, lambda: iter(table.to_batches(1 << 16)))
     sink = open_sink(batches, Target(place, target, format_of_output(target)))
     try:

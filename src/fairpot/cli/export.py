@@ -10,17 +10,7 @@ from typing import Any
 import click
 
 from fairpot._defaults import ADJUSTED, UNMAPPED
-from fairpot.cli._options import (
-    MapFile,
-    Options,
-    Sectioned,
-    force_option,
-    map_options,
-    number,
-    option,
-    output_option,
-    output_options,
-)
+from fairpot.cli import _options as opt
 from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._rows import RowOptions, row_options
 from fairpot.export import SimplifiedMaps, simplify, to_javascript, to_onnx, to_python, to_sql
@@ -43,34 +33,34 @@ class ExportDocument:
     text: str | None
 
 
-@click.command(cls=Sectioned, short_help="Write a map as SQL, ONNX, Python or JavaScript.")
-@map_options()
-@option("--to sql|onnx|python|javascript", "What to write.", "form", required=True)
-@option("--dialect", "The database, for --to sql.", type=tuple(DIALECTS))
-@output_option("-o --output FILE", "Where to; without it text goes to standard output.")
+@click.command(cls=opt.Sectioned, short_help="Write a map as SQL, ONNX, Python or JavaScript.")
+@opt.map_options()
+@opt.option("--to sql|onnx|python|javascript", "What to write.", "form", required=True)
+@opt.option("--dialect", "The database, for --to sql.", type=tuple(DIALECTS))
+@opt.output_option("-o --output FILE", "Where to; without it text goes to standard output.")
 @row_options("names")
-@option("--table NAME", "For SQL: the table to read; without it only the expression is written.")
-@output_option("--column NAME", "Name of the new column or output; default: the score's and _adjusted.")
-@option(
+@opt.option("--table NAME", "For SQL: the table to read; without it only the expression is written.")
+@opt.output_option("--column NAME", "Name of the new column or output; default: the score's and _adjusted.")
+@opt.option(
     "--unknown-group",
     "Rows whose group the map does not know: stop, the score as it is, or no score.",
     type=UNMAPPED,
     default="error",
 )
-@option("--missing-group", "Rows without a group: likewise.  [default: error]", type=UNMAPPED)
-@option(
+@opt.option("--missing-group", "Rows without a group: likewise.  [default: error]", type=UNMAPPED)
+@opt.option(
     "--outside",
-    "Scores far outside the fitted range: no adjusted score, or they count as the limit.",
+    "Scores far outside the fitted range: none, or they count as the limit.",
     type=OUTSIDE,
     default="refuse",
 )
-@option("--module", "For JavaScript: how it is had, require or import; default: commonjs.", type=MODULES)
-@option("--max-error X", "Simplify: no score differs by more than this.", type=number(0, 1e300))
-@option("--max-knots N", "Simplify: no group's map has more breakpoints.", type=click.IntRange(2))
-@force_option
-@output_options
+@opt.option("--module", "For JavaScript: how it is had, require or import; default: commonjs.", type=MODULES)
+@opt.option("--max-error X", "Simplify: no score differs by more than this.", type=opt.number(0, 1e300))
+@opt.option("--max-knots N", "Simplify: no group's map has more breakpoints.", type=click.IntRange(2))
+@opt.force_option
+@opt.output_options
 def export(
-    map_file: MapFile, form: str, rows: RowOptions, out: Output, output: str | None, force: bool, **options: Any
+    map_file: opt.MapFile, form: str, rows: RowOptions, out: Output, output: str | None, force: bool, **options: Any
 ) -> None:
     """Write a map so that a database, another language or an ONNX runtime gives the scores that `apply` gives.
 
@@ -121,8 +111,7 @@ def export(
         out.line(str(simple).capitalize())
 
 
-def _written(form: str, maps: Any, rows: RowOptions, options: Options) -> str | bytes:
-    """Write maps in one of the forms."""
+def _written(form: str, maps: Any, rows: RowOptions, options: opt.Options) -> str | bytes:
     told = {name: options[name] for name in ("limits", "outside", "map_sha256", "unknown_group", "missing_group")}
     column = options["column"] or f"{rows.score}{ADJUSTED}"
     if form == "onnx":

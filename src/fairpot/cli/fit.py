@@ -11,30 +11,9 @@ import click
 
 from fairpot import words
 from fairpot._validation import wording
+from fairpot.cli import _options as opt
 from fairpot.cli._lines import print_certificate, print_effect
-from fairpot.cli._methods import (
-    WISHES,
-    RuleSaid,
-    Wish,
-    how_far,
-    keep_option,
-    method_option,
-    one_wish,
-    settings_for,
-)
-from fairpot.cli._options import (
-    Options,
-    Sectioned,
-    all_option,
-    force_option,
-    group_options,
-    needs,
-    option,
-    output_option,
-    output_options,
-    repair_options,
-    threshold_option,
-)
+from fairpot.cli._methods import WISHES, RuleSaid, Wish, how_far, keep_option, method_option, one_wish, settings_for
 from fairpot.cli._printing import Dial, Inline, Output, Quantised, Value, figure, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options, with_groups_of
 from fairpot.comparison.answer import Rival
@@ -114,26 +93,26 @@ class FitDocument:
     higher_auc: Rival | None
 
 
-@click.command(cls=Sectioned, short_help="Learn a repair and show what it costs.")
+@click.command(cls=opt.Sectioned, short_help="Learn a repair and show what it costs.")
 @row_options()
 @method_option
 @how_far
-@repair_options("Bound the gap in this top of the list: 10% of it, or 200 rows.")
-@group_options
-@threshold_option
+@opt.repair_options("Bound the gap in this top of the list: 10% of it, or 200 rows.")
+@opt.group_options
+@opt.threshold_option
 @keep_option
-@option("--monotone", "Keep the order of people within each group (fairpot).", rare=True)
-@option(
+@opt.option("--monotone", "Keep the order of people within each group (fairpot).", rare=True)
+@opt.option(
     "--validate FILE",
-    "Show the same on these held-out rows; with --confidence, certify on them.",
+    "Also show it on these held-out rows; with --confidence, certify on them.",
     "held_out",
     multiple=True,
 )
-@output_option("-o --output FILE", "Where the map is saved; without it nothing is.")
-@output_option("--private", "Save maps learnt from means of ten rows or more, and rounded counts.", rare=True)
-@force_option
-@all_option
-@output_options
+@opt.output_option("-o --output FILE", "Where the map is saved; without it nothing is.")
+@opt.output_option("--private", "Save maps learnt from means of ten rows or more, and rounded counts.", rare=True)
+@opt.force_option
+@opt.all_option
+@opt.output_options
 def fit(
     rows: RowOptions,
     out: Output,
@@ -173,7 +152,7 @@ def fit(
     https://fairpot.github.io/fairpot/understand/law.html
     """
     if output is None:
-        needs("force", "replaces an output: it needs -o FILE.")
+        opt.needs("force", "replaces an output: it needs -o FILE.")
     wish = one_wish(method, {name: options.pop(name) for name in WISHES})
     options["repair"] = "top" if options.pop("repair_top") else "all"
     settings_for(method, options)
@@ -187,9 +166,9 @@ def fit(
         if held_out:
             other = read[1].counted(out, "counting held-out rows").table
         with wish.fitting(out, rows):
-            about: Options = {"min_group": min_group, "groups": listed_groups(only, table.groups)}
+            about: opt.Options = {"min_group": min_group, "groups": listed_groups(only, table.groups)}
             model, other = _fitted(made, table, other, about)
-        how: Options = {"ties": options["ties"], "threshold": list(threshold), "reference": options["reference"]}
+        how: opt.Options = {"ties": options["ties"], "threshold": list(threshold), "reference": options["reference"]}
         fitted = _effect(model, table, how)
         later = None if other is None else _effect(model, other, how)
         benefits = _net_benefits(model, wish, table, other)
@@ -229,7 +208,7 @@ def fit(
 
 
 def _fitted(
-    model: Repair, table: ScoreTable, held_out: ScoreTable | None, about: Options
+    model: Repair, table: ScoreTable, held_out: ScoreTable | None, about: opt.Options
 ) -> tuple[Repair, ScoreTable | None]:
     """Fit; where a gap is to be certified and rows are held out for it, the dial is chosen on those."""
     if held_out is None:
@@ -245,7 +224,7 @@ def _fitted(
     return model, known
 
 
-def _effect(model: Repair, table: ScoreTable, ranking: Options) -> Effect:
+def _effect(model: Repair, table: ScoreTable, ranking: opt.Options) -> Effect:
     """Measure the repair; what was certified a moment ago cannot be judged by the rows that certified it."""
     found = effect(model, table, **ranking)
     return found if found.trust is None else replace(found, trust=replace(found.trust, answer=None, gap=None))

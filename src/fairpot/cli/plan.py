@@ -10,25 +10,14 @@ from typing import Any
 import click
 
 from fairpot._validation import wording
-from fairpot.cli._options import (
-    LEVEL,
-    SHARE,
-    TOP_SHARE,
-    Options,
-    Sectioned,
-    needs,
-    number,
-    option,
-    output_options,
-    ties_option,
-)
+from fairpot.cli import _options as opt
 from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._rows import RowOptions, row_options
 from fairpot.inference import SamplePlan, plan_sample_size
 from fairpot.results.kinds import Group
 
-_INNER = number(0, 0.999999, above=True)
-_expected = functools.partial(option, type=_INNER, multiple=True)
+_INNER = opt.number(0, 0.999999, above=True)
+_expected = functools.partial(opt.option, type=_INNER, multiple=True)
 _EXPECTED = ("share", "rate", "auc", "visits", "icc", "outcome_icc")
 _NAMES = "abcdefghijklmnopqrstuvwxyz"
 
@@ -64,12 +53,12 @@ class PlanDocument:
     measured_gap: float | None
 
 
-@click.command(cls=Sectioned, short_help="How many rows it takes to detect or certify a gap.")
+@click.command(cls=opt.Sectioned, short_help="How many rows it takes to detect or certify a gap.")
 @row_options()
-@option("--max-gap --gap GAP", "Gap to detect, or bound to certify.", "gap", type=TOP_SHARE, required=True)
-@option("--goal detect|certify", "Find a gap of that size, or show that there is none beyond it.", default="detect")
-@option("--power NUMBER", "How often that should succeed.", type=_INNER, default=0.8)
-@option("--level LEVEL", "Confidence level.", type=LEVEL, default=0.95)
+@opt.option("--max-gap --gap GAP", "Gap to detect, or bound to certify.", "gap", type=opt.TOP_SHARE, required=True)
+@opt.option("--goal detect|certify", "Find a gap of that size, or show that there is none beyond it.", default="detect")
+@opt.option("--power NUMBER", "How often that should succeed.", type=_INNER, default=0.8)
+@opt.option("--level LEVEL", "Confidence level.", type=opt.LEVEL, default=0.95)
 @_expected(
     "--auc NUMBER",
     "AUC to expect, where no file is named; give it once per group for the xAUC of each over the others.",
@@ -79,16 +68,18 @@ class PlanDocument:
     "--share NUMBER", "Share of the first of two groups; give it once per group for three or more.", default=(0.5,)
 )
 @_expected("--rate NUMBER", "Share of rows with the outcome; give it once per group where they differ.", default=(0.5,))
-@option("--visits NUMBER", "Rows of each cluster: visits of a patient.", type=number(1), default=1.0)
-@option("--icc NUMBER", "Correlation of the scores of a patient's visits.", type=SHARE, default=0.0)
-@option("--outcome-icc NUMBER", "Correlation of their outcomes; 1 if it is the patient's.", type=SHARE, default=0.0)
-@option(
+@opt.option("--visits NUMBER", "Rows of each cluster: visits of a patient.", type=opt.number(1), default=1.0)
+@opt.option("--icc NUMBER", "Correlation of the scores of a patient's visits.", type=opt.SHARE, default=0.0)
+@opt.option(
+    "--outcome-icc NUMBER", "Correlation of their outcomes; 1 if it is the patient's.", type=opt.SHARE, default=0.0
+)
+@opt.option(
     "--true-gap GAP",
     "Gap to assume; default: GAP to detect; to certify the file's gap if it is below GAP, else 0.",
-    type=SHARE,
+    type=opt.SHARE,
 )
-@ties_option
-@output_options
+@opt.ties_option
+@opt.output_options
 def plan(rows: RowOptions, out: Output, **options: Any) -> None:
     """Say how many rows, and how many with the outcome in each group, it takes to detect a gap or to certify a bound.
 
@@ -107,7 +98,7 @@ def plan(rows: RowOptions, out: Output, **options: Any) -> None:
     table = given.get("table")
     groups = tuple(PlannedGroup(g, n, found.positives[g], found.negatives[g]) for g, n in found.group_rows.items())
     names = ("goal", "gap", "true_gap", "power", "level", "rows", "clusters", "se", "pair", "measured_gap")
-    said: Options = {"columns": None, "inputs": (), "files": None, "weights": None}
+    said: opt.Options = {"columns": None, "inputs": (), "files": None, "weights": None}
     if table is not None:
         said = {**vars(rows.said()), "weights": table.weights}
     out.document(PlanDocument(**said, **{name: getattr(found, name) for name in names}, groups=groups))
@@ -116,13 +107,13 @@ def plan(rows: RowOptions, out: Output, **options: Any) -> None:
         out.line(wording.weights_taken(table.weights, table.weight))
 
 
-def _arguments(rows: RowOptions, out: Output, options: Options) -> Options:
+def _arguments(rows: RowOptions, out: Output, options: opt.Options) -> opt.Options:
     """Take shares, rates, spread and clusters from the file if one is named, else from the options."""
     options = {name: value for name, value in options.items() if name != "gap"}
     expected = {name: options.pop(name) for name in _EXPECTED}
     if rows.inputs or rows.sql is not None:
         for name in _EXPECTED:
-            needs(name, "is for a plan without rows; the file has its own.")
+            opt.needs(name, "is for a plan without rows; the file has its own.")
         return {**options, "table": rows.counted(out).table}
     share = expected.pop("share")
     shares = dict(zip(_NAMES, share if len(share) > 1 else (share[0], 1 - share[0])))

@@ -14,31 +14,9 @@ import click
 from fairpot import words
 from fairpot._optional import import_optional
 from fairpot._validation import wording
+from fairpot.cli import _options as opt
 from fairpot.cli._errors import Failure
-from fairpot.cli._methods import (
-    WISHES,
-    asked,
-    how_far,
-    keep_option,
-    method_option,
-    one_wish,
-)
-from fairpot.cli._options import (
-    SCORE,
-    MapFile,
-    Options,
-    Sectioned,
-    flag_of,
-    force_option,
-    map_options,
-    needs,
-    option,
-    output_option,
-    output_options,
-    repair_options,
-    said_again,
-    was_given,
-)
+from fairpot.cli._methods import WISHES, asked, how_far, keep_option, method_option, one_wish
 from fairpot.cli._printing import Inline, Output, Quantised, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, named_group, row_options, with_groups_of
 from fairpot.results import Audit, Effect
@@ -68,29 +46,29 @@ class ReportDocument:
     notes: tuple[Note, ...]
 
 
-@click.command(cls=Sectioned, short_help="Write a page that a committee can read.")
+@click.command(cls=opt.Sectioned, short_help="Write a page that a committee can read.")
 @row_options()
-@map_options(option("--map FILE", "Report on this saved map.", "model_file"))
-@option("--fit-on FILE", "Fit the repair on these rows; default: the same rows.", multiple=True)
+@opt.map_options(opt.option("--map FILE", "Report on this saved map.", "model_file"))
+@opt.option("--fit-on FILE", "Fit the repair on these rows; default: the same rows.", multiple=True)
 @method_option
 @how_far
 @keep_option
-@repair_options(
+@opt.repair_options(
     "Top of the list: an audit is about the first, a repair bounds its gap; all show who enters. Repeatable.",
     several=True,
 )
-@option("--threshold SCORE", "Show who crosses this; repeatable.", type=SCORE, multiple=True)
-@option("--id COLUMN", "Name the people whose scores change most by this column.", "identity", rare=True)
-@option("--title TEXT", "What the report is called.", default="", rare=True)
-@option("--outcome TEXT", 'The outcome in words, such as "a stroke within a year".', default="")
-@option("--card FILE", "Show this model card (TOML): purpose, owner, not_for, and what else it says.", rare=True)
-@output_option("-o --output FILE", "Write the report to FILE: .html, .json or .md.", required=True)
-@force_option
-@output_options
+@opt.option("--threshold SCORE", "Show who crosses this; repeatable.", type=opt.SCORE, multiple=True)
+@opt.option("--id COLUMN", "Name the people whose scores change most by this column.", "identity", rare=True)
+@opt.option("--title TEXT", "What the report is called.", default="", rare=True)
+@opt.option("--outcome TEXT", 'The outcome in words, such as "a stroke within a year".', default="")
+@opt.option("--card FILE", "Show this model card (TOML): purpose, owner, not_for, and what else it says.", rare=True)
+@opt.output_option("-o --output FILE", "Write the report to FILE: .html, .json or .md.", required=True)
+@opt.force_option
+@opt.output_options
 def report(
     rows: RowOptions,
     out: Output,
-    map_file: MapFile | None,
+    map_file: opt.MapFile | None,
     fit_on: tuple[str, ...],
     method: str,
     threshold: tuple[float, ...],
@@ -126,7 +104,7 @@ def report(
     wishes = {name: options.pop(name) for name in WISHES}
     _check_choices(map_file, bool(fit_on), asked(wishes))
     if not top:
-        needs("top_of", "says something of the top: it needs --top.")
+        opt.needs("top_of", "says something of the top: it needs --top.")
     wish = one_wish(method, wishes) if asked(wishes) else None
     if identity is not None and map_file is None and wish is None:
         raise click.UsageError("--id names the people whose scores change most: say how far a repair goes, or --map.")
@@ -181,21 +159,21 @@ def _card(path: str | None) -> dict[str, list[str]] | None:
         raise Failure(str(fault)) from None
 
 
-def _check_choices(map_file: MapFile | None, fit_on: bool, wishes: Options) -> None:
+def _check_choices(map_file: opt.MapFile | None, fit_on: bool, wishes: opt.Options) -> None:
     """Insist that what is said of a repair goes together; what settings say is a default, which gives way."""
-    typed = [name for name in ("method", "keep", "repair_top", "reference") if was_given(name)]
+    typed = [name for name in ("method", "keep", "repair_top", "reference") if opt.was_given(name)]
     if map_file is not None:
-        needs("top_of", "does not go with --map, a repair that is fitted already.")
+        opt.needs("top_of", "does not go with --map, a repair that is fitted already.")
         other = [*wishes, *typed, *(["fit_on"] if fit_on else [])]
         if other:
-            named = flag_of(other[0])
+            named = opt.flag_of(other[0])
             raise click.UsageError(f"--map is a repair that is fitted already: {named} does not go with it.")
     elif not wishes and (typed or fit_on):
-        what = "--fit-on fits a repair" if fit_on else f"{flag_of(typed[0])} goes with a repair"
+        what = "--fit-on fits a repair" if fit_on else f"{opt.flag_of(typed[0])} goes with a repair"
         raise click.UsageError(f"{what}: say how far it goes, with --max-gap, --lam, ...")
 
 
-def _origin(rows: RowOptions, counted: CountedRows) -> Options:
+def _origin(rows: RowOptions, counted: CountedRows) -> opt.Options:
     """Say where a report comes from, and what a reader should know of the rows."""
     bins = Quantised.of(counted.quantisation)
     said = [] if bins is None else [bins.text]
@@ -203,7 +181,7 @@ def _origin(rows: RowOptions, counted: CountedRows) -> Options:
     return {
         "source": ", ".join(rows.inputs) if rows.inputs else str(rows.sql),
         "columns": {part: _named(name) for part, name in rows.said().columns.items()},
-        "command": shlex.join(["fairpot", "report", *said_again()]),
+        "command": shlex.join(["fairpot", "report", *opt.said_again()]),
         "created": datetime.datetime.now(datetime.UTC).date().isoformat(),
         "warnings": said,
     }
@@ -215,7 +193,7 @@ def _named(name: Any) -> str:
     return " x ".join(name) if isinstance(name, list) else name or ""
 
 
-def _largest_changes(rows: RowOptions, model: Any, column: str) -> list[Options]:
+def _largest_changes(rows: RowOptions, model: Any, column: str) -> list[opt.Options]:
     """Name the people whose scores change most, the largest change first."""
     duckdb = import_optional("duckdb", "cli")
     with tempfile.TemporaryDirectory(prefix="fairpot-") as folder:
