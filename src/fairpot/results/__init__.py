@@ -1,6 +1,6 @@
 """Results: rankings, audits and effects as typed trees of estimates, and what is judged about them."""
 
-from fairpot.results.audit import Audit, audit
+from fairpot.results.audit import Audit, Audits, audit
 from fairpot.results.effect import Effect, effect
 from fairpot.results.finding import Finding, Trust
 from fairpot.results.ranking import Ranking, Top, rank, top_of
@@ -8,6 +8,7 @@ from fairpot.words import Note
 
 __all__ = [
     "Audit",
+    "Audits",
     "Effect",
     "Finding",
     "Note",

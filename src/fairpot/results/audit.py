@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import Annotated, Any, ClassVar, Literal, cast, get_args
+from typing import Annotated, Any, ClassVar, Literal, TypedDict, Unpack, cast, get_args, overload
 
 import numpy as np
 
@@ -14,16 +14,17 @@ from fairpot._arguments import argument, by_name
 from fairpot._defaults import LEVEL, REGIONS, TIES, Meaning, Region, Ties, Weights
 from fairpot._docs import documented
 from fairpot._html import html_table, intervals_svg, notes, paragraph
-from fairpot._shown import bar, display, frame_of
+from fairpot._shown import Bar, ShownBars, bar, display, ends_of, frame_of
 from fairpot._validation import check_choice, check_group_name, check_share, wording
 from fairpot.counting import as_table
-from fairpot.inference import Estimate, Verdict, verdict
+from fairpot.inference import Changes, Estimate, Verdict, verdict
+from fairpot.inference.change import change_of_columns
 from fairpot.repair.groups import kept_groups, warn_of_table
 from fairpot.results.calibration import BINS, Calibration, calibrations
 from fairpot.results.finding import Finding
 from fairpot.results.kinds import Count, Derived, Group, Known, Plain, Told, rows_of
 from fairpot.results.notes import notes_of_audit
-from fairpot.results.ranking import Pair, Ranking, rank, top_of
+from fairpot.results.ranking import MOST_GROUPS, Pair, Ranking, rank, top_of
 from fairpot.results.rates import Flagged, flagged
 from fairpot.table import ScoreTable
 from fairpot.words import Note
@@ -308,6 +309,31 @@ def audit_table(
     return Audit(table, whole, tops, tuple(rates), calibrated.all, bins, *known, gone, tuple(odd))
 
 
+class _Asked(TypedDict, total=False):
+    """The options of an audit, as its two overloads share them."""
+
+    sensitive_features: Any
+    sample_weight: Any
+    pos_label: Any
+    alpha: float | Iterable[float] | None
+    region: Region
+    ties: Ties
+    reference: Hashable | None
+    threshold: float | Iterable[float] | None
+    min_group: int
+    groups: Any
+    bins: int
+    level: float | None
+    clusters: Any
+    weights: Weights | None
+    lower_is_riskier: bool
+    high_score_means: Meaning | None
+
+
+@overload
+def audit(y_true: Any, y_score: Mapping[str, Any], **options: Unpack[_Asked]) -> Audits: ...
+@overload
+def audit(y_true: Any, y_score: Any = None, **options: Unpack[_Asked]) -> Audit: ...
 @by_name
 def audit(
     y_true: Any,
@@ -329,14 +355,16 @@ def audit(
     weights: Weights | None = None,
     lower_is_riskier: bool = False,
     high_score_means: Meaning | None = None,
-) -> Audit:
+) -> Audit | Audits:
     """Measure how fairly scores rank: AUC in each group, xAUC between groups, their gap, calibration.
 
     Parameters
     ----------
     y_true : column of shape (n,), or ScoreTable
         Outcomes, 0/1; or all of the rows, as :func:`fairpot.score_table` counts them.
-    {y_score, sensitive_features, sample_weight, pos_label}
+    y_score : column of shape (n,), or dict of names to such columns
+        Scores of any model, on any scale. Of several models for the same rows, each is compared with the first.
+    {sensitive_features, sample_weight, pos_label}
     alpha : float in (0, 1], list of them, or None, default None
         Also rank among the rows with the highest scores alone, this share of them: ``tops`` has one ranking for each.
     region : {"pooled", "group"}, default "pooled"
@@ -352,7 +380,7 @@ def audit(
     Returns
     -------
     Audit
-        ``finding`` is the answer, ``notes`` what is odd about the data.
+        ``finding`` is the answer, ``notes`` what is odd about the data. Of a dict, an :class:`Audits`.
 
     Examples
     --------
@@ -363,12 +391,129 @@ def audit(
     >>> found.auc, found.gap, found.reference
     (0.9375, 0.25, 'M')
     """
-    columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
-    said: dict[str, Any] = {"weights": weights, "pos_label": pos_label, "lower_is_riskier": lower_is_riskier}
-    everything = as_table(y_true, y_score, **columns, **said, high_score_means=high_score_means)
-    table = kept_groups(everything.require("an audit", groups=2), min_group, groups)
-    left_out = {g: everything[g].size for g in everything.groups if g not in table.groups}
-    looked_at: dict[str, Any] = {"alpha": alpha, "region": region, "ties": ties, "reference": reference}
-    found = audit_table(table, **looked_at, threshold=threshold, bins=bins, level=level, left_out=left_out)
+    rows: dict[str, Any] = {
+        "sensitive_features": sensitive_features,
+        "sample_weight": sample_weight,
+        "clusters": clusters,
+        "weights": weights,
+        "pos_label": pos_label,
+        "lower_is_riskier": lower_is_riskier,
+        "high_score_means": high_score_means,
+    }
+    looked_at: dict[str, Any] = {
+        "alpha": alpha,
+        "region": region,
+        "ties": ties,
+        "reference": reference,
+        "threshold": threshold,
+        "bins": bins,
+        "level": level,
+    }
+    chosen = {"min_group": min_group, "groups": groups}
+    if isinstance(y_score, Mapping):
+        return _audit_models(y_true, y_score, rows, {**looked_at, **chosen})
+    everything = as_table(y_true, y_score, **rows).require("an audit", groups=2)
+    table = kept_groups(everything, min_group, groups)
+    gone = tuple(g for g in everything.groups if g not in table.groups)
+    left_out = {g: everything[g].size for g in gone}
+    found = audit_table(table, **looked_at, left_out=left_out)
     warn_of_table(table, everything)
     return found
+
+
+def _audit_models(y_true: Any, models: Mapping[str, Any], rows: dict[str, Any], looked_at: dict[str, Any]) -> Audits:
+    """Audit several models' scores of the same rows, and compare each with the first."""
+    if not models:
+        raise ValueError("y_score is an empty dict.\nHint: audit(y_true, {'old': scores, 'new': other_scores}, ...).")
+    found: dict[str, Audit] = {}
+    for name, scores in models.items():
+        try:
+            found[str(name)] = audit(y_true, scores, **rows, **looked_at)
+        except (TypeError, ValueError) as error:
+            kind = TypeError if isinstance(error, TypeError) else ValueError
+            raise kind(f"the scores of {name!r}: {error}") from error
+        looked_at["reference"] = found[str(name)].reference  # pairs of all are seen from the same group
+    kept = next(iter(found.values())).table.groups
+    if looked_at["level"] is None or len(kept) > MOST_GROUPS or len(found) < 2:
+        return Audits(found, {})
+    sign = -1.0 if rows.pop("lower_is_riskier") else 1.0
+    columns = {
+        name: scores if sign > 0 else -np.asarray(scores, dtype=float) for name, scores in zip(found, models.values())
+    }
+    del rows["high_score_means"]
+    how = {"ties": looked_at["ties"], "level": looked_at["level"]}
+    return Audits(found, change_of_columns(y_true, columns, groups=kept, **rows, **how))
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Audits(ShownBars):
+    """Several models' scores of the same rows, audited side by side; what :func:`audit` gives for a dict.
+
+    Attributes
+    ----------
+    audits : dict of name to Audit
+    changes : dict of name to Changes
+        Of every model but the first: AUC, gaps and xAUCs against those of the first. They are of the same rows, so that
+        the limits of a difference are often much narrower than those of the two numbers would let one think.
+
+    Examples
+    --------
+    >>> import fairpot
+    >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0] * 10, (["F"] * 4 + ["M"] * 4) * 10
+    >>> old, new = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10, [0.6, 0.3, 0.5, 0.2, 0.6, 0.3, 0.5, 0.2] * 10
+    >>> found = fairpot.audit(y, {"old": old, "new": new}, sensitive_features=sex)
+    >>> found["new"].gap, found.changes["new"].gap.change
+    (0.0, -0.25)
+    """
+
+    audits: dict[str, Audit]
+    changes: dict[str, Changes]
+
+    def __repr__(self) -> str:
+        shown = [f"{name} gap {float(each.gap):.3f}" for name, each in self.audits.items() if each.gap is not None]
+        return f"<Audits of {len(self)} models: {words.listed(shown, 3)}>"
+
+    def __getitem__(self, name: str) -> Audit:
+        return self.audits[name]
+
+    def __len__(self) -> int:
+        return len(self.audits)
+
+    def _listed(self) -> list[Plain]:
+        """Give a row for each model: AUC and gap with their limits, and how they differ from the first model's."""
+        found = []
+        for name, each in self.audits.items():
+            row: Plain = {"model": name, **ends_of("auc", each.auc), **ends_of("gap", each.gap)}
+            for metric in ("auc", "gap"):
+                row |= ends_of(f"{metric}_change", getattr(self.changes.get(name), metric, None))
+            found.append(row)
+        return found
+
+    def _bars(self) -> list[Bar]:
+        """Draw the gap of each model, then the difference from the first."""
+        first = next(iter(self.audits))
+        gaps = [bar(f"{name}: {each.finding.metric}", each.finding.gap) for name, each in self.audits.items()]
+        changes = [bar(f"{name} minus {first}: AUC", change.auc) for name, change in self.changes.items()]
+        return [*gaps, *changes]
+
+    def _says(self) -> list[str]:
+        found = [f"{name}: {each.finding.headline}" for name, each in self.audits.items()]
+        return [f"{len(self)} models on the same rows, with intervals", *found, *self._notes()]
+
+    def _notes(self) -> list[str]:
+        return [f"{name}: {text}" for name, each in self.audits.items() for text in each.warnings]
+
+    def to_dict(self) -> Plain:
+        """Return all numbers as plain values, ready for JSON."""
+        changes = {name: change.to_dict() for name, change in self.changes.items()}
+        return {"models": {name: {**a.to_dict(), "change": changes.get(name)} for name, a in self.audits.items()}}
+
+    def __str__(self) -> str:
+        lines = [
+            f"{name}: AUC {each.auc!s}, {each.finding.metric} {each.finding.gap!s}"
+            for name, each in self.audits.items()
+        ]
+        first = next(iter(self.audits))
+        for name, change in self.changes.items():
+            lines += [f"{first} -> {name}: AUC {change.auc}", f"{first} -> {name}: gap {change.gap}"]
+        return "\n".join([*lines, *(f"note: {text}" for text in self._notes())])
