@@ -792,7 +792,7 @@ def test_only_the_map_that_is_meant(scored):
         ("[files]\nencoding = 'rot13'", "there is no encoding 'rot13'"),
         ('[files]\nencoding = "a\\u0000b"', "there is no encoding"),
         ("[files]\ndelimiter = 'ab'", "delimiter must be one character"),
-        (f"top_of = '{'x' * 15_000}'", "'--region'"),
+        (f"top_of = '{'x' * 15_000}'", "'--top-of'"),
     ],
 )
 def test_settings_of_strange_values(scored, text, said):
