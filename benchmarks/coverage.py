@@ -597,11 +597,10 @@ def plans(scale: float) -> None:
 
     Group and outcome of each row are drawn as well, so that a sample may have fewer positives than planned.
     """
-    header("goal", "groups", "rates", "AUC", "gap", "visits, icc", "rows", "positives of a", "promised", "reached")
+    header("goal", "groups", "rates", "AUC", "gap", "rows", "positives of a", "promised", "reached")
     rng = np.random.default_rng(10)
-    for goal, shares, rates, auc, gap, visits, power in PLANS:
+    for goal, shares, rates, auc, gap, power in PLANS:
         groups = "abcdefgh"[: len(shares)]
-        given = {"visits": visits[0], "icc": visits[1], "outcome_icc": visits[2]} if visits else {}
         plan = plan_sample_size(
             gap,
             goal=goal,
@@ -609,55 +608,43 @@ def plans(scale: float) -> None:
             auc=auc,
             shares=dict(zip(groups, shares)),
             rates=dict(zip(groups, rates)),
-            **given,
         )
         draws = int(scale * min(800, max(200, 6_000_000 / plan.rows)))
-        hits = sum(_reached(rng, plan, goal, gap, auc, shares, rates, visits) for _ in range(draws))
-        shown = ", ".join(map(str, shares)), ", ".join(map(str, rates)), auc, gap, visits or ""
+        hits = sum(_reached(rng, plan, goal, gap, auc, shares, rates) for _ in range(draws))
+        shown = ", ".join(map(str, shares)), ", ".join(map(str, rates)), auc, gap
         row(goal, *shown, plan.rows, plan.positives["a"], f"{100 * power:.0f}", percent(hits, draws))
 
 
 def _reached(rng: np.random.Generator, plan: SamplePlan, goal: str, gap: float, auc: float, *law: tuple) -> bool:
     """Draw as many rows as planned; the groups of the plan's pair stand around the middle, the others on it."""
-    shares, rates, (visits, icc, outcome_icc) = law[0], law[1], law[2] or (1, 0.0, 0.0)
-    unit = np.repeat(np.arange(plan.rows // visits), visits)
-    group = rng.choice(len(shares), unit[-1] + 1, p=shares)[unit]
-    rate = np.array(rates)[group]
-    if outcome_icc == 1:
-        y = rng.random(unit[-1] + 1)[unit] < rate
-    else:
-        if outcome_icc > 0:
-            rate = rng.beta(*(part[::visits] * (1 / outcome_icc - 1) for part in (rate, 1 - rate)))[unit]
-        y = rng.random(len(unit)) < rate
+    shares, rates = law
+    group = rng.choice(len(shares), plan.rows, p=shares)
+    y = rng.random(plan.rows) < np.array(rates)[group]
     middle = np.full(len(shares), auc)
     high, low = ("abcdefgh".index(str(g)) for g in plan.pair)
     middle[high] += plan.true_gap / 2
     middle[low] -= plan.true_gap / 2
-    patient = rng.normal(0, np.sqrt(icc), unit[-1] + 1)[unit]
-    score = patient + rng.normal(0, np.sqrt(1 - icc), len(unit)) + y * ROOT2 * ndtri(middle)[group]
-    table = score_table(y.astype(int), score, sensitive_features=group, clusters=unit if law[2] else None)
+    score = rng.normal(size=plan.rows) + y * ROOT2 * ndtri(middle)[group]
+    table = score_table(y.astype(int), score, sensitive_features=group)
     if goal == "detect":
         return confidence_interval("xauc_gap", table).low > 0
     return verdict(table, bound=gap).answer == "within"
 
 
 PLANS = (
-    ("detect", (0.5, 0.5), (0.02, 0.02), 0.9, 0.1, None, 0.9),
-    ("detect", (0.05, 0.95), (0.1, 0.1), 0.95, 0.06, None, 0.8),
-    ("detect", (0.05, 0.95), (0.5, 0.5), 0.6, 0.15, None, 0.8),
-    ("detect", (0.3, 0.7), (0.05, 0.2), 0.8, 0.1, None, 0.9),
-    ("detect", (0.9, 0.1), (0.1, 0.1), 0.95, 0.08, None, 0.9),
-    ("detect", (0.2, 0.8), (0.02, 0.1), 0.97, 0.04, None, 0.8),
-    ("certify", (0.5, 0.5), (0.02, 0.02), 0.9, 0.1, None, 0.9),
-    ("certify", (0.05, 0.95), (0.1, 0.1), 0.95, 0.1, None, 0.8),
-    ("certify", (0.2, 0.8), (0.3, 0.3), 0.97, 0.05, None, 0.9),
-    ("certify", (0.3, 0.7), (0.05, 0.2), 0.6, 0.15, None, 0.8),
-    ("certify", (0.1, 0.9), (0.5, 0.5), 0.8, 0.08, None, 0.8),
-    ("detect", (0.2, 0.3, 0.5), (0.1, 0.1, 0.1), 0.85, 0.1, None, 0.8),
-    ("certify", (0.1, 0.2, 0.3, 0.4), (0.2, 0.1, 0.1, 0.1), 0.9, 0.1, None, 0.9),
-    ("detect", (0.4, 0.6), (0.3, 0.3), 0.8, 0.15, (8, 0.5, 0.0), 0.8),
-    ("detect", (0.2, 0.8), (0.1, 0.1), 0.9, 0.1, (5, 0.3, 1.0), 0.9),
-    ("certify", (0.3, 0.7), (0.1, 0.1), 0.85, 0.15, (8, 0.5, 0.5), 0.8),
+    ("detect", (0.5, 0.5), (0.02, 0.02), 0.9, 0.1, 0.9),
+    ("detect", (0.05, 0.95), (0.1, 0.1), 0.95, 0.06, 0.8),
+    ("detect", (0.05, 0.95), (0.5, 0.5), 0.6, 0.15, 0.8),
+    ("detect", (0.3, 0.7), (0.05, 0.2), 0.8, 0.1, 0.9),
+    ("detect", (0.9, 0.1), (0.1, 0.1), 0.95, 0.08, 0.9),
+    ("detect", (0.2, 0.8), (0.02, 0.1), 0.97, 0.04, 0.8),
+    ("certify", (0.5, 0.5), (0.02, 0.02), 0.9, 0.1, 0.9),
+    ("certify", (0.05, 0.95), (0.1, 0.1), 0.95, 0.1, 0.8),
+    ("certify", (0.2, 0.8), (0.3, 0.3), 0.97, 0.05, 0.9),
+    ("certify", (0.3, 0.7), (0.05, 0.2), 0.6, 0.15, 0.8),
+    ("certify", (0.1, 0.9), (0.5, 0.5), 0.8, 0.08, 0.8),
+    ("detect", (0.2, 0.3, 0.5), (0.1, 0.1, 0.1), 0.85, 0.1, 0.8),
+    ("certify", (0.1, 0.2, 0.3, 0.4), (0.2, 0.1, 0.1, 0.1), 0.9, 0.1, 0.9),
 )
 
 

@@ -18,7 +18,7 @@ from fairpot.results.kinds import Group
 
 _INNER = opt.number(0, 0.999999, above=True)
 _expected = functools.partial(opt.option, type=_INNER, multiple=True)
-_EXPECTED = ("share", "rate", "auc", "visits", "icc", "outcome_icc")
+_EXPECTED = ("share", "rate", "auc")
 _NAMES = "abcdefghijklmnopqrstuvwxyz"
 
 
@@ -59,20 +59,11 @@ class PlanDocument:
 @opt.option("--goal detect|certify", "Find a gap of that size, or show that there is none beyond it.", default="detect")
 @opt.option("--power NUMBER", "How often that should succeed.", type=_INNER, default=0.8)
 @opt.option("--level LEVEL", "Confidence level.", type=opt.LEVEL, default=0.95)
-@_expected(
-    "--auc NUMBER",
-    "AUC to expect, where no file is named; give it once per group for the xAUC of each over the others.",
-    default=(0.8,),
-)
+@opt.option("--auc NUMBER", "AUC to expect, where no file is named.", type=_INNER, default=0.8)
 @_expected(
     "--share NUMBER", "Share of the first of two groups; give it once per group for three or more.", default=(0.5,)
 )
 @_expected("--rate NUMBER", "Share of rows with the outcome; give it once per group where they differ.", default=(0.5,))
-@opt.option("--visits NUMBER", "Rows of each cluster: visits of a patient.", type=opt.number(1), default=1.0)
-@opt.option("--icc NUMBER", "Correlation of the scores of a patient's visits.", type=opt.SHARE, default=0.0)
-@opt.option(
-    "--outcome-icc NUMBER", "Correlation of their outcomes; 1 if it is the patient's.", type=opt.SHARE, default=0.0
-)
 @opt.option(
     "--true-gap GAP",
     "Gap to assume; default: GAP to detect; to certify the file's gap if it is below GAP, else 0.",
@@ -86,7 +77,6 @@ def plan(rows: RowOptions, out: Output, **options: Any) -> None:
     \b
     Examples:
       fairpot plan --max-gap 0.05 --auc 0.75 --share 0.2 --rate 0.1        # from what is expected
-      fairpot plan --max-gap 10% --share 0.2 --rate 0.1 --visits 8 --icc 0.5 # patients with eight visits each
       fairpot plan pilot.csv --max-gap 0.05 --goal certify --true-gap 0.01 # from the rows of a file
 
     To detect is to get an interval without 0, to certify the verdict "within". Without a file, scores are taken as
@@ -115,22 +105,15 @@ def _arguments(rows: RowOptions, out: Output, options: opt.Options) -> opt.Optio
         for name in _EXPECTED:
             opt.needs(name, "is for a plan without rows; the file has its own.")
         return {**options, "table": rows.counted(out).table}
-    share = expected.pop("share")
+    share = expected["share"]
     shares = dict(zip(_NAMES, share if len(share) > 1 else (share[0], 1 - share[0])))
-    rate, auc = (_each(expected.pop(name), name, len(shares)) for name in ("rate", "auc"))
-    rates = dict(zip(shares, rate)) if isinstance(rate, tuple) else rate
-    return {**options, **expected, "auc": auc, "rates": rates, "shares": shares}
-
-
-def _each(values: tuple[float, ...], name: str, groups: int) -> float | tuple[float, ...]:
-    """Take one number for all groups, or one for each."""
-    if len(values) == 1:
-        return values[0]
-    if len(values) != groups:
+    rates = expected["rate"]
+    if len(rates) not in (1, len(shares)):
         raise click.UsageError(
-            f"--{name} is given {len(values)} times for {groups} groups: give it once, or {groups} times."
+            f"--rate is given {len(rates)} times for {len(shares)} groups: give it once, or {len(shares)} times."
         )
-    return values
+    each = rates[0] if len(rates) == 1 else dict(zip(shares, rates))
+    return {**options, "auc": expected["auc"], "rates": each, "shares": shares}
 
 
 def _print_plan(out: Output, found: SamplePlan, groups: tuple[PlannedGroup, ...]) -> None:

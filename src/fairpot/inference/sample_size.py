@@ -9,7 +9,8 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from scipy.special import betaln, expit, logit, ndtr, ndtri
+from numpy.typing import NDArray
+from scipy.special import expit, logit, ndtr, ndtri
 
 from fairpot._arguments import argument
 from fairpot._defaults import LEVEL
@@ -17,8 +18,8 @@ from fairpot._docs import documented
 from fairpot._html import html_table, paragraph
 from fairpot._shown import frame_of
 from fairpot._validation import check_choice, check_level, check_share, is_number
-from fairpot.counts import Clusters, Indices
-from fairpot.inference.limits import Parts, correlation, difference_limits, joint_tail
+from fairpot.counts import Indices
+from fairpot.inference.limits import Parts, difference_limits, joint_tail
 from fairpot.inference.shares import FEWEST, GapEstimates, ShareEstimates, cross_pairs, estimate_shares
 from fairpot.metrics.rank import check_ties
 from fairpot.table import ScoreTable
@@ -114,13 +115,10 @@ def plan_sample_size(
     goal: str = "detect",
     power: float = 0.8,
     level: float = LEVEL,
-    auc: float | tuple[float, ...] = 0.8,
+    auc: float = 0.8,
     shares: Mapping[Hashable, float] | None = None,
     rates: float | Mapping[Hashable, float] | None = None,
     true_gap: float | None = None,
-    visits: float = 1,
-    icc: float = 0.0,
-    outcome_icc: float = 0.0,
     table: ScoreTable | None = None,
     ties: str = "half",
 ) -> SamplePlan:
@@ -138,18 +136,15 @@ def plan_sample_size(
     power : float, default 0.8
         How often that should succeed.
     {level}
-    auc : float or one float per group, default 0.8
-        How often positives of each group are ranked above negatives of another. One number is the middle: the groups of
-        ``pair`` stand half of ``true_gap`` above and below it, any other group on it. Scores are taken as normal.
+    auc : float, default 0.8
+        How often positives of one group are ranked above negatives of another: the groups of ``pair`` stand half of
+        ``true_gap`` above and below it, any other group on it. Scores are taken as normal.
     shares, rates : mapping of group to float (``rates`` also one float), default None
         How rows divide between two or more groups, half and half by default; of two, the first is ranked higher. And
         shares of positives, 0.5 by default.
     true_gap : float, default None
         The gap there truly is. None is ``gap`` for "detect"; for "certify" the gap of ``table`` if that is below
         ``gap``, else 0, as if a repair left none. ``assumes`` says which it was.
-    visits, icc, outcome_icc : float, default 1, 0 and 0
-        Rows of each cluster, such as visits of a patient. Correlation between the scores of two of them, among equal
-        outcomes, and between their outcomes: 0 if each visit has its own, 1 if the outcome is the patient's.
     table, ties : ScoreTable and {"half", "strict"}, default None and "half"
         Take spread, shares, rates and clusters from one's own rows instead, and how their ties count.
 
@@ -168,10 +163,9 @@ def plan_sample_size(
     truth = (wanted if goal == "detect" else 0.0) if true_gap is None else check_share(true_gap, "true_gap", zero=True)
     measured = None
     if table is None:
-        expected = _expected(auc, truth, true_gap, shares, rates)
-        truth = expected.truth
+        expected = _expected(auc, truth, shares, rates)
         _check_reach(goal, wanted, truth)
-        law = _normal_law(expected, _check_visits(visits, icc, outcome_icc))
+        law = _normal_law(expected)
     else:
         table.require("a plan", groups=2)
         found = estimate_shares(table, cross_pairs(table), check_ties(ties))
@@ -200,16 +194,16 @@ def _check_reach(goal: str, gap: float, truth: float) -> None:
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
 
 
-def _shared(first: Any, second: Any, rho: float) -> Any:
-    """Compute P(Y < z1, Z < z2) - P(Y < z1) P(Z < z2) of two normals with correlation ``rho``, by Plackett's integral.
+def _shared(first: Any, second: Any) -> Any:
+    """Compute P(Y < z1, Z < z2) - P(Y < z1) P(Z < z2) of two normals with correlation 1/2, by Plackett's integral.
 
-    Two placements of scores with correlation c have this covariance at rho = c / 2: each is the chance to beat a score
-    of its own, which adds as much variance again.
+    This is the covariance of two placements of one score: each is the chance to beat a score of its own, which adds as
+    much variance again.
     """
     h, k = (ndtri(np.clip(share, 1e-9, 1 - 1e-9))[..., None] for share in (first, second))
-    angle = math.asin(rho) * (_NODES + 1) / 2
+    angle = math.asin(0.5) * (_NODES + 1) / 2
     density = np.exp(-(h**2 + k**2 - 2 * h * k * np.sin(angle)) / (2 * np.cos(angle) ** 2))
-    return math.asin(rho) / 2 * (density @ _WEIGHTS) / (2 * math.pi)
+    return math.asin(0.5) / 2 * (density @ _WEIGHTS) / (2 * math.pi)
 
 
 class _Task(NamedTuple):
@@ -258,12 +252,9 @@ class _Law:
     tie: Floats  # (bins,) what a pair in the same bin counts
     value: Floats  # (shares,) to plan with
     pair: int  # the two groups that the gap is between, among all pairs
-    spread: Floats  # (2, shares) what positives and negatives add to the variance, times rows
     covariance: Floats  # (shares, shares) times rows
-    worth: Floats  # (2, groups) how many independent rows a row is worth
-    units: Floats  # (2, groups) how many units, clusters or rows, a row is
+    worth: float = 1.0  # how many independent rows a row is worth
     clusters: float | None = None  # how many clusters a row is
-    lumps: tuple[float, float] = (1.0, 1.0)  # in how large steps the sizes of groups, and of classes, vary
 
     @property
     def directions(self) -> _Directions:
@@ -340,33 +331,27 @@ def _successes(law: _Law, task: _Task, rows: int, tail: float, draws: int, rng: 
 def _drawn(law: _Law, rows: int, draws: int, rng: np.random.Generator) -> tuple[Parts, Floats]:
     """Draw the shares of so many tables with what limits are computed from, table after table."""
     total = _drawn_sizes(law, rows, draws, rng)
-    worth = np.maximum(np.rint(total * law.worth), 2).astype(np.int64)
     counts = np.empty((2, draws, *law.chance.shape[1:]))
     for side, group in np.ndindex(law.size.shape):
-        counts[side, :, group] = rng.multinomial(worth[:, side, group], law.chance[side, group])
+        counts[side, :, group] = rng.multinomial(total[:, side, group], law.chance[side, group])
     where = law.directions
     value, sides = _shares(counts, law.tie, where)
     error = logit(np.clip(value, 1e-12, 1 - 1e-12)) - logit(_shares(law.chance[:, None], law.tie, where)[0])
-    variance, covariance = sides[0] + sides[1], np.zeros((draws, len(where.pairs)))
-    if law.clusters is not None:
-        error, variance, covariance = _with_clusters(law, error, variance, rows)
     inner = (value > 0) & (value < 1)
     shifted = np.where(inner, expit(logit(law.value) + error), value)
     scale = np.where(inner, shifted * (1 - shifted) / np.where(inner, value * (1 - value), 1.0), 1.0)
-    own = total * law.units
-    units = [np.maximum(own[:, side, groups], 2) for side, groups in enumerate((where.winners, where.losers))]
-    flat = [(part * scale**2).ravel() for part in (variance, *sides)]
-    parts = Parts(shifted.ravel(), flat[0], (flat[1], flat[2]), (units[0].ravel(), units[1].ravel()))
-    return parts, (covariance * scale[:, ::2] * scale[:, 1::2]).ravel()
+    units = [total[:, side, groups].ravel() for side, groups in enumerate((where.winners, where.losers))]
+    v, w = ((part * scale**2).ravel() for part in sides)
+    variance = ((sides[0] + sides[1]) * scale**2).ravel()
+    return Parts(shifted.ravel(), variance, (v, w), (units[0], units[1])), np.zeros(draws * len(where.pairs))
 
 
-def _drawn_sizes(law: _Law, rows: int, draws: int, rng: np.random.Generator) -> Floats:
-    """Draw how many rows fall into each cell: groups and outcomes come as they come, whole clusters at a time."""
-    people, outcomes = law.lumps
+def _drawn_sizes(law: _Law, rows: int, draws: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    """Draw how many independent rows fall into each cell: groups and outcomes come as they come."""
     share = law.size.sum(axis=0)
-    group = rng.multinomial(max(round(rows / people), 1), share, size=draws) * people
-    positive = rng.binomial(np.rint(group / outcomes).astype(np.int64), law.size[0] / share) * outcomes
-    return np.stack((np.minimum(positive, group), np.maximum(group - positive, 0)), axis=1)
+    group = rng.multinomial(max(round(rows * law.worth), 1), share, size=draws)
+    positive = rng.binomial(group, law.size[0] / share)
+    return np.maximum(np.stack((positive, group - positive), axis=1), 2)
 
 
 def _shares(counts: Floats, tie: Floats, where: _Directions) -> tuple[Floats, tuple[Floats, Floats]]:
@@ -383,20 +368,7 @@ def _shares(counts: Floats, tie: Floats, where: _Directions) -> tuple[Floats, tu
     return value, (np.maximum(plus, 0) / free[0], np.maximum(minus, 0) / free[1])
 
 
-def _with_clusters(law: _Law, error: Floats, variance: Floats, rows: int) -> tuple[Floats, Floats, Floats]:
-    """Give errors, on the scale of logits, the variance and the correlation that clusters make them have."""
-    wanted = np.diag(law.covariance)
-    whole = np.sqrt(wanted / law.spread.sum(axis=0))  # with what positives and negatives of a cluster have in common
-    sd = np.sqrt(wanted / rows) / (law.value * (1 - law.value))
-    first, second = np.arange(0, len(wanted), 2), np.arange(1, len(wanted), 2)
-    rho = correlation(law.covariance)[first, second]
-    error, variance = error * whole, variance * whole**2
-    error[:, second] = rho * error[:, first] * (sd[second] / sd[first]) + np.sqrt(1 - rho**2) * error[:, second]
-    return error, variance, rho * np.sqrt(variance[:, first] * variance[:, second])
-
-
-@dataclass(frozen=True)
-class _Expected:
+class _Expected(NamedTuple):
     """What is expected of rows that are not there yet."""
 
     groups: tuple[Hashable, ...]
@@ -404,20 +376,9 @@ class _Expected:
     rates: Floats
     truth: float
     middle: float
-    given: Floats | None  # the xAUC of each group over others
-
-    @property
-    def pairs(self) -> list[tuple[int, int]]:
-        """The pairs that the gap may be between, the higher group first."""
-        if self.given is None:
-            return list(itertools.combinations(range(len(self.groups)), 2))
-        high, low = int(np.argmax(self.given)), int(np.argmin(self.given))
-        return [(high, low) if high != low else (0, 1)]
 
     def xaucs(self, pair: tuple[int, int]) -> Floats:
         """Give the xAUC of each group over others if the gap is between two of them."""
-        if self.given is not None:
-            return np.clip(self.given, 1 - _NEAREST, _NEAREST)
         high, low = _around(self.middle, self.truth)
         found = np.full(len(self.groups), (high + low) / 2)
         found[list(pair)] = high, low
@@ -431,7 +392,7 @@ def _around(middle: float, gap: float) -> tuple[float, float]:
     return min(low + gap, _NEAREST), low
 
 
-def _expected(auc: Any, truth: float, true_gap: float | None, shares: Any, rates: Any) -> _Expected:
+def _expected(auc: Any, truth: float, shares: Any, rates: Any) -> _Expected:
     parts = {"a": 0.5, "b": 0.5} if shares is None else dict(shares)
     if len(parts) < 2:
         raise ValueError(f"shares must name at least two groups, got {list(parts)}.")
@@ -444,100 +405,40 @@ def _expected(auc: Any, truth: float, true_gap: float | None, shares: Any, rates
     rate = np.array([check_share(rates[g], f"rates[{g!r}]", zero=False) for g in groups])
     if (rate == 1).any():
         raise ValueError("rates must be below 1: with nobody without the outcome there is nothing to rank above.")
-    if not isinstance(auc, tuple | list):
-        return _Expected(groups, size / size.sum(), rate, truth, check_share(auc, "auc", zero=True), None)
-    if len(auc) != len(groups):
-        raise ValueError(f"auc must be one number, or one for each group {list(groups)}, got {len(auc)}.")
-    given = np.array([check_share(value, "auc", zero=True) for value in auc])
-    if true_gap is not None:
-        raise ValueError("auc has a number for each group, which says the true gap.\nHint: leave true_gap out.")
-    return _Expected(groups, size / size.sum(), rate, float(np.ptp(given)), float(given.mean()), given)
+    return _Expected(groups, size / size.sum(), rate, truth, check_share(auc, "auc", zero=True))
 
 
-class _Visits(NamedTuple):
-    """Rows of a cluster, and how scores and outcomes of two of them are correlated."""
+def _normal_law(expected: _Expected) -> _Law:
+    """Draw scores from normals of spread 1: negatives around 0, positives around what their xAUC asks for.
 
-    many: float
-    icc: float
-    outcome: float
-
-    def clusters(self, rate: Floats) -> Floats:
-        """For each row of a class, how many clusters have one: outcomes of a cluster are beta-binomial."""
-        if self.many == 1:
-            return np.ones(rate.shape)
-        if self.outcome in (0, 1):
-            none = (1 - rate) ** (self.many if self.outcome == 0 else 1)
-        else:
-            a, b = rate * (1 / self.outcome - 1), (1 - rate) * (1 / self.outcome - 1)
-            none = np.exp(betaln(a, b + self.many) - betaln(a, b))
-        return np.asarray((1 - none) / (self.many * rate))
-
-
-def _check_visits(visits: Any, icc: Any, outcome_icc: Any) -> _Visits:
-    if not is_number(visits) or not 1 <= visits < math.inf:
-        raise ValueError(f"visits must be 1 or more, the rows of each cluster, got {visits!r}.")
-    shares = [check_share(value, name, zero=True) for value, name in ((icc, "icc"), (outcome_icc, "outcome_icc"))]
-    if visits == 1 and (icc or outcome_icc):
-        raise ValueError(
-            "icc says what visits of a patient have in common.\nHint: give visits as well, or leave icc out."
-        )
-    return _Visits(float(visits), *shares)
-
-
-def _normal_law(expected: _Expected, visits: _Visits) -> _Law:
-    """Draw scores from normals of spread 1: negatives around 0, positives around what their xAUC asks for."""
+    Of several groups, the gap is between the two that need most.
+    """
+    size = expected.shares * np.stack((expected.rates, 1 - expected.rates))
     where = _Directions.among(len(expected.groups))
-    pair = max(expected.pairs, key=lambda each: _alone(expected, each, visits))
+
+    def alone(pair: tuple[int, int]) -> float:
+        two = list(pair)
+        return float(_of_gaps(_normal_covariance(size[:, two], expected.xaucs(pair)[two]))[0, 0])
+
+    pair = max(where.pairs, key=alone)
     xaucs = expected.xaucs(pair)
-    rate = np.stack((expected.rates, 1 - expected.rates))
-    size = expected.shares * rate
-    spread, covariance = _normal_precision(expected, xaucs, visits)
-    value, worth = xaucs[where.winners], np.ones(size.shape)
-    for side, groups in enumerate((where.winners, where.losers)):  # nearly the same in all shares of a group
-        worth[side, groups] = _shared(value, value, 0.5) / (spread[side] * size[side, groups])
     return _Law(
         expected.groups,
         size=size,
         chance=_normal_bins(math.sqrt(2) * ndtri(xaucs)),
         tie=np.full(_BINS, 0.5),
-        value=value,
-        pair=where.pairs.index((min(pair), max(pair))),
-        spread=spread,
-        covariance=covariance,
-        worth=worth,
-        units=visits.clusters(rate),
-        clusters=None if visits.many == 1 else 1 / visits.many,
-        lumps=(visits.many, 1 + (visits.many - 1) * visits.outcome),
+        value=xaucs[where.winners],
+        pair=where.pairs.index(pair),
+        covariance=_normal_covariance(size, xaucs),
     )
 
 
-def _alone(expected: _Expected, pair: tuple[int, int], visits: _Visits) -> float:
-    """Compute the variance of the signed gap of two groups, times rows."""
-    two = list(pair)
-    shares, rates = expected.shares[two], expected.rates[two]
-    only = replace(expected, groups=tuple(expected.groups[k] for k in two), shares=shares, rates=rates)
-    return float(_of_gaps(_normal_precision(only, expected.xaucs(pair)[two], visits)[1])[0, 0])
-
-
-def _normal_precision(expected: _Expected, xaucs: Floats, visits: _Visits) -> tuple[Floats, Floats]:
-    """Compute what positives and negatives add to the variance of each share, and all covariances, times rows.
-
-    Two shares of the same group have its positives, or its negatives, in common; and a patient who scores high pulls
-    the two directions of a pair apart, by positives and by negatives.
-    """
-    where = _Directions.among(len(expected.groups))
-    win, lose = where.winners, where.losers
-    rate = np.stack((expected.rates, 1 - expected.rates))
-    size = expected.shares * rate
-    again = (visits.many - 1) * (rate + visits.outcome * (1 - rate))  # more rows of a row's class in its cluster
-    x, y = xaucs[win][:, None], xaucs[win][None, :]
-    same, alike, apart = (_shared(x, y, rho) for rho in (0.5, visits.icc / 2, -visits.icc / 2))
-    sides = [((same + again[k, own] * alike) / size[k, own]).T for k, own in enumerate((win, lose))]
-    covariance = sum(side * (own[:, None] == own) for side, own in zip(sides, (win, lose)))
-    crossed = (visits.many - 1) * (1 - visits.outcome) * apart
-    for own, other in ((win, lose), (lose, win)):
-        covariance = covariance + crossed / expected.shares[own][:, None] * (own[:, None] == other)
-    return np.stack([np.diag(side) for side in sides]), np.asarray(covariance)
+def _normal_covariance(size: Floats, xaucs: Floats) -> Floats:
+    """Compute the covariance of all shares, times rows: two have a group's positives, or its negatives, in common."""
+    where = _Directions.among(len(xaucs))
+    same = _shared(xaucs[where.winners][:, None], xaucs[where.winners][None, :])
+    sides = zip(size, (where.winners, where.losers))
+    return np.asarray(sum((same / own[groups]).T * (groups[:, None] == groups) for own, groups in sides))
 
 
 def _normal_bins(centre: Floats) -> Floats:
@@ -562,13 +463,23 @@ def _law_of(table: ScoreTable, found: ShareEstimates, ties: str, truth: float) -
         )
     rows = _rows_of(table)
     chance, tie = _bins_of(table, ties)
-    total, one = float(rows.sum()), np.ones(rows.shape)
-    spread = np.stack(found.variance) * total
-    law = _Law(table.groups, rows / total, chance, tie, found.value, 0, spread, found.covariance * total, one, one)
-    if table.clusters is not None:
-        law = _of_clusters(law, table, table.clusters, rows)
+    total = float(rows.sum())
+    law = _Law(table.groups, rows / total, chance, tie, found.value, 0, found.covariance * total)
     pairs = range(len(law.directions.pairs))
-    return _moved(law, max(pairs, key=lambda pair: _moved(law, pair, truth).per_row), truth)
+    pair = max(pairs, key=lambda each: _moved(law, each, truth).per_row)
+    if table.clusters is not None:
+        own = replace(law, pair=pair)
+        clusters = len(np.unique(table.clusters.unit)) / total
+        law = replace(law, worth=_alone(own) / own.per_row, clusters=clusters)
+    return _moved(law, pair, truth)
+
+
+def _alone(law: _Law) -> float:
+    """Compute the variance of the signed gap of the pair, times rows, if no rows belonged together."""
+    where = law.directions
+    _, (plus, minus) = _shares(law.chance[:, None], law.tie, where)
+    each = plus[0] / law.size[0, where.winners] + minus[0] / law.size[1, where.losers]
+    return float(each[2 * law.pair : 2 * law.pair + 2].sum())
 
 
 def _rows_of(table: ScoreTable) -> Floats:
@@ -599,35 +510,6 @@ def _bins_of(table: ScoreTable, ties: str) -> tuple[Floats, Floats]:
     return np.add.reduceat(cells, first, axis=2), np.where(single & (ties == "strict"), 0.0, 0.5)
 
 
-def _of_clusters(law: _Law, table: ScoreTable, clusters: Clusters, rows: Floats) -> _Law:
-    """Say what rows that belong together are worth, by the variance that they have and would have alone."""
-    where = law.directions
-    _, alone = _shares(law.chance[:, None], law.tie, where)
-    worth = np.zeros(rows.shape)
-    for side, groups in enumerate((where.winners, where.losers)):
-        np.add.at(worth[side], groups, alone[side][0] / (law.size[side, groups] * law.spread[side]))
-    return replace(
-        law,
-        worth=worth / (len(law.groups) - 1),  # each takes part in so many shares on either side
-        units=np.stack(table.independent) / rows,
-        clusters=len(np.unique(clusters.unit)) / float(rows.sum()),
-        lumps=_lumps(clusters, len(law.groups)),
-    )
-
-
-def _lumps(clusters: Clusters, groups: int) -> tuple[float, float]:
-    """Compare how the sizes of groups, and of classes inside them, vary with how those of single rows would."""
-    weight = np.ones(len(clusters.unit)) if clusters.importance else clusters.weight
-    counts = np.zeros((2, clusters.size, groups))
-    np.add.at(counts, ((~clusters.positive).astype(np.intp), clusters.unit, clusters.group), weight)
-    own = counts.sum(axis=0)
-    whole, of_group = own.sum(axis=1, keepdims=True), own.sum(axis=0)
-    share, rate = of_group / of_group.sum(), counts[0].sum(axis=0) / of_group
-    people = ((own - whole * share) ** 2).sum() / (of_group @ (1 - share))
-    outcomes = ((counts[0] - own * rate) ** 2).sum() / (of_group @ (rate * (1 - rate)))
-    return max(float(people), 1.0), max(float(outcomes), 1.0)
-
-
 def _moved(law: _Law, pair: int, truth: float) -> _Law:
     """Put the gap between two groups, as they are ranked, and every other group between them."""
     pairs = law.directions.pairs
@@ -642,7 +524,7 @@ def _moved(law: _Law, pair: int, truth: float) -> _Law:
     inner = np.clip(law.value, 1e-9, 1 - 1e-9)
     scale = value * (1 - value) / (inner * (1 - inner))
     covariance = law.covariance * np.outer(scale, scale)
-    return replace(law, value=value, pair=pair, spread=law.spread * scale**2, covariance=covariance)
+    return replace(law, value=value, pair=pair, covariance=covariance)
 
 
 def _plan(law: _Law, task: _Task, rows: int, level: float) -> SamplePlan:
