@@ -34,7 +34,7 @@ from sklearn.model_selection import train_test_split
 from fairpot import FairPOT, score_table
 from fairpot.datasets import fetch_bank, fetch_compas, make_synthetic
 from fairpot.exceptions import SmallGroupWarning, TiesWarning
-from fairpot.metrics import auc, partial_auc, top_by_group, top_precision, top_recall
+from fairpot.metrics import auc, partial_auc, top_precision, top_recall
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 from fairpot_paper.clinical import make_clinical
@@ -147,9 +147,10 @@ def measure(rows: Scored, alpha: float) -> dict[str, float]:
         figures[f"pauc_{region}"] = partial_auc(rows.y_test, rows.test, ties="half", **options)
         figures[f"recall_{region}"] = top_recall(rows.y_test, rows.test, **options)
         figures[f"precision_{region}"] = top_precision(rows.y_test, rows.test, **options)
-        groups = top_by_group(rows.y_test, rows.test, **options)
-        figures[f"found_{region}"] = float(groups["found"].sum())
-        figures[f"rows_{region}"] = float((groups["share"] * groups["rows"]).sum() / groups["rows"].sum())
+        table = score_table(rows.y_test, rows.test, sensitive_features=rows.group_test)
+        top = table.top(alpha, region)
+        figures[f"found_{region}"] = float(top.positives.sum())
+        figures[f"rows_{region}"] = float(top.weight / table.weight)
     return figures
 
 

@@ -13,7 +13,10 @@ ROOT = Path(fairpot.__file__).parent
 MODULE = re.compile(r"fairpot(\.[a-z_]\w*)+")
 # From the bottom up; a layer imports only from those below it.
 ORDER = (
-    ("_svg",),
+    (
+        "_svg",
+        "_lazy",
+    ),
     ("_docs",),
     ("_arguments", "_defaults", "_html", "_leftovers", "_log", "_progress", "_version", "_warn", "exceptions"),
     ("_lineage",),

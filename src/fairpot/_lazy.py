@@ -11,12 +11,9 @@ Lazy = tuple[Callable[[str], Any], Callable[[], list[str]], list[str]]
 
 
 def lazy(package: str, **places: str) -> Lazy:
-    """Give ``__getattr__``, ``__dir__`` and ``__all__`` of a package; ``places``: names by submodule.
-
-    Names without a submodule, by ``own``, are those that the package has already.
-    """
-    here = {name: module for module, names in places.items() if module != "own" for name in names.split()}
-    every = sorted([*here, *places.get("own", "").split()])
+    """Give ``__getattr__``, ``__dir__`` and ``__all__`` of a package; ``places``: names by submodule."""
+    here = {name: module for module, names in places.items() for name in names.split()}
+    every = sorted(here)
 
     def find(name: str) -> Any:
         if name not in here:

@@ -175,26 +175,18 @@ def test_plan(run, csv, people):
     assert [each["group"] for each in mine["groups"]] == ["F", "M"]
     assert "rows to certify a gap within 0.05" in run("plan", csv, *COLUMNS, "--gap", "0.05", "--goal", "certify").out
     run("plan", csv, *COLUMNS, "--gap", "0.05", "--rate", "0.1", expect=2)
-    run("plan", csv, *COLUMNS, "--gap", "0.05", "--visits", "8", expect=2)
     run("plan", expect=2)
 
 
 @pytest.mark.usefixtures("few_draws")
-def test_plans_of_several_groups_and_of_visits(run, people, tmp_path):
+def test_plans_of_several_groups_and_of_clusters(run, people, tmp_path):
     shares = [word for share in (0.2, 0.3, 0.5) for word in ("--share", share)]
     rates = [word for rate in (0.3, 0.2, 0.2) for word in ("--rate", rate)]
-    given = ["plan", "--gap", 0.15, *shares, *rates, "--visits", 4, "--icc", 0.5, "--outcome-icc", 1]
+    given = ["plan", "--gap", 0.15, *shares, *rates]
     found = run(*given, "--json").json
-    python = plan_sample_size(
-        0.15,
-        shares={"a": 0.2, "b": 0.3, "c": 0.5},
-        rates={"a": 0.3, "b": 0.2, "c": 0.2},
-        visits=4,
-        icc=0.5,
-        outcome_icc=1,
-    )
-    assert (found["rows"], found["clusters"], found["pair"]) == (python.rows, python.clusters, list(python.pair))
-    assert f"{python.rows:,} rows of {python.clusters:,} clusters to detect" in run(*given).out
+    python = plan_sample_size(0.15, shares={"a": 0.2, "b": 0.3, "c": 0.5}, rates={"a": 0.3, "b": 0.2, "c": 0.2})
+    assert (found["rows"], found["clusters"], found["pair"]) == (python.rows, None, list(python.pair))
+    assert f"{python.rows:,} rows to detect" in run(*given).out
     run("plan", "--gap", 0.15, *shares, "--rate", 0.2, "--rate", 0.3, expect=2)
 
     rows = people.assign(sex=np.where(people["sex"] == "M", "M", np.where(people.index % 2, "F", "X")))
@@ -205,6 +197,8 @@ def test_plans_of_several_groups_and_of_visits(run, people, tmp_path):
     expected = plan_sample_size(0.2, table=table)
     assert (told["rows"], told["clusters"]) == (expected.rows, expected.clusters)
     assert len(told["groups"]) == 3
+    out = run("plan", tmp_path / "visits.csv", *COLUMNS, "--cluster", "patient", "--gap", 0.2).out
+    assert f"{expected.rows:,} rows of {expected.clusters:,} clusters to detect" in out
 
 
 def test_importance_weights_that_repeat(run, tmp_path):

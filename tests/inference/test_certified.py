@@ -122,7 +122,6 @@ def test_the_certified_limit_is_one_sided_and_keeps_the_bound(groups):
 def test_what_cannot_be_certified_is_an_error_that_says_what_is_missing(fitted):
     with pytest.raises(InfeasibleRuleError, match="smallest bound that can be certified on these rows") as error:
         PostLogit(max_gap=0.005, confidence=0.95).fit(fitted[0], fitted[1], sensitive_features=fitted[2])
-    assert "with the outcome in 'M', which has" in str(error.value)
     assert "Hint: accept max_gap=" in str(error.value)
     few = draw(3, n=60)
     with warnings.catch_warnings():

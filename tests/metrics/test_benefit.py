@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fairpot import score_table
-from fairpot.metrics.benefit import net_benefit, net_benefit_of, require_probabilities
+from fairpot.metrics.benefit import net_benefit, require_probabilities
 
 
 def drawn(seed, n=200, digits=2):
@@ -36,7 +36,7 @@ def test_of_scores_that_moved_in_any_order():
     table = score_table(y, scores, sensitive_features=group)
     moved = [1 - counts.score for counts in table.counts]
     expected = by_rows(y, 1 - scores, 0.4, np.ones(len(y)))
-    assert net_benefit_of(table, moved, 0.4) == pytest.approx(expected, abs=1e-12)
+    assert net_benefit(table, 0.4, moved) == pytest.approx(expected, abs=1e-12)
 
 
 def test_who_has_the_threshold_is_acted_on():

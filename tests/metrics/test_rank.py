@@ -8,7 +8,6 @@ import oracles
 from fairpot import UndefinedMetricWarning
 from fairpot.metrics import (
     auc,
-    by_group,
     group_auc,
     partial_auc,
     partial_xauc,
@@ -16,7 +15,6 @@ from fairpot.metrics import (
     tied_share,
     xauc,
     xauc_gap,
-    xauc_matrix,
 )
 
 
@@ -81,19 +79,6 @@ def test_half_ties_equal_scikit_learn_with_weights():
     assert auc(y, s, ties="half") == pytest.approx(roc_auc_score(y, s), abs=1e-13)
     assert auc(y, s, sample_weight=w, ties="half") == pytest.approx(roc_auc_score(y, s, sample_weight=w), abs=1e-13)
     assert auc(y, s) == auc(y, s, ties="half")  # scikit-learn's convention is the default
-
-
-def test_frames():
-    y, s, g = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.3, 0.35], list("aabbcc")
-    matrix = xauc_matrix(y, s, sensitive_features=g)
-    assert list(matrix.columns) == ["positive", "a", "b", "c"]
-    for p in "abc":
-        for q in "abc":
-            cell = matrix.loc[matrix["positive"] == p, q].item()
-            assert cell == xauc(y, s, sensitive_features=g, positive=p, negative=q)
-    table = by_group(y, s, sensitive_features=g)
-    assert table["positives"].tolist() == [1, 1, 1]
-    assert table["auc"].tolist() == [group_auc(y, s, sensitive_features=g, group=k) for k in "abc"]
 
 
 def test_groups_that_are_not_there():

@@ -13,7 +13,6 @@ from fairpot import UndefinedMetricWarning
 from fairpot.metrics import (
     METRICS,
     auc,
-    by_group,
     group_auc,
     partial_auc,
     partial_xauc_gap,
@@ -21,7 +20,6 @@ from fairpot.metrics import (
     xauc,
     xauc_gap,
     xauc_gap_scorer,
-    xauc_matrix,
 )
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
@@ -109,13 +107,6 @@ def test_the_largest_gap_leaves_undefined_pairs_out(ties):
     with pytest.warns(UndefinedMetricWarning, match="pairs of groups"):
         part = partial_xauc_gap(y, s, alpha=1.0, sensitive_features=g, ties=ties)
     assert part == expected
-    with pytest.warns(UndefinedMetricWarning, match="group 'c' has no rows without the outcome"):
-        matrix = xauc_matrix(y, s, sensitive_features=g, ties=ties)
-    assert np.isnan(matrix["c"]).all()
-    assert not np.isnan(matrix[["a", "b"]].to_numpy()).any()
-    with pytest.warns(UndefinedMetricWarning, match="AUC of group 'c'"):
-        frame = by_group(y, s, sensitive_features=g, ties=ties)
-    assert np.isnan(frame["auc"]).tolist() == [False, False, True]
 
 
 def test_many_empty_cells_make_one_short_warning():

@@ -2,21 +2,15 @@
 
 import numpy as np
 import pandas as pd
-import polars as pl
 import pyarrow as pa
 
 import fairpot
 from fairpot import FairPOT
-from fairpot.metrics import by_group, xauc_matrix
 from rows_cases import draw
 
 
 def test_frames_come_back_in_the_callers_library():
     score, y, sex = draw(100)
-    for make, kind in ((pl.Series, pl.DataFrame), (pd.Series, pd.DataFrame)):
-        columns = {"y_true": make(y), "y_score": make(score), "sensitive_features": make(sex)}
-        assert isinstance(by_group(**columns), kind)
-        assert isinstance(xauc_matrix(**columns), kind)
     narrow = pa.array(score.astype(np.float32))
     back = FairPOT(0.5).fit(score, y, sensitive_features=sex).transform(narrow, sensitive_features=sex)
     assert type(back) is pa.DoubleArray
@@ -29,10 +23,3 @@ def test_groups_of_pd_cut_can_be_saved(tmp_path):
     fp.save(tmp_path / "map.json")
     again = fairpot.load(tmp_path / "map.json").transform(score, sensitive_features=band)
     np.testing.assert_array_equal(again, fp.transform(score, sensitive_features=band))
-
-
-def test_a_group_called_positive():
-    score, y, sex = draw(100)
-    named = np.where(sex == "F", "positive", "other")
-    frame = xauc_matrix(y, score, sensitive_features=named)
-    assert list(frame.columns) == ["positive_group", "other", "positive"]

@@ -11,7 +11,7 @@ import pytest
 import fairpot
 from fairpot import FairPOT, audit, compare, effect
 from fairpot.inference import change_of_scores, confidence_interval, verdict
-from fairpot.metrics import METRICS, auc, by_group, top_by_group, xauc_matrix
+from fairpot.metrics import METRICS, auc
 from fairpot.repair.registry import methods
 from fairpot.report import FairnessReport
 from fairpot.tradeoff import auc_limit
@@ -36,9 +36,8 @@ def without_a_model():
     """Yield what takes (y_true, y_score)."""
     for name, metric in METRICS.items():
         yield name, lambda y, s, m=metric: m.function(y, s, **options_of(m))
-    for table in (by_group, xauc_matrix, fairpot.score_table, audit, auc_limit):
+    for table in (fairpot.score_table, audit, auc_limit):
         yield f"{table.__module__}.{table.__name__}", lambda y, s, f=table: f(y, s, **GROUPS)
-    yield "top_by_group", lambda y, s: top_by_group(y, s, alpha=0.3, **GROUPS)
     yield "audit with clusters", lambda y, s: audit(y, s, clusters=np.arange(200) // 2, **GROUPS)
     yield "confidence_interval", lambda y, s: confidence_interval("auc", y, s)
     yield "verdict", lambda y, s: verdict(y, s, bound=0.1, **GROUPS)

@@ -43,7 +43,7 @@ def uses_of_rows():
     from sklearn.linear_model import LogisticRegression
 
     from fairpot.inference import change_of_scores, confidence_interval
-    from fairpot.metrics import xauc_gap_scorer, xauc_matrix
+    from fairpot.metrics import xauc_gap_scorer
 
     rows = drawn_frame()
     fitted = FairPOT(0.5).fit(rows["score"], rows["y"], sensitive_features=rows["group"])
@@ -55,7 +55,6 @@ def uses_of_rows():
         "score_table": lambda s, y, g: fairpot.score_table(y, s, sensitive_features=g),
         "drop_missing": lambda s, y, g: fairpot.score_table(y, s, sensitive_features=g, drop_missing=True),
         "metric": lambda s, y, g: xauc_gap(y, s, sensitive_features=g),
-        "matrix": lambda s, y, g: xauc_matrix(y, s, sensitive_features=g),
         "scorer": lambda s, y, g: xauc_gap_scorer(model, s.to_frame(), y, sensitive_features=g),
         "audit": lambda s, y, g: fairpot.audit(y, s, sensitive_features=g),
         "clusters": lambda s, y, g: fairpot.audit(y, s, sensitive_features=g.to_numpy(), clusters=g),

@@ -195,13 +195,6 @@ def critical_values(at_risk: int, tail: float) -> tuple[float, float]:
 
     The answer in the true region is wrong only if that region is left out or its limit fails. At worst its threshold
     lies on the border of an atom; the deviations then follow a chi-bar-square law.
-
-    Examples
-    --------
-    >>> [round(x, 3) for x in critical_values(1, 0.05)]
-    [2.353, 1.773]
-    >>> [round(x, 3) for x in critical_values(2, 0.025)]
-    [2.879, 2.125]
     """
     from scipy.optimize import brentq  # takes a while to load, and few need it
 

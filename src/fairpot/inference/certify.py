@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
@@ -17,7 +16,6 @@ from fairpot._defaults import Region
 from fairpot._shown import Bar, ShownBars, bar, ends_of
 from fairpot._validation import check_level, check_share, wording
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.inference import region
 from fairpot.inference.dial import Cut, DialEstimates, Top, band_of
 from fairpot.inference.limits import Estimate, Parts, difference_limits, draw_errors
 from fairpot.inference.shares import GapEstimates
@@ -38,12 +36,16 @@ def step_down(gaps: GapEstimates, bound: float, delta: float, pairs: int = 1) ->
     size = len(gaps.value) // pairs
     # An error counts if it makes a gap beyond the bound look small: it points from the gap towards 0.
     errors = draw_errors(gaps.covariance) * np.where(gaps.value < 0, -1.0, 1.0)
-
-    def inside(tail: float) -> NDArray[np.bool_]:
-        low, high = gaps.limits(tail)
-        return np.asarray(((low >= -bound) & (high <= bound)).reshape(size, pairs).all(axis=1))
-
-    return region.step_down(inside, errors.reshape(len(errors), size, pairs).max(axis=2), size, pairs, delta)
+    errors = errors.reshape(len(errors), size, pairs).max(axis=2)
+    left = np.ones(size, dtype=bool)
+    while left.any():  # all that is not marked yet can afford this tail together; it is never beyond Bonferroni's
+        critical = float(np.quantile(errors[:, left].max(axis=1), 1 - delta))
+        low, high = gaps.limits(float(np.clip(ndtr(-critical), delta / (pairs * int(left.sum())), delta)))
+        reached = left & ((low >= -bound) & (high <= bound)).reshape(size, pairs).all(axis=1)
+        if not reached.any():
+            break
+        left &= ~reached
+    return ~left
 
 
 def walk(gaps: GapEstimates, bound: float, delta: float, *, backwards: bool = False) -> NDArray[np.bool_]:
@@ -98,26 +100,6 @@ def certify(
     if pairs == 1 and falls(gaps):
         return walk(gaps, bound, delta, backwards=backwards), "walk"
     return step_down(gaps, bound, delta, pairs), "step-down"
-
-
-def certify_dial(
-    dial: DialEstimates, delta: float, *, backwards: bool
-) -> Callable[[float], tuple[NDArray[np.bool_], How]]:
-    """Give a function from a bound to the values of a dial that are certified for it.
-
-    Where many rows share scores at the cut of a top alpha, it is in every region left open. There the gap jumps along
-    the dial, and no walk is valid.
-    """
-    tops = None if dial.regions is None else dial.regions.hypotheses(delta)
-
-    def certified(bound: float) -> tuple[NDArray[np.bool_], How]:
-        if tops is None:
-            mask, used = certify(dial.gaps, bound, delta, dial.many, backwards=backwards)
-        else:
-            mask, used = tops.certified(bound, delta), "step-down"
-        return mask if dial.least is None else mask & (dial.least <= bound), used
-
-    return certified
 
 
 @dataclass(frozen=True, repr=False)
@@ -264,7 +246,12 @@ def choose_certified(
     more rows it would take.
     """
     delta = _checked(dial, bound, confidence, f"no {name} can")
-    certified = certify_dial(dial, delta, backwards=_ends_unrepaired(dial, unrepaired))
+    backwards = _ends_unrepaired(dial, unrepaired)
+
+    def certified(bound: float) -> tuple[NDArray[np.bool_], How]:
+        mask, used = certify(dial.gaps, bound, delta, dial.many, backwards=backwards)
+        return mask if dial.least is None else mask & (dial.least <= bound), used
+
     mask, used = certified(bound)
     if not mask.any():
         missing = shortfall(dial, bound, delta, lambda other: bool(certified(other)[0].any()))
@@ -281,10 +268,22 @@ def choose_certified(
         most = np.minimum(most, worth.before)
     place = _nearest(dial.values, np.flatnonzero(most >= most.max() - 1e-12), unmoved)
     place = unmoved if unmoved is not None and mask[unmoved] else place
-    value = float(dial.values[place])
-    numbers = (*_numbers(dial, place, confidence, top), *_numbers(unrepaired, 0, confidence, top))
     limit = min(float(dial.at([place]).largest(delta)[0]), bound)
-    return place, Certificate(bound, confidence, used, rows, name, value, *numbers, limit, *(top or ()))
+    return place, _certificate(dial, place, unrepaired, (bound, confidence, used, rows, name), limit, top)
+
+
+def _certificate(
+    dial: DialEstimates,
+    place: int,
+    unrepaired: DialEstimates,
+    promise: tuple[float, float, str, str, str],
+    limit: float,
+    top: Top | Cut | None,
+) -> Certificate:
+    """Write down what was certified; of a top that begins at a score of its own at each value, that score."""
+    numbers = (*_numbers(dial, place, promise[1], top), *_numbers(unrepaired, 0, promise[1], top))
+    found = Certificate(*promise, float(dial.values[place]), *numbers, limit, *(top or ()))
+    return found if dial.starts is None else replace(found, starts=dial.starts[place], adjusted=True)
 
 
 def _checked(dial: DialEstimates, bound: float, confidence: float, what: str) -> float:
@@ -320,9 +319,7 @@ def certify_one(
             f"Hint: {argument('max_gap', float(np.ceil(1000 * limit) / 1000))} can be certified; choose_certified "
             "looks for a strength that keeps a smaller one."
         )
-    numbers = (*_numbers(dial, 0, confidence, top), *_numbers(unrepaired, 0, confidence, top))
-    value = float(dial.values[0])
-    return Certificate(bound, confidence, "map", rows, name, value, *numbers, limit, *(top or ()))
+    return _certificate(dial, 0, unrepaired, (bound, confidence, "map", rows, name), limit, top)
 
 
 def _nearest(values: Floats, places: NDArray[np.intp], unmoved: int | None) -> int:
@@ -369,71 +366,49 @@ def _numbers(dial: DialEstimates, place: int, level: float, top: Top | Cut | Non
 Certifies = Callable[[float], bool]
 CHANCES = (0.5, 0.9)
 _DRAWS = 1000
-# Samples beyond these sizes are not asked for.
-_MOST_TIMES, _MOST_POSITIVES = 10_000.0, 21.0
+# Samples beyond this size are not asked for.
+_MOST_TIMES = 10_000.0
 
 
 @dataclass(frozen=True)
 class Shortfall:
     """Why a bound could not be certified, and what would help.
 
-    Pairs of figures are for the ``CHANCES`` that a new sample certifies the bound; None where no size has that chance.
+    ``times``: for the ``CHANCES`` that a new sample certifies the bound, how many times as large it would have to be;
+    None where no size has that chance.
     """
 
-    smallest_bound: float  # of three digits, that some value of the dial is certified for on these rows; NaN if none is
+    smallest_bound: float  # of three digits, that some value of the dial is certified for on these rows
     smallest_gap: float  # measured on the dial: a bound below it is unlikely to be reached however many rows there are
-    group: Hashable | None = None  # whose positives limit the precision most
-    positives: int | None = None  # how many it has
-    times: tuple[float | None, float | None] = (None, None)  # how many times as large the sample would have to be
-    more: tuple[int | None, int | None] = (None, None)  # how many more positives of that group would do instead
-    region: str | None = None  # why the top alpha of coarse scores is in the way: what would do is not known then
+    times: tuple[float | None, float | None] = (None, None)
 
     def __str__(self) -> str:
         said = f"the smallest bound that can be certified on these rows is {self.smallest_bound:g}"
-        if math.isnan(self.smallest_bound):
-            said = "no bound at all can be certified on these rows"
         even, likely = self.times
-        if self.region is not None:
-            return f"{said}; {self.region}"
-        if math.isnan(self.smallest_bound):
-            return f"{said}: there are too few in the top"
         if even is None:
             return f"{said}; more rows will not help: the smallest gap measured is {self.smallest_gap:.3g}"
         sure = "" if likely is None else f" ({likely:.3g} times for a chance of 90%)"
-        said += f"; for an even chance of a certificate you would need about {even:.3g} times as many rows{sure}"
-        whose = f"with the outcome in {self.group!r}, which has {self.positives:,}"
-        if self.more[0] is None:
-            return f"{said}; there are too few rows {whose}"
-        sure = "" if self.more[1] is None else f" ({self.more[1]:,} for a chance of 90%)"
-        return f"{said}, or {wording.counted(self.more[0], 'more row', ',')}{sure} {whose}"
+        return f"{said}; for an even chance of a certificate you would need about {even:.3g} times as many rows{sure}"
 
     @property
     def hint(self) -> str:
         """The way out."""
-        ways = [] if math.isnan(self.smallest_bound) else [f"accept {argument('max_gap', self.smallest_bound)}"]
+        ways = [f"accept {argument('max_gap', self.smallest_bound)}"]
         ways += ["collect more rows"] if self.times[0] is not None else []
-        if self.region is not None or math.isnan(self.smallest_bound):
-            ways.append(f"try {'another' if self.region is not None else 'a larger'} {argument('top')}")
         return f"{', '.join(ways)}, or leave {argument('confidence')} out to choose by the measured gap alone"
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON."""
-        chances = zip(CHANCES, self.times, self.more)
         return {
-            "smallest_bound": None if math.isnan(self.smallest_bound) else self.smallest_bound,
+            "smallest_bound": self.smallest_bound,
             "smallest_gap": self.smallest_gap,
-            "group": self.group,
-            "positives": self.positives,
-            "region": self.region,
-            "chances": [{"chance": c, "times": times, "more_positives": more} for c, times, more in chances],
+            "chances": [{"chance": chance, "times": times} for chance, times in zip(CHANCES, self.times)],
         }
 
 
 def smallest_bound(dial: DialEstimates, certifies: Certifies) -> float:
-    """Find the smallest bound that some value of the dial is certified for; NaN if none is, not even for 1."""
+    """Find the smallest bound that some value of the dial is certified for."""
     low, high = float(dial.gap.min()), 1.0
-    if not certifies(high):
-        return math.nan
     while high - low > 1e-5:
         middle = (low + high) / 2
         low, high = (low, middle) if certifies(middle) else (middle, high)
@@ -459,26 +434,13 @@ def shortfall(dial: DialEstimates, bound: float, delta: float, certifies: Certif
     """
     least = smallest_bound(dial, certifies)
     said = Shortfall(rounded_up(least, certifies), float(dial.gap.min()))
-    region = None if dial.regions is None else dial.regions.note(int(np.argmin(dial.gap)))
-    if region is not None:
-        return replace(said, region=region)
-    if math.isnan(least) or not (dial.gaps.se > 0).all():
+    if not (dial.gaps.se > 0).all():
         return said
-    sample = _NextSample(dial, bound, _tail_paid(dial, least, delta))
-    times = [_least_factor(sample.of_size, chance, _MOST_TIMES) for chance in CHANCES]
-    if times[0] is None:
-        return said
-    group, units = _weakest(dial, delta)
-    factors = [_least_factor(lambda f: sample.with_positives(group, f), chance, _MOST_POSITIVES) for chance in CHANCES]
-    more = [None if factor is None else max(math.ceil(units * (factor - 1) - 1e-9), 1) for factor in factors]
+    tail = _tail_paid(dial, least, delta)
+    errors = draw_errors(dial.gaps.covariance, _DRAWS) * dial.gaps.se
+    times = [_least_factor(lambda t: _chance(dial, errors, bound, tail, t), chance) for chance in CHANCES]
     rounded = [None if t is None else max(math.ceil(100 * t - 1e-6), 101) / 100 for t in times]
-    return replace(
-        said,
-        group=dial.groups[group],
-        positives=round(units),
-        times=(rounded[0], rounded[1]),
-        more=(more[0], more[1]),
-    )
+    return replace(said, times=(rounded[0], rounded[1]))
 
 
 def _tail_paid(dial: DialEstimates, least: float, delta: float) -> float:
@@ -498,58 +460,24 @@ def _tail_paid(dial: DialEstimates, least: float, delta: float) -> float:
     return math.exp(high)
 
 
-def _weakest(dial: DialEstimates, delta: float) -> tuple[int, float]:
-    """Find the group whose positives add most to the variance where a certificate is nearest, and their number."""
-    reach = np.abs(dial.gaps.value) - ndtri(delta) * dial.gaps.se
-    place = int(np.argmin(reach.reshape(len(dial), -1).max(axis=1)))
-    gap = place * dial.many + int(np.argmax(reach.reshape(len(dial), -1)[place]))
-    shares = [int(dial.gaps.first[gap]), int(dial.gaps.second[gap])]
-    most = int(np.argmax(dial.xauc.variance[0][shares]))
-    group = list(itertools.combinations(range(len(dial.groups)), 2))[gap % dial.many][most]
-    return group, float(dial.xauc.units[0][shares[most]])
-
-
-def _least_factor(chance_of: Callable[[float], float], chance: float, most: float) -> float | None:
+def _least_factor(chance_of: Callable[[float], float], chance: float) -> float | None:
     """Find the smallest factor, from 1 on, that gives a chance; None if none does."""
-    if chance_of(most) < chance:
+    if chance_of(_MOST_TIMES) < chance:
         return None
-    low, high = 0.0, math.log(most)
+    low, high = 0.0, math.log(_MOST_TIMES)
     for _ in range(13):
         middle = (low + high) / 2
         low, high = (low, middle) if chance_of(math.exp(middle)) >= chance else (middle, high)
     return math.exp(high)
 
 
-class _NextSample:
-    """How likely another sample certifies the bound, given what these rows say and how uncertain that is."""
-
-    def __init__(self, dial: DialEstimates, bound: float, tail: float) -> None:
-        self.dial, self.bound, self.tail = dial, bound, tail
-        gaps = dial.gaps
-        self.variance = gaps.se**2
-        self.errors = draw_errors(gaps.covariance, _DRAWS) * gaps.se
-        self.between = dial.xauc.covariance[gaps.first, gaps.second]
-        pairs = [pair for i, j in itertools.combinations(range(len(dial.groups)), 2) for pair in (i, j)]
-        self.winners = np.tile(pairs, len(dial))
-
-    def of_size(self, times: float) -> float:
-        each = np.full(len(self.winners), times)
-        return self._chance(each, each)
-
-    def with_positives(self, group: int, times: float) -> float:
-        return self._chance(np.where(self.winners == group, times, 1.0), np.ones(len(self.winners)))
-
-    def _chance(self, positives: Floats, negatives: Floats) -> float:
-        now = self.dial.xauc.parts()
-        plus, minus = now.sides[0] / positives, now.sides[1] / negatives
-        both = (now.variance - now.sides[0] - now.sides[1]) / np.sqrt(positives * negatives)
-        variance = plus + minus + both
-        then = Parts(now.value, variance, (plus, minus), (now.units[0] * positives, now.units[1] * negatives))
-        first, second = self.dial.gaps.first, self.dial.gaps.second
-        shrunk = np.sqrt(variance / np.maximum(now.variance, 1e-300))
-        between = self.between * shrunk[first] * shrunk[second]
-        low, high = difference_limits(then.take(first), then.take(second), between, self.tail)
-        ratio = (variance[first] + variance[second] - 2 * between) / self.variance
-        errors = self.errors * np.sqrt(1 + np.maximum(ratio, 0.0))
-        inside = (low + errors >= -self.bound) & (high + errors <= self.bound)
-        return float(inside.reshape(len(errors), len(self.dial), -1).all(axis=2).any(axis=1).mean())
+def _chance(dial: DialEstimates, errors: Floats, bound: float, tail: float, times: float) -> float:
+    """Say how likely a sample of so many times the size certifies the bound, by ``errors`` that these rows may have."""
+    now, gaps = dial.xauc.parts(), dial.gaps
+    (v, w), (m, n) = now.sides, now.units
+    then = Parts(now.value, now.variance / times, (v / times, w / times), (m * times, n * times))
+    between = dial.xauc.covariance[gaps.first, gaps.second] / times
+    low, high = difference_limits(then.take(gaps.first), then.take(gaps.second), between, tail)
+    both = errors * math.sqrt(1 + 1 / times)  # of these rows, and of the new ones
+    inside = ((low + both >= -bound) & (high + both <= bound)).reshape(len(errors), len(dial), -1)
+    return float(np.any(np.all(inside, axis=2), axis=1).mean())

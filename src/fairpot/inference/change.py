@@ -11,7 +11,7 @@ import numpy as np
 from scipy.special import stdtrit
 
 from fairpot._arguments import by_name
-from fairpot._defaults import LEVEL
+from fairpot._defaults import LEVEL, Ties
 from fairpot._docs import documented
 from fairpot._html import intervals_svg, paragraph
 from fairpot._shown import Bar, ShownBars, bar, ends_of
@@ -19,7 +19,6 @@ from fairpot._validation import check_level, check_rows, check_scores, wording
 from fairpot.counting import count
 from fairpot.inference.shares import (
     FEWEST,
-    Kernel,
     Pairs,
     View,
     all_pairs,
@@ -58,7 +57,7 @@ class _Sums(NamedTuple):
 class _Views:
     """Shares in several views of the same rows, and weighted sums of them."""
 
-    def __init__(self, table: ScoreTable, pairs: Sequence[Pairs], kernel: Kernel, views: Sequence[View]) -> None:
+    def __init__(self, table: ScoreTable, pairs: Sequence[Pairs], kernel: Ties, views: Sequence[View]) -> None:
         self.table = table
         self.found = influences(table, pairs, kernel, views)
         self.shares = covariance_of(self.found, table, pairs)
@@ -443,7 +442,7 @@ def auc_difference(first: Chosen, second: Chosen, values: tuple[float, float], *
     return Change(*values, change, se, change - half, change + half, level)
 
 
-def _fold(one: Part, other: Part, values: Sequence[Any], ties: Kernel) -> tuple[float, float, float]:
+def _fold(one: Part, other: Part, values: Sequence[Any], ties: Ties) -> tuple[float, float, float]:
     """Give variance, degrees of freedom and units of the difference on one fold."""
     table = merge_entries(one.table)
     maps = [next(iter(part.steps(np.asarray([value])))) for part, value in zip((one, other), values)]

@@ -25,7 +25,6 @@ from fairpot.inference.shares import (
     ENTRIES,
     FEWEST,
     GapEstimates,
-    Kernel,
     Pairs,
     ShareEstimates,
     View,
@@ -36,7 +35,7 @@ from fairpot.inference.shares import (
     merge_entries,
     why_not,
 )
-from fairpot.metrics.benefit import net_benefit, net_benefit_of, require_probabilities
+from fairpot.metrics.benefit import net_benefit, require_probabilities
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import Maps, ScoreTable
 from fairpot.transport import Floats
@@ -72,6 +71,8 @@ class DialEstimates:
     reason: str | None = None  # why no interval is honest, if none is
     # Where the top alpha may begin at each value, if many rows share the scores there.
     regions: OpenTops | None = None
+    # The scores at which the top begins after each value, where that is what is promised.
+    starts: tuple[dict[Hashable, float], ...] | None = None
     # Bounds that each value cannot be certified below, whatever its own gap is; None if there are none.
     least: Floats | None = None
 
@@ -107,7 +108,7 @@ class DialEstimates:
 
     def largest(self, tail: float) -> Floats:
         """Give the upper limit of the largest gap at each value, each wrong with probability ``tail``."""
-        return self.widest(tail)[1] if self.regions is None else self.regions.limits(tail)[1][1]
+        return self.widest(tail)[1]
 
     def at(self, places: Sequence[int]) -> DialEstimates:
         """Keep some of the values."""
@@ -120,6 +121,7 @@ class DialEstimates:
             auc=self.auc.take(wanted),
             xauc=self.xauc.take(cells),
             regions=None if self.regions is None else self.regions.at(wanted),
+            starts=None if self.starts is None else tuple(self.starts[k] for k in wanted),
             least=None if self.least is None else self.least[wanted],
         )
 
@@ -129,7 +131,7 @@ def estimate_steps(
     steps: Steps,
     values: Sequence[Any] | Floats,
     *,
-    ties: Kernel = "half",
+    ties: Ties = "half",
     exact: tuple[Floats, Floats] | None = None,
     top: Top | None = None,
     count: Count | None = None,
@@ -162,7 +164,7 @@ def estimate_steps(
 
 
 def _estimate_top(
-    table: ScoreTable, pairs: tuple[Pairs, ...], ties: Kernel, top: Top, scored: Callable[[ScoreTable], Sequence[View]]
+    table: ScoreTable, pairs: tuple[Pairs, ...], ties: Ties, top: Top, scored: Callable[[ScoreTable], Sequence[View]]
 ) -> tuple[ScoreTable, ShareEstimates, OpenTops | None]:
     """Estimate in the top alpha at every value; say where it may begin, if many rows share scores there at any."""
     fine = merge_entries(table, _fine_entries(table, top.alpha))
@@ -202,10 +204,9 @@ def count_shares(table: ScoreTable, pairs: Sequence[Pairs], ties: Ties) -> Float
 
 
 def _count(
-    table: ScoreTable, steps: Iterable[Maps], pairs: Sequence[Pairs], ties: Kernel, top: Top | None
+    table: ScoreTable, steps: Iterable[Maps], pairs: Sequence[Pairs], ties: Ties, top: Top | None
 ) -> tuple[Floats, Floats]:
     """Count AUC and xAUC at every value on the whole table."""
-    assert ties != "equal"
     moved = (table.rescored(maps) for maps in steps)
     tops = moved if top is None else (each.top(top.alpha, top.region) for each in moved)
     found = np.array([count_shares(each, pairs, ties) for each in tops])
@@ -245,7 +246,7 @@ class Evidence:
 
     # One for rows that were held out; one a fold for a cross-fitted curve, whose numbers are averaged.
     parts: tuple[Part, ...]
-    ties: Kernel = "half"
+    ties: Ties = "half"
     fitted: bool = False  # whether the maps were fitted on these very rows: then nothing can be certified
     top: Top | None = None  # the region that the numbers are those of, found again at every value; None for all rows
     cut: Cut | None = None  # where the rows themselves are those of a top, from which score on
@@ -273,7 +274,7 @@ class Evidence:
         """Give the net benefit at each value of the dial, and that of the scores as they came; of folds, their mean."""
         require_probabilities([part.table for part in self.parts], threshold)
         after = [
-            [net_benefit_of(part.table, part.table.view(maps), threshold) for maps in part.steps(values)]
+            [net_benefit(part.table, threshold, part.table.view(maps)) for maps in part.steps(values)]
             for part in self.parts
         ]
         before = [net_benefit(part.table, threshold) for part in self.parts]
@@ -283,14 +284,13 @@ class Evidence:
         """Mark the values at which every group has rows enough in the top for an interval; insist on one."""
         if self.top is None:
             return np.ones(len(values), dtype=bool)
-        fewest = [
-            [float(np.min(part.table.rescored(maps).top(*self.top).independent)) for maps in part.steps(values)]
-            for part in self.parts
-        ]
-        enough = np.asarray(np.min(fewest, axis=0) >= FEWEST)
-        if not enough.any():
-            raise _too_few(dial, self.top, " in the rows that it is tried on")
-        return enough
+        return np.isin(values, FixedTops.of(self.parts[0], self.top, self.ties, values, dial).places)
+
+    def held(self, values: Any, dial: str) -> DialEstimates:
+        """Estimate what can be promised: of a top, about everybody from the score on at which it begins."""
+        if self.top is None:
+            return self.estimate(values)
+        return FixedTops.of(self.parts[0], self.top, self.ties, values, dial).estimate(self.parts)
 
     def unrepaired(self) -> DialEstimates:
         """Estimate AUC and gaps of the scores as they came."""
@@ -307,10 +307,10 @@ class Evidence:
         return dials[0] if len(dials) == 1 else average_dials(dials)
 
 
-def _too_few(dial: str, top: Top, where: str = "") -> InfeasibleRuleError:
+def _too_few(dial: str, top: Top) -> InfeasibleRuleError:
     return InfeasibleRuleError(
         f"no {dial} can be certified: in the top {100 * top.alpha:.4g}% some group has fewer than "
-        f"{FEWEST} rows with, or without, the outcome{where}, whatever the repair.\n"
+        f"{FEWEST} rows with, or without, the outcome, whatever the repair.\n"
         f"Hint: allow a larger {argument('top')}, collect more rows, or leave {argument('confidence')} "
         "out to choose by the measured gap alone."
     )
@@ -457,11 +457,11 @@ class FixedTops:
     part: Part
     top: Top
     ties: Ties
-    places: NDArray[np.intp]
+    places: NDArray[Any]  # what the maps of parts are asked for by
     starts: tuple[dict[Hashable, float], ...]
 
     @classmethod
-    def of(cls, part: Part, top: Top, ties: Ties, places: NDArray[np.intp], dial: str) -> FixedTops:
+    def of(cls, part: Part, top: Top, ties: Ties, places: NDArray[Any], dial: str) -> FixedTops:
         """Find the tops, at the places where every group has rows enough in them; insist on one."""
         kept, starts = [], []
         for place, maps in zip(places, part.steps(places)):
@@ -487,7 +487,7 @@ class FixedTops:
             every, cut = _beside(whole), dict.fromkeys(table.groups, _LOWEST)
             tops = (every.viewed(view).above(cut) for view in self._views(parts, whole))
             found = found.with_values(np.concatenate([count_shares(top, pairs, self.ties) for top in tops]))
-        return DialEstimates.of(self.places.astype(np.float64), table, found, reason)
+        return replace(DialEstimates.of(self.places.astype(np.float64), table, found, reason), starts=self.starts)
 
     def _views(self, parts: Sequence[Part], tables: Sequence[ScoreTable]) -> Iterator[View]:
         """Give the scores of all entries at each place."""

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from fairpot._arguments import by_name
-from fairpot._defaults import LEVEL, REGIONS, TIES, Region
+from fairpot._defaults import LEVEL, REGIONS, Region, Ties
 from fairpot._docs import documented
 from fairpot._validation import check_choice, check_group_name, check_level, check_share
 from fairpot.counting import as_table
@@ -19,23 +19,21 @@ from fairpot.inference.rates import TopRate, top_rate_interval
 from fairpot.inference.region import RegionShares, estimate_region
 from fairpot.inference.shares import (
     GapEstimates,
-    Kernel,
     Pairs,
     ShareEstimates,
     all_pairs,
     cross_pairs,
-    estimate_shares,
     inside,
     why_not,
 )
-from fairpot.metrics import METRICS
+from fairpot.metrics.rank import METRICS, check_ties
 from fairpot.table import ScoreTable
 
 # Rates of the top alpha: shares of rows, not of pairs.
 _TOP_RATES = ("top_recall", "top_precision")
 _PARTIAL = {"auc": "partial_auc", "xauc": "partial_xauc", "xauc_gap": "partial_xauc_gap"}
 # What has a standard error in closed form.
-_KNOWN = (*_PARTIAL, *_PARTIAL.values(), *_TOP_RATES, "group_auc", "tied_share")
+_KNOWN = (*_PARTIAL, *_PARTIAL.values(), *_TOP_RATES, "group_auc")
 
 
 class _Question(NamedTuple):
@@ -44,7 +42,7 @@ class _Question(NamedTuple):
     metric: str
     pairs: tuple[Pairs, ...]
     gap: bool
-    kernel: Kernel
+    kernel: Ties
     alpha: float | None
     region: Region
     group: int | None = None  # of a rate that has one
@@ -78,12 +76,13 @@ def _ask(
 ) -> _Question:
     """Turn the name of a metric into the shares that it is made of."""
     name = _metric_name(metric, alpha)
-    kernel = cast(Kernel, "equal" if name == "tied_share" else check_choice(ties, "ties", TIES))
+    kernel = check_ties(ties)
     where = cast(Region, check_choice(region, "region", REGIONS))
     share = None if alpha is None else check_share(alpha, "alpha", zero=False)
     if name not in _KNOWN:
         raise ValueError(
-            f"{name} has no closed form for its standard error.\nHint: draw the rows again, and compute it each time."
+            f"{name} has no closed form for its standard error here.\n"
+            "Hint: draw the rows again, and compute it each time."
         )
     if name in _TOP_RATES:
         table.require("an interval")
@@ -208,8 +207,6 @@ def _estimate(table: ScoreTable, question: _Question) -> ShareEstimates:
     """Estimate the shares of a question with their covariance."""
     if question.alpha is not None:
         return estimate_region(table, question.pairs, question.kernel, question.alpha, question.region)
-    if question.kernel == "equal":
-        return estimate_shares(table, question.pairs, question.kernel)
     return counted_shares(count_ranking(table, question.kernel), question.pairs)
 
 

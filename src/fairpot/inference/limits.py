@@ -132,15 +132,6 @@ def joint_tail(covariance: Floats, tail: float) -> float:
     """Find the tail for each of several limits, on both sides, that makes all hold but ``2 * tail`` of the time.
 
     Errors are taken as normal for this one number; each limit then has the t quantile of its own.
-
-    Examples
-    --------
-    >>> joint_tail(np.eye(1), 0.025)
-    0.025
-    >>> round(joint_tail(np.ones((5, 5)), 0.025), 3)  # five times the same number
-    0.025
-    >>> round(joint_tail(np.eye(2), 0.025), 3)
-    0.013
     """
     if len(covariance) == 1:
         return tail

@@ -10,21 +10,18 @@ from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
-from scipy.special import ndtr
 
-from fairpot._defaults import Region
+from fairpot._defaults import Region, Ties
 from fairpot.counts import Indices
-from fairpot.inference.candidates import Population, TooMany, candidates, open_note, populations, regions, said
-from fairpot.inference.limits import draw_errors, gap_limits
+from fairpot.inference.candidates import Population, TooMany, candidates, open_note, populations, said
+from fairpot.inference.limits import gap_limits
 from fairpot.inference.merged import Counted, Lines, count_ranking
 from fairpot.inference.merged import shares as counted_shares
 from fairpot.inference.shares import (
     FEWEST,
     CellRows,
-    Cut,
     GapEstimates,
     Influence,
-    Kernel,
     Pairs,
     Rests,
     ShareEstimates,
@@ -49,11 +46,11 @@ class TopRegion:
     """A table, and where its top alpha may begin."""
 
     table: ScoreTable
-    kernel: Kernel
+    kernel: Ties
     populations: tuple[Population, ...]
 
     @classmethod
-    def of(cls, table: ScoreTable, kernel: Kernel, alpha: float, region: Region) -> TopRegion:
+    def of(cls, table: ScoreTable, kernel: Ties, alpha: float, region: Region) -> TopRegion:
         """Find the populations of a table that have a threshold."""
         return cls(table, kernel, populations(table, alpha, region))
 
@@ -63,7 +60,6 @@ class TopRegion:
         return self._count(own_levels(self.populations))
 
     def _count(self, levels: tuple[float, ...]) -> Counted:
-        assert self.kernel != "equal"
         return count_ranking(_above(self.table, levels), self.kernel)
 
     def rests_on(self, pairs: Sequence[Pairs]) -> list[Population]:
@@ -88,13 +84,10 @@ class TopRegion:
 
     def _estimate(self, pairs: tuple[Pairs, ...], levels: tuple[float, ...]) -> ShareEstimates:
         table, smooth = self.table, smooth_of(self.populations)
-        if table.clusters is not None:
-            top = _above(table, levels)
-            assert top.clusters is not None
-            found = influences(top, pairs, self.kernel)
-            return clustered_covariance(found, top.clusters, _cuts(table, top, pairs, found, smooth), table.clusters)
-        counted = self.counted if levels == own_levels(self.populations) else self._count(levels)
-        if counted.cells is None:
+        counted = None
+        if table.clusters is None:
+            counted = self.counted if levels == own_levels(self.populations) else self._count(levels)
+        if counted is None or counted.cells is None:
             return estimate_seen(table, self.kernel, [Seen(own_scores(table), levels, pairs, smooth)])
         top, base, lines = counted.table, counted_shares(counted, pairs), Lines.of(counted, pairs)
         cuts, sums = _cuts(table, top, pairs, lines, smooth), lines.sums(counted.cells)
@@ -224,11 +217,30 @@ def _one_difference(shares: ShareEstimates, tail: float) -> Limits:
 
 
 def estimate_region(
-    table: ScoreTable, pairs: Sequence[Pairs], kernel: Kernel, alpha: float, region: Region
+    table: ScoreTable, pairs: Sequence[Pairs], kernel: Ties, alpha: float, region: Region
 ) -> RegionShares:
     """Estimate shares inside the top-alpha region with their covariance, the threshold's error included."""
     where = TopRegion.of(table, kernel, alpha, region)
     return where.shares(pairs, tuple(where.why_not(pair) for pair in pairs))
+
+
+class Cut(NamedTuple):
+    """One estimated threshold: the groups it cuts, the weights above it and in all, how far it moves each share."""
+
+    groups: tuple[int, ...]
+    above: float
+    total: float
+    kappa: Floats
+
+    @property
+    def inside(self) -> float:
+        """What a row above the threshold adds for each unit of kappa."""
+        return (1 - self.above / self.total) / self.total
+
+    @property
+    def outside(self) -> float:
+        """What a row below adds."""
+        return -self.above / self.total / self.total
 
 
 def _cuts(
@@ -248,8 +260,7 @@ def _cuts(
             continue  # everybody is in the region: there is no threshold to miss
         window = near_cut(table, population, above, total)
         kappa = np.array([_kappa(top, pair, k, threshold, window, found) for k, pair in enumerate(pairs)])
-        first = tuple(int(np.searchsorted(c.score, threshold)) for c in table.counts)
-        result.append(Cut(groups, first, above, total, kappa * total))
+        result.append(Cut(groups, above, total, kappa * total))
     return result
 
 
@@ -315,7 +326,7 @@ class Seen(NamedTuple):
     smooth: tuple[Population, ...]
 
 
-def estimate_seen(table: ScoreTable, kernel: Kernel, wanted: Sequence[Seen]) -> ShareEstimates:
+def estimate_seen(table: ScoreTable, kernel: Ties, wanted: Sequence[Seen]) -> ShareEstimates:
     """Estimate shares in several views, each above thresholds of its own, with the covariance between all of them.
 
     What each row adds through a smooth threshold is part of the row's influence.
@@ -345,7 +356,7 @@ def estimate_seen(table: ScoreTable, kernel: Kernel, wanted: Sequence[Seen]) -> 
 
 
 def _add_seen(
-    table: ScoreTable, kernel: Kernel, seen: Seen, entries: list[tuple[Indices, Indices]], rows: list[list[Floats]]
+    table: ScoreTable, kernel: Ties, seen: Seen, entries: list[tuple[Indices, Indices]], rows: list[list[Floats]]
 ) -> ShareEstimates:
     """Write the influences of one view; return its shares, with what their sides add to the variance."""
     moved = table.viewed(seen.view)
@@ -369,37 +380,23 @@ def _add_seen(
     return part
 
 
-# Part of the error that is spent on regions that are not looked at.
-_SPENT = 0.1
-# Gaps whose errors are drawn together, and numbers that are kept for them; beyond, every value pays its own part.
-_TOGETHER = 600
-_NUMBERS = 30_000_000
-# Gaps of one moved table, of all pairs in all their open regions; with more, nothing is certified there.
-_MOST = 120
-
-
 @dataclass(frozen=True, eq=False)
 class OpenTops:
-    """The moved tables of a dial, in some of which many rows share the score at which the top begins."""
+    """The tops of the moved tables of a dial, in some of which many rows share the score at which the top begins."""
 
-    table: ScoreTable
-    views: tuple[View, ...]  # the scores of the table's entries in each distinct moved table
-    regions: tuple[TopRegion, ...]  # where the top of each begins
-    shares: tuple[RegionShares, ...]  # in each: its AUC, then both directions of every pair
+    shares: tuple[RegionShares, ...]  # in each distinct moved table: its AUC, then both directions of every pair
     which: Indices  # which of them belongs to each value of the dial
 
     @classmethod
     def of(
-        cls, table: ScoreTable, kernel: Kernel, views: Sequence[View], found: Sequence[tuple[Population, ...]]
+        cls, table: ScoreTable, kernel: Ties, views: Sequence[View], found: Sequence[tuple[Population, ...]]
     ) -> OpenTops:
         """Estimate in each distinct moved table once."""
         keys = [b"".join(np.ascontiguousarray(scores).tobytes() for scores in view) for view in views]
         distinct = list(dict.fromkeys(keys))
-        first = [keys.index(key) for key in distinct]
-        where = tuple(TopRegion(table.viewed(views[k]), kernel, found[k]) for k in first)
+        where = (TopRegion(table.viewed(views[k]), kernel, found[k]) for k in map(keys.index, distinct))
         shares = tuple(region.shares((all_pairs(table), *cross_pairs(table))) for region in where)
-        which = np.array([distinct.index(key) for key in keys], dtype=np.intp)
-        return cls(table, tuple(views[k] for k in first), where, shares, which)
+        return cls(shares, np.array([distinct.index(key) for key in keys], dtype=np.intp))
 
     @property
     def distinct(self) -> int:
@@ -420,101 +417,8 @@ class OpenTops:
         """Say why the region at a value is open; None if the rows leave one only."""
         return self.shares[self.which[place]].note
 
-    def hypotheses(self, delta: float) -> Hypotheses:
-        """List the gaps of every distinct moved table in every region that the rows leave open.
-
-        The regions hold the true ones of all tables but a tenth of ``delta`` of the time.
-        """
-        wanted = {k: self._wanted(k, _SPENT * delta / len(self.views)) for k in range(len(self.views))}
-        wanted = {k: seen for k, seen in wanted.items() if seen}
-        kernel, pairs = self.regions[0].kernel, len(self.shares[0]) // 2
-        size = sum(map(len, wanted.values()))
-        if size == 0 or size > _TOGETHER or size * sum(len(c.score) for c in self.table.counts) * 4 > _NUMBERS:
-            alone = {k: estimate_seen(self.table, kernel, seen) for k, seen in wanted.items()}
-            gaps = {k: GapEstimates.side_by_side(each) for k, each in alone.items() if each.enough}
-            return Hypotheses(gaps, None, self.which, pairs)
-        shares = estimate_seen(self.table, kernel, list(itertools.chain(*wanted.values())))
-        ends = np.cumsum([2 * len(seen) for seen in wanted.values()])[:-1]
-        places = dict(zip(wanted, np.split(np.arange(len(shares)), ends)))
-        places = {k: own for k, own in places.items() if shares.take(own).enough}
-        gaps = {k: GapEstimates.side_by_side(shares.take(own)) for k, own in places.items()}
-        kept = shares.take(np.concatenate([*places.values(), []]))
-        return Hypotheses(gaps, _largest_errors(kept, gaps), self.which, pairs)
-
-    def _wanted(self, k: int, miss: float) -> list[Seen]:
-        """List what is to be estimated of one moved table: each pair both ways in each region; nothing if too many."""
-        region = self.regions[k]
-        both = cross_pairs(self.table)
-        result: list[Seen] = []
-        for pair in zip(both[::2], both[1::2]):
-            found = region.rests_on(pair)
-            try:
-                sets = regions(found, miss / len(region.populations))
-            except TooMany:
-                return []
-            levels = [levels_at(region.populations, found, places) for places in itertools.product(*sets)]
-            result += [Seen(self.views[k], each, pair, smooth_of(region.populations)) for each in levels]
-        return result if len(result) <= _MOST else []
-
 
 def _limits(shares: RegionShares, tail: float) -> tuple[float, float, float, float]:
     [low], [high] = shares.take([0]).limits(tail)
     gaps = GapEstimates.side_by_side(shares.take(range(1, len(shares))))
     return float(low), float(high), *gap_limits(gaps, tail)
-
-
-def _largest_errors(shares: ShareEstimates, gaps: dict[int, GapEstimates]) -> Floats | None:
-    """Draw the errors that make gaps look smaller than they are; keep the largest of each moved table."""
-    if not gaps:
-        return None
-    every = GapEstimates.side_by_side(shares)
-    drawn = draw_errors(every.covariance) * np.where(every.value < 0, -1.0, 1.0)
-    ends = np.cumsum([len(each) for each in gaps.values()])[:-1]
-    return np.stack([own.max(axis=1) for own in np.split(drawn, ends, axis=1)], axis=1)
-
-
-class Hypotheses(NamedTuple):
-    """Gaps of each moved table that can be judged, in its open regions, and draws of the largest error in each."""
-
-    gaps: dict[int, GapEstimates]
-    errors: Floats | None  # None where they are too many to draw
-    which: Indices
-    pairs: int
-
-    def certified(self, bound: float, delta: float) -> NDArray[np.bool_]:
-        """Mark the values of the dial whose gaps are within a bound in all open regions, by step-down over all tables.
-
-        Only the true region of a table can be wrong: no table pays for the number of its regions.
-        """
-
-        def inside(tail: float) -> list[bool]:
-            ends = [each.limits(tail) for each in self.gaps.values()]
-            return [bool((low >= -bound).all() and (high <= bound).all()) for low, high in ends]
-
-        marked = step_down(inside, self.errors, len(self.gaps), self.pairs, delta * (1 - _SPENT))
-        return np.isin(self.which, [k for k, certified in zip(self.gaps, marked) if certified])
-
-
-def step_down(
-    inside: Callable[[float], Sequence[bool] | NDArray[np.bool_]],
-    errors: Floats | None,
-    size: int,
-    pairs: int,
-    delta: float,
-) -> NDArray[np.bool_]:
-    """Mark what is inside a bound at a tail that all that is not marked yet can afford together.
-
-    ``inside``: from a tail to what lies inside. ``errors``: draws of the largest error of each; None pays Bonferroni's
-    price for ``pairs`` limits of each.
-    """
-    left = np.ones(size, dtype=bool)
-    while left.any():
-        tail = least = delta / (pairs * int(left.sum()))
-        if errors is not None:
-            critical = float(np.quantile(errors[:, left].max(axis=1), 1 - delta))
-            tail = float(np.clip(ndtr(-critical), least, delta))
-        reached = left & inside(tail)
-        if not reached.any():
-            break
-        left &= ~reached
-    return ~left

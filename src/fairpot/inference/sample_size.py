@@ -340,7 +340,8 @@ def _drawn(law: _Law, rows: int, draws: int, rng: np.random.Generator) -> tuple[
     inner = (value > 0) & (value < 1)
     shifted = np.where(inner, expit(logit(law.value) + error), value)
     scale = np.where(inner, shifted * (1 - shifted) / np.where(inner, value * (1 - value), 1.0), 1.0)
-    units = [total[:, side, groups].ravel() for side, groups in enumerate((where.winners, where.losers))]
+    own = total.astype(np.float64)
+    units = [own[:, side, groups].ravel() for side, groups in enumerate((where.winners, where.losers))]
     v, w = ((part * scale**2).ravel() for part in sides)
     variance = ((sides[0] + sides[1]) * scale**2).ravel()
     return Parts(shifted.ravel(), variance, (v, w), (units[0], units[1])), np.zeros(draws * len(where.pairs))

@@ -5,18 +5,16 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Literal, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.counts import Clusters, Counts, GroupCounts, Indices, count_units
+from fairpot._defaults import Ties
+from fairpot.counts import Clusters, Counts, GroupCounts, Indices
 from fairpot.inference.limits import Parts, difference_limits, exceeding_tail, fold, share_limits
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
-
-# How a pair counts: the positive ahead (ties no win, or half of one), or both equal (the share of ties).
-Kernel = Literal["strict", "half", "equal"]
 
 
 class Pairs(NamedTuple):
@@ -76,7 +74,7 @@ class Merged(NamedTuple):
 
 
 def _placements(
-    table: ScoreTable, scores: Sequence[Floats], kernel: Kernel, at: Sequence[tuple[Indices, Indices]]
+    table: ScoreTable, scores: Sequence[Floats], kernel: Ties, at: Sequence[tuple[Indices, Indices]]
 ) -> tuple[list[Floats], list[Floats]]:
     """Place the positives and the negatives of each group, at some of its entries, among the entries of all groups.
 
@@ -91,10 +89,9 @@ def _placements(
     beaten, lost = [], []
     for first, last, (plus, minus) in zip(merged.first, merged.last, at):
         low, high = (below.take(edge[plus], axis=1) for edge in (first, last))
-        beaten.append(low if kernel == "strict" else (low + high) / 2 if kernel == "half" else high - low)
+        beaten.append(low if kernel == "strict" else (low + high) / 2)
         low, high = (above.take(edge[minus], axis=1) for edge in (first, last))
-        upto = high if kernel == "strict" else (low + high) / 2
-        lost.append(high - low if kernel == "equal" else above[:, -1:] - upto)
+        lost.append(above[:, -1:] - (high if kernel == "strict" else (low + high) / 2))
     return beaten, lost
 
 
@@ -130,7 +127,7 @@ def own_scores(table: ScoreTable) -> list[Floats]:
 
 
 def influences(
-    table: ScoreTable, pairs: Sequence[Pairs], kernel: Kernel = "half", views: Sequence[View] | None = None
+    table: ScoreTable, pairs: Sequence[Pairs], kernel: Ties = "half", views: Sequence[View] | None = None
 ) -> Influence:
     """Compute shares and influences in each view; share k of view v stands at place ``v * len(pairs) + k``."""
     views = [own_scores(table)] if views is None else views
@@ -297,47 +294,20 @@ def average(parts: Sequence[ShareEstimates]) -> ShareEstimates:
     return ShareEstimates(value, covariance, (variance[0], variance[1]), (units[0], units[1]))
 
 
-class Cut(NamedTuple):
-    """One estimated threshold: the groups it cuts, the first entry of each group above it, weights above and in all."""
-
-    groups: tuple[int, ...]
-    first: tuple[int, ...]
-    above: float
-    total: float
-    kappa: Floats
-
-    @property
-    def inside(self) -> float:
-        """What a row above the threshold adds for each unit of kappa."""
-        return (1 - self.above / self.total) / self.total
-
-    @property
-    def outside(self) -> float:
-        """What a row below adds."""
-        return -self.above / self.total / self.total
-
-
 # Sums of clusters kept at a time, clusters times shares: about 100 megabytes.
 _SUMS = 12_000_000
 
 
-def clustered_covariance(
-    found: Influence,
-    clusters: Clusters,
-    cuts: Sequence[Cut] = (),
-    everyone: Clusters | None = None,
-    rests: Rests | None = None,
-) -> ShareEstimates:
+def clustered_covariance(found: Influence, clusters: Clusters, rests: Rests | None = None) -> ShareEstimates:
     """Add up the squares of the clusters' sums, and what a cluster's positives and negatives have in common.
 
     With I10 clusters that have positives, I01 that have negatives and I in all, the squares of the two sides are
     scaled by I10 / (I10 - 1) and I01 / (I01 - 1), their products by I / (I - 1), as in Obuchowski's formula.
-    ``cuts`` are estimated thresholds, through which ``everyone``'s rows, those below them too, add something as well.
     ``rests`` says how many clusters there are where it is known.
     """
     size = len(found.value)
     rests = Rests.of(found, clusters) if rests is None else rests
-    own, shared, beside = [np.zeros((size, size)) for _ in range(2)], np.zeros((size, size)), np.zeros((size, size))
+    own, shared = [np.zeros((size, size)) for _ in range(2)], np.zeros((size, size))
     step = max(_SUMS // max(size, 1), 1)
     for first in range(0, clusters.size, step):
         some = slice(first, min(first + step, clusters.size))
@@ -345,10 +315,6 @@ def clustered_covariance(
         for side in range(2):
             own[side] += sums[side].T @ sums[side]
         shared += sums[0].T @ sums[1]
-        if everyone is not None:
-            extra = _cut_sums(everyone, cuts, some, size)
-            crossed = extra.T @ (sums[0] + sums[1])
-            beside += extra.T @ extra + crossed + crossed.T
     total, variance = np.zeros((size, size)), []
     for side in range(2):
         factor = np.sqrt(small_sample_factor(rests.units[side]))
@@ -356,8 +322,6 @@ def clustered_covariance(
         variance.append(np.diag(part).copy())
         total += part
     total += (shared + shared.T) * small_sample_factor(rests.in_either)
-    if everyone is not None:
-        total += beside * float(small_sample_factor(np.array(count_units(everyone.unit), dtype=np.float64)))
     return ShareEstimates(found.value, total, (variance[0], variance[1]), rests.units)
 
 
@@ -377,18 +341,6 @@ def _cluster_sums(found: Influence, clusters: Clusters, some: slice) -> tuple[Fl
         spread = csr_array((clusters.weight[own], places), shape=(many, len(cell.entries)))
         sums[side][:, cell.shares] += spread @ np.ascontiguousarray(cell.values.T)
     return sums[0], sums[1]
-
-
-def _cut_sums(clusters: Clusters, cuts: Sequence[Cut], some: slice, size: int) -> Floats:
-    """Sum what the rows of some clusters add through the thresholds, for each share."""
-    total = np.zeros((some.stop - some.start, size))
-    here = _rows_of(clusters, some)
-    for cut in cuts:
-        own = here[np.isin(clusters.group[here], cut.groups)]
-        inside = clusters.entry[own] >= np.array(cut.first)[clusters.group[own]]
-        added = clusters.weight[own] * np.where(inside, cut.inside, cut.outside)
-        total += np.outer(np.bincount(clusters.unit[own] - some.start, weights=added, minlength=len(total)), cut.kappa)
-    return total
 
 
 def _rows_of(clusters: Clusters, some: slice) -> Indices:
@@ -435,7 +387,7 @@ def _clusters_in(clusters: Clusters, side: int, groups: Sequence[int]) -> tuple[
 
 
 def estimate_shares(
-    table: ScoreTable, pairs: Sequence[Pairs], kernel: Kernel = "half", views: Sequence[View] | None = None
+    table: ScoreTable, pairs: Sequence[Pairs], kernel: Ties = "half", views: Sequence[View] | None = None
 ) -> ShareEstimates:
     """Estimate shares and their covariance; share k of view v stands at place ``v * len(pairs) + k``.
 

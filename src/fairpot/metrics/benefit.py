@@ -11,13 +11,9 @@ from fairpot._arguments import argument
 from fairpot.table import ScoreTable
 
 
-def net_benefit(table: ScoreTable, threshold: float) -> float:
-    """Compute the net benefit of acting from a threshold on: (TP - FP * p / (1 - p)) / n, p the threshold."""
-    return net_benefit_of(table, [c.score for c in table.counts], threshold)
-
-
-def net_benefit_of(table: ScoreTable, scores: Sequence[NDArray[np.float64]], threshold: float) -> float:
-    """Compute it of a table whose entries have other scores, in any order."""
+def net_benefit(table: ScoreTable, threshold: float, scores: Sequence[NDArray[np.float64]] | None = None) -> float:
+    """Compute the net benefit of acting from a threshold p on, (TP - FP * p / (1 - p)) / n; entries may have others."""
+    scores = [c.score for c in table.counts] if scores is None else scores
     acted = [each >= threshold for each in scores]
     right = sum(float(c.positive[at].sum()) for c, at in zip(table.counts, acted))
     wrong = sum(float(c.negative[at].sum()) for c, at in zip(table.counts, acted))

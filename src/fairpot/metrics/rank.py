@@ -12,7 +12,6 @@ import numpy as np
 
 from fairpot._arguments import by_name
 from fairpot._defaults import REGIONS, TIES, Region, Ties
-from fairpot._optional import make_frame
 from fairpot._validation import check_choice, check_group_name, check_share, wording
 from fairpot.counting import as_table
 from fairpot.metrics.wins import UNDEFINED, Undefined, WinMatrix, value_without_pairs, warn_undefined
@@ -31,29 +30,47 @@ class Pairs(TypedDict, total=False):
     undefined: Undefined
 
 
-_DEFAULTS = {"sample_weight": None, "ties": "half", "pos_label": None, "undefined": "nan"}
+class Top(TypedDict, total=False):
+    """What every metric that counts rows in the top takes."""
+
+    sensitive_features: Any
+    group: Hashable | None
+    region: Region
+    sample_weight: Any
+    pos_label: Any
+    undefined: Undefined
 
 
-def _of_pairs(function: Callable[P, T]) -> Callable[P, T]:
-    """Write the options of :class:`Pairs` into the signature of a metric, which refuses all others in its own name."""
-    own = inspect.signature(function)
-    named = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
-    kind = inspect.Parameter.KEYWORD_ONLY
+_DEFAULTS = {"ties": "half", "undefined": "nan", "region": "pooled"}  # of all others: None
+
+
+def _taking(options: type) -> Callable[[Callable[P, T]], Callable[P, T]]:
+    """Write options into the signature of a metric, which refuses all others in its own name."""
+    kind, annotated = inspect.Parameter.KEYWORD_ONLY, options.__annotations__
     shared = [
-        inspect.Parameter(name, kind, default=default, annotation=Pairs.__annotations__[name].__forward_arg__)
-        for name, default in _DEFAULTS.items()
+        inspect.Parameter(name, kind, default=_DEFAULTS.get(name), annotation=each.__forward_arg__)
+        for name, each in annotated.items()
     ]
-    signature = own.replace(parameters=[*named, *shared])
 
-    @functools.wraps(function)
-    def metric(*args: P.args, **kwargs: P.kwargs) -> T:
-        for name in kwargs:
-            if name not in signature.parameters:
-                raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
-        return function(*args, **kwargs)
+    def written(function: Callable[P, T]) -> Callable[P, T]:
+        own = inspect.signature(function)
+        named = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
+        signature = own.replace(parameters=[*named, *shared])
 
-    vars(metric)["__signature__"] = signature
-    return by_name(metric)
+        @functools.wraps(function)
+        def metric(*args: P.args, **kwargs: P.kwargs) -> T:
+            for name in kwargs:
+                if name not in signature.parameters:
+                    raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
+            return function(*args, **kwargs)
+
+        vars(metric)["__signature__"] = signature
+        return by_name(metric)
+
+    return written
+
+
+_of_pairs, _of_top = _taking(Pairs), _taking(Top)
 
 
 def check_ties(ties: str) -> Ties:
@@ -163,33 +180,6 @@ def xauc_gap(y_true: Any, y_score: Any, *, sensitive_features: Any, **pairs: Unp
 
 
 @_of_pairs
-def xauc_matrix(y_true: Any, y_score: Any, *, sensitive_features: Any, **pairs: Unpack[Pairs]) -> Any:
-    """Return the xAUC of every pair of groups as a frame (pandas, Polars or PyArrow, whichever the columns are).
-
-    One row for each group of positives (column ``positive``, or ``positive_group`` if a group is called that), one
-    further column for each group of negatives. The diagonal holds each group's own AUC.
-
-    {y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined}
-
-    Examples
-    --------
-    >>> from fairpot.metrics import xauc_matrix
-    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
-    >>> print(xauc_matrix(y, score, sensitive_features=sex).to_string(index=False))
-    positive   F   M
-           F 1.0 0.0
-           M 1.0 1.0
-    """
-    table, wins, missing = _count(y_true, y_score, sensitive_features, **pairs)
-    values = wins.xauc(missing)
-    first = "positive"
-    while first in map(str, table.groups):  # a group may be called so itself
-        first += "_group"
-    columns = {first: list(table.groups)} | {str(g): values[:, j] for j, g in enumerate(table.groups)}
-    return make_frame(columns, y_score, y_true, sensitive_features)
-
-
-@_of_pairs
 def partial_auc(
     y_true: Any,
     y_score: Any,
@@ -287,27 +277,6 @@ def group_auc(y_true: Any, y_score: Any, *, sensitive_features: Any, group: Hash
     return wins.cell(place, place, missing)
 
 
-@_of_pairs
-def by_group(y_true: Any, y_score: Any, *, sensitive_features: Any, **pairs: Unpack[Pairs]) -> Any:
-    """Return counts and AUC of each group as a frame (pandas, Polars or PyArrow, whichever the columns are).
-
-    {y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined}
-
-    Examples
-    --------
-    >>> from fairpot.metrics import by_group
-    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
-    >>> print(by_group(y, score, sensitive_features=sex).to_string(index=False))
-    group  positives  negatives  auc
-        F          1          1  1.0
-        M          1          1  1.0
-    """
-    table, wins, missing = _count(y_true, y_score, sensitive_features, **pairs)
-    aucs = [wins.cell(k, k, missing) for k in range(len(table.groups))]
-    columns = {"group": list(table.groups), "positives": table.positives, "negatives": table.negatives, "auc": aucs}
-    return make_frame(columns, y_score, y_true, sensitive_features)
-
-
 @by_name
 def tied_share(
     y_true: Any, y_score: Any, *, sample_weight: Any = None, pos_label: Any = None, undefined: Undefined = "nan"
@@ -334,24 +303,13 @@ def tied_share(
     return min(float(np.dot(counts.positive, counts.negative)) / pairs, 1.0)
 
 
-@by_name
-def top_recall(
-    y_true: Any,
-    y_score: Any,
-    *,
-    alpha: float,
-    sensitive_features: Any = None,
-    group: Hashable | None = None,
-    region: Region = "pooled",
-    sample_weight: Any = None,
-    pos_label: Any = None,
-    undefined: Undefined = "nan",
-) -> float:
+@_of_top
+def top_recall(y_true: Any, y_score: Any, *, alpha: float, **top: Unpack[Top]) -> float:
     """Compute the share of positives, of one group if it is named, that are among the rows with the highest scores.
 
     A partial AUC compares the rows inside a model's own region, so a model can raise it by leaving positives out.
     Report this beside it. Rows tied with the lowest score of the region are all in it: a model with few distinct scores
-    has a larger region and finds more for it. :func:`top_by_group` shows how large.
+    has a larger region and finds more for it.
 
     {y_true, y_score, alpha, sensitive_features, group, region, sample_weight, pos_label, undefined}
 
@@ -362,24 +320,11 @@ def top_recall(
     >>> round(top_recall(y, score, alpha=0.5), 3)
     0.667
     """
-    columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "pos_label": pos_label}
-    positives, _, found = _in_top(y_true, y_score, alpha, region, group, columns)
-    return _ratio("top recall", found, positives, group, wording.BOTH_OUTCOMES[0], undefined)
+    return _found_in_top("top recall", wording.BOTH_OUTCOMES[0], y_true, y_score, alpha, **top)
 
 
-@by_name
-def top_precision(
-    y_true: Any,
-    y_score: Any,
-    *,
-    alpha: float,
-    sensitive_features: Any = None,
-    group: Hashable | None = None,
-    region: Region = "pooled",
-    sample_weight: Any = None,
-    pos_label: Any = None,
-    undefined: Undefined = "nan",
-) -> float:
+@_of_top
+def top_precision(y_true: Any, y_score: Any, *, alpha: float, **top: Unpack[Top]) -> float:
     """Compute the share of positives among the rows with the highest scores, or among those of one group.
 
     {y_true, y_score, alpha, sensitive_features, group, region, sample_weight, pos_label, undefined}
@@ -391,75 +336,34 @@ def top_precision(
     >>> round(top_precision(y, score, alpha=0.5), 3)
     0.667
     """
-    columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "pos_label": pos_label}
-    _, rows, found = _in_top(y_true, y_score, alpha, region, group, columns)
-    return _ratio("top precision", found, rows, group, "rows in the region", undefined)
+    return _found_in_top("top precision", "rows in the region", y_true, y_score, alpha, **top)
 
 
-@by_name
-def top_by_group(
+def _found_in_top(
+    name: str,
+    what: str,
     y_true: Any,
     y_score: Any,
-    *,
     alpha: float,
-    sensitive_features: Any,
+    *,
+    sensitive_features: Any = None,
+    group: Hashable | None = None,
     region: Region = "pooled",
-    sample_weight: Any = None,
-    pos_label: Any = None,
-) -> Any:
-    """Return a frame with a row for each group: how much of it is in the top, and how many positives are found there.
-
-    ``share`` is the part of the group's rows that is in the region, ``threshold`` its lowest score. What has nothing
-    to count is NaN.
-
-    {y_true, y_score, alpha, sensitive_features, region, sample_weight, pos_label}
-
-    Examples
-    --------
-    >>> from fairpot.metrics import top_by_group
-    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
-    >>> print(top_by_group(y, score, alpha=0.5, sensitive_features=sex).to_string(index=False))
-    group  rows  positives  threshold  share  found  recall  precision
-        F     2          1        0.6    0.0      0     0.0        NaN
-        M     2          1        0.6    1.0      1     1.0        0.5
-    """
-    columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "pos_label": pos_label}
-    table = as_table(y_true, y_score, **columns)
-    top = _top(table, alpha, region)
-    thresholds = table.thresholds(alpha, region)
-    rows, top_rows = table.positives + table.negatives, top.positives + top.negatives
-    nan = float("nan")
-    return make_frame(
-        {
-            "group": list(table.groups),
-            "rows": rows,
-            "positives": table.positives,
-            "threshold": [thresholds[g] for g in table.groups],
-            "share": [t / r for t, r in zip(top_rows, rows)],
-            "found": top.positives,
-            "recall": [f / p if p else nan for f, p in zip(top.positives, table.positives)],
-            "precision": [f / t if t else nan for f, t in zip(top.positives, top_rows)],
-        }
-    )
-
-
-def _in_top(
-    y_true: Any, y_score: Any, alpha: Any, region: str, group: Hashable | None, columns: dict[str, Any]
-) -> tuple[Any, Any, Any]:
-    """Weigh the positives in all, and the rows and positives in the region; of all groups or of one."""
-    table = as_table(y_true, y_score, **columns, grouped=_is_grouped(columns["sensitive_features"], region, group))
+    undefined: Undefined = "nan",
+    **columns: Any,
+) -> float:
+    """Divide the positives in the region by all positives, or by the rows in the region."""
+    grouped = _is_grouped(sensitive_features, region, group)
+    table = as_table(y_true, y_score, sensitive_features=sensitive_features, grouped=grouped, **columns)
     top = _top(table, alpha, region)
     places = slice(None) if group is None else place_of(table, group, "group")
-    whole, inside = ([t.positives[places].sum(), t.negatives[places].sum()] for t in (table, top))
-    return whole[0], sum(inside), inside[0]
-
-
-def _ratio(name: str, part: Any, whole: Any, group: Hashable | None, what: str, undefined: str) -> float:
+    found = top.positives[places].sum()
+    whole = table.positives[places].sum() if name == "top recall" else found + top.negatives[places].sum()
     value = value_without_pairs(_check_undefined(undefined))
     if whole == 0:
         warn_undefined(name, [(group, what)], value)
         return value
-    return float(part / whole)
+    return float(found / whole)
 
 
 @dataclass(frozen=True)

@@ -92,8 +92,6 @@ def certify(family: Family, again: Learn, ground: Ground, rule: Rule, confidence
         top=held.seen_in,
         unmoved=next((k for k, value in enumerate(values) if value == family.dial.identity), None),
     )
-    if tops is not None:
-        certificate = replace(certificate, starts=tops.starts[place], adjusted=True)
     return float(values[place]), certificate
 
 

@@ -36,7 +36,7 @@ from fairpot.repair.finish import finish, whole_maps
 from fairpot.repair.fitting import RULES, Fit, check_parameters, fitted, learner, rule_of, start
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
-from fairpot.transport import ScoreMap
+from fairpot.transport import ScoreMap, moving
 
 # What scikit-learn's routing passes to fit without a request; weights of rows are asked for, as everywhere in it.
 ROUTED = ("sensitive_features", "clusters", "weights", "lower_is_riskier", "high_score_means")
@@ -209,9 +209,14 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         {**rows}
         """
         rule: dict[str, Any] = {"max_gap": max_gap, "max_auc_loss": max_auc_loss, "net_benefit_at": net_benefit_at}
-        point = self.tradeoff(scores, y, **rows).select(**rule, confidence=confidence)
-        other = self.at(point.lam)
-        other.certificate_ = point.certificate
+        curve = self.tradeoff(scores, y, **rows)
+        point = curve.select(**rule, confidence=confidence)
+        other, held, found = self.at(point.lam), curve.evidence, point.certificate
+        if found is not None and held is not None and held.top is not None and self.keep == "probabilities":
+            table = held.parts[0].table  # adjusted scores are on another scale then
+            moved = table.rescored(moving({g: other.maps_[g] for g in table.groups}))
+            found = replace(found, starts=moved.thresholds(*held.top))
+        other.certificate_ = found
         return other
 
     @by_name

@@ -404,7 +404,7 @@ class TradeoffCurve:
             worth = Worth(self.auc[places], self.unmoved_auc, benefit, before)
         elif self.whole is not None:
             worth = Worth(self.auc[places], self.unmoved_auc)
-        dial = evidence.estimate(self.lam[places]) if self.whole is not None else self._estimates(places)
+        dial = evidence.held(self.lam[places], self.dial) if self.whole is not None else self._estimates(places)
         place, certificate = choose_certified(
             dial,
             rule.max_gap,

@@ -81,8 +81,7 @@ Formula = Pieces | Sigmoid | Odds
 def formula_of(score_map: ScoreMap) -> Formula:
     """Return the numbers that say all about a map: its pieces, or those of a sigmoid or of a factor on odds.
 
-    Raises :class:`TypeError` if it is a map of a kind of its own. Raises :class:`ValueError` if a piece is wider or
-    higher than any number.
+    Raises :class:`TypeError` if it is a map of a kind of its own.
     """
     if isinstance(score_map, ScoreMap) and hasattr(score_map, "alpha") and hasattr(score_map, "beta"):
         return Sigmoid(float(score_map.alpha), float(score_map.beta))
@@ -134,14 +133,7 @@ def _flat(lo: float, value: float) -> Floats:
 
 def _inside(knots: Floats, values: Floats, floor: float) -> Floats:
     """Return the pieces between knots."""
-    with np.errstate(over="ignore"):
-        w, d = np.diff(knots), np.diff(values)
-    beyond = int((~np.isfinite(w) | ~np.isfinite(d)).sum())
-    if beyond:
-        raise ValueError(
-            f"{beyond} pieces of a map are wider or higher than {LARGEST:.3g}, the largest number.\n"
-            "Hint: rescale the scores before fit."
-        )
+    w, d = np.diff(knots), np.diff(values)
     low = np.maximum(np.minimum(values[:-1], values[1:]), floor)
     high = np.maximum(np.maximum(values[:-1], values[1:]), floor)
     rows = np.column_stack((knots[:-1], knots[:-1], w, values[:-1], d, low, high))

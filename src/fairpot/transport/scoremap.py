@@ -75,7 +75,13 @@ class ScoreMap:
         self.above: Edge = above
         self.floor: float | None = None if floor is None else float(floor)
         self.start: float | None = None if start is None else float(start)
-        self._large = bool(self._overflows().any())
+        with np.errstate(over="ignore"):
+            beyond = ~np.isfinite(np.diff(self.knots)) | ~np.isfinite(np.diff(self.values))
+        if beyond.any():
+            raise ValueError(
+                f"{beyond.sum()} pieces of a map are wider or higher than {np.finfo(np.float64).max:.3g}, the largest "
+                "number.\nHint: rescale the scores before fit."
+            )
 
     @classmethod
     def identity(cls) -> ScoreMap:
@@ -106,23 +112,8 @@ class ScoreMap:
         return result
 
     def _interpolate(self, x: Floats, left: NDArray[np.intp]) -> Floats:
-        """Interpolate, whatever the size of the numbers."""
-        # Far outside the knots the difference may be infinite: it is clipped.
-        with np.errstate(over="ignore", invalid="ignore" if self._large else "warn"):
-            result = interpolate(self.knots, self.values, x, left)
-        if not self._large:
-            return result
-        # Only segments that overflow are worked on at a quarter of their size, which the smallest numbers do not have.
-        quarter = 4 * interpolate(self.knots / 4, self.values / 4, x / 4, left)
-        at = np.maximum(left, 0)
-        quarter = np.where(self.knots[at] == x, self.values[at], quarter)
-        return np.where(np.append(self._overflows(), False)[at], quarter, result)
-
-    def _overflows(self) -> NDArray[np.bool_]:
-        """Tell the segments that are wider or higher than the largest number."""
-        with np.errstate(over="ignore"):
-            found: NDArray[np.bool_] = ~np.isfinite(np.diff(self.knots)) | ~np.isfinite(np.diff(self.values))
-        return found
+        with np.errstate(over="ignore"):  # far outside the knots a difference may be infinite: it is clipped
+            return interpolate(self.knots, self.values, x, left)
 
     def parts(self, scores: ArrayLike) -> NDArray[np.int8]:
         """Say in which part of the map each score lies, as places in ``PARTS``; :func:`part_words` says them in words.
