@@ -387,17 +387,15 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         return RowScorer(_own_scale(self), limits=self.exported["limits"], **options)
 
-    def simplify(self, *, max_error: float | None = None, max_knots: int | None = None) -> SimplifiedMaps:
+    def simplify(self, *, max_error: float) -> SimplifiedMaps:
         """Return maps with fewer breakpoints, which every export takes; see :func:`fairpot.export.simplify`.
 
         Parameters
         ----------
-        max_error : float >= 0 or None, default None
+        max_error : float >= 0
             No adjusted score may differ by more than this.
-        max_knots : int >= 2 or None, default None
-            No map may have more breakpoints.
         """
-        return replace(simplify(_own_scale(self), max_error=max_error, max_knots=max_knots), **self.exported)
+        return replace(simplify(_own_scale(self), max_error=max_error), **self.exported)
 
 
 def maps_of_known(**known: Any) -> FairMaps:

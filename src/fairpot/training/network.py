@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,7 +87,7 @@ class PartialAUCClassifier(TopModel):
 
     The objective is a soft maximum, over the negatives, of a squared hinge on the difference of two scores
     (:func:`tail_gradient`). Training needs torch (``pip install 'fairpot[pauc]'``); a fitted model is plain arrays, and
-    scores, is saved and is loaded without it.
+    scores without it.
 
     A partial AUC over a model's own top alpha is measured on other people for every model: look at
     ``top_recall`` beside it.
@@ -123,8 +123,6 @@ class PartialAUCClassifier(TopModel):
     >>> model.predict_proba(data.data).shape
     (600, 2)
     """
-
-    FORMAT: ClassVar[str] = "fairpot-partial-auc"
 
     hidden: Sequence[int] = field(default=(64, 32), kw_only=True)
     batch_size: int | str = field(default=256, kw_only=True)
@@ -169,24 +167,6 @@ class PartialAUCClassifier(TopModel):
         for width in self.hidden:
             check_whole(width, "each width in hidden")
         check_whole(self.max_epochs, "max_epochs")
-
-    def _content(self) -> dict[str, Any]:
-        standards = {name: column.tolist() for name, column in self.standardiser_._asdict().items()}
-        layers = [[part.tolist() for part in layer] for layer in self.layers_]
-        return super()._content() | {"best_epoch": self.best_epoch_, "standardiser": standards, "layers": layers}
-
-    @classmethod
-    def _restored(cls, content: dict[str, Any]) -> Self:
-        model = super()._restored(content)
-        model.hidden = tuple(model.hidden)
-        model.layers_ = [(np.array(weight), np.array(bias)) for weight, bias in content["layers"]]
-        known = content["standardiser"]
-        flagged = np.array(known["flagged"], dtype=np.intp)
-        model.standardiser_ = Standardiser(np.array(known["mean"]), np.array(known["scale"]), flagged)
-        model.best_epoch_ = int(content["best_epoch"])
-        if model.layers_[0][0].shape[0] != model.standardiser_.width:
-            raise ValueError("its first layer does not fit its columns")
-        return model
 
 
 class _TorchNetwork:

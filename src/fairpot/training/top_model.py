@@ -1,15 +1,11 @@
-"""TopModel: what the network and the boosted trees have in common, from checked rows to the file."""
+"""TopModel: what the network and the boosted trees have in common."""
 
 from __future__ import annotations
 
-import json
 import math
-import os
 from collections.abc import Callable
 from dataclasses import KW_ONLY, dataclass, field
-from os import PathLike
-from pathlib import Path
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,13 +18,9 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from fairpot._docs import documented
 from fairpot._validation import check_choice, check_share, is_number
-from fairpot._version import __version__
-from fairpot.exceptions import ModelFileError
-from fairpot.rows.output import atomic_file
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
-FORMAT_VERSION = 2
 # The share of the rows that early stopping sets aside; with fewer of a class in it than this, it would follow chance.
 VALIDATION, LEAST_FOR_AUTO = 0.15, 10
 
@@ -171,8 +163,6 @@ def fit_sigmoid(scores: Floats, y: NDArray[np.int8], weight: Floats) -> Sigmoid:
 class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     """A classifier that is trained so that positives beat the negatives that rank highest."""
 
-    FORMAT: ClassVar[str]
-
     alpha: float = 0.1
     _: KW_ONLY
     temperature: float = 1.0
@@ -249,38 +239,6 @@ class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         above = self.decision_function(X) > 0
         return self.classes_[above.astype(np.intp)]
 
-    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> None:
-        """Write the fitted model to a JSON file: parameters, and the weights or the trees.
-
-        {path, overwrite}
-        """
-        check_is_fitted(self)
-        text = json.dumps(self._content(), allow_nan=False)
-        with atomic_file(Path(os.path.realpath(path)), overwrite=overwrite) as temporary:
-            temporary.write_text(text, encoding="utf-8")
-
-    @classmethod
-    def load(cls, path: str | PathLike[str]) -> Self:
-        """Read a model written by :meth:`save`; a network needs no torch for that.
-
-        Parameters
-        ----------
-        path : str or path
-            The file.
-
-        Raises
-        ------
-        ModelFileError
-            If the file is anything else; the message names it and the reason.
-        """
-        try:
-            return cls._restored(json.loads(Path(path).read_bytes()))
-        except (ValueError, KeyError, TypeError, AttributeError, IndexError) as error:
-            raise ModelFileError(
-                f"{os.fspath(path)!r} is no file of a {cls.__name__} of this version: {error}.\n"
-                f"Hint: write one with {cls.__name__}.save."
-            ) from error
-
     def __sklearn_tags__(self) -> Any:
         """Missing values are fine; two classes only."""
         tags = super().__sklearn_tags__()
@@ -321,47 +279,3 @@ class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             return len(losses) - 1
         self.history_ |= dict(zip(TopFigures._fields, np.array(monitor.history).T))
         return monitor.best
-
-    def _content(self) -> dict[str, Any]:
-        """Give what goes into the file; each model adds its own."""
-        parameters = self.get_params()
-        seed = parameters["random_state"]  # a generator has no text
-        parameters["random_state"] = int(seed) if isinstance(seed, int | np.integer) else None
-        labels = self.classes_
-        if labels.dtype == object and not all(isinstance(label, str) for label in labels):
-            raise ModelFileError(
-                f"labels {labels.tolist()} of mixed or own types cannot be put into a file.\n"
-                "Hint: fit on 0 and 1, or on texts."
-            )
-        names = [str(n) for n in self.feature_names_in_] if hasattr(self, "feature_names_in_") else None
-        return {
-            "format": self.FORMAT,
-            "format_version": FORMAT_VERSION,
-            "fairpot": __version__,
-            "parameters": {name: _json_value(value) for name, value in parameters.items()},
-            "sigmoid": list(self.sigmoid_),
-            "n_features_in": self.n_features_in_,
-            "feature_names_in": names,
-            "classes": labels.tolist(),
-            "history": {name: values.tolist() for name, values in self.history_.items()},
-        }
-
-    @classmethod
-    def _restored(cls, content: dict[str, Any]) -> Self:
-        """Make a model of what :meth:`_content` gave."""
-        if content.get("format") != cls.FORMAT or content.get("format_version") != FORMAT_VERSION:
-            raise ValueError(f"its header names {content.get('format')!r}, version {content.get('format_version')!r}")
-        model = cls(**content["parameters"])
-        model.sigmoid_ = Sigmoid(*map(float, content["sigmoid"]))
-        model.n_features_in_ = int(content["n_features_in"])
-        if content["feature_names_in"] is not None:
-            model.feature_names_in_ = np.array(content["feature_names_in"], dtype=object)
-        model.classes_ = np.array(content["classes"])
-        model.history_ = {name: np.array(values) for name, values in content["history"].items()}
-        return model
-
-
-def _json_value(value: Any) -> Any:
-    if isinstance(value, np.generic):
-        return value.item()
-    return list(value) if isinstance(value, tuple | np.ndarray) else value
