@@ -52,7 +52,6 @@ ALPHA = {"synthetic": 0.3, "compas": 0.3, "bank": 0.3, "clinical": 0.1}
 MODELS: dict[str, dict[str, Any]] = {
     "a": {"name": "boosted"},
     "b": {"name": "network"},
-    "b-own": {"name": "network", "monitor": "partial_auc"},
     "c": {"name": "stacked"},
     "c-in": {"name": "stacked", "cv": None},
     "d": {"name": "booster"},
@@ -60,7 +59,6 @@ MODELS: dict[str, dict[str, Any]] = {
 MODEL_TITLES = {
     "a": "(a) boosted",
     "b": "(b) network",
-    "b-own": "(b) stopped by its own pAUC",
     "c": "(c) stacked, out-of-fold",
     "c-in": "(c) stacked, in-sample",
     "d": "booster",

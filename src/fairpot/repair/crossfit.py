@@ -188,20 +188,6 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         scores = self._model_scores(self._model_rows(X))
         return np.asarray(self.postprocessor_.transform(scores, sensitive_features=groups), dtype=np.float64)
 
-    def at(self, value: float) -> Self:
-        """Return a fitted copy with another repair strength, without fitting again.
-
-        Parameters
-        ----------
-        value : float
-            The repair strength.
-        """
-        check_is_fitted(self, "postprocessor_")
-        other = copy(self)
-        other.postprocessor_ = self.postprocessor_.at(value)
-        other.postprocessor = clone(other.postprocessor_)
-        return other
-
     @available_if(_gives("predict_proba"))  # type: ignore[untyped-decorator]
     @documented
     def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> Floats:

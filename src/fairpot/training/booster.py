@@ -66,7 +66,7 @@ class PartialAUCBooster(TopModel):
     def _train(self, rows: TrainingRows) -> TrainingRows:
         seeds = check_random_state(self.random_state).randint(2**31, size=2)
         train, validation = rows.split(self.early_stopping, seed=int(seeds[0]))
-        monitor = None if validation is None else Monitor(validation, self.alpha, self.monitor, self.patience)
+        monitor = None if validation is None else Monitor(validation, self.alpha, self.patience)
         xgboost = import_optional("xgboost", "boost")
         data = xgboost.DMatrix(train.X, label=train.y, weight=train.weight)  # the weights place the cuts
         cached = [data] if validation is None else [data, xgboost.DMatrix(validation.X)]

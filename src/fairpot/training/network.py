@@ -141,7 +141,7 @@ class PartialAUCClassifier(TopModel):
         monitor = None
         if validation is not None:
             seen = validation._replace(X=self.standardiser_.apply(validation.X))
-            monitor = Monitor(seen, self.alpha, self.monitor, self.patience)
+            monitor = Monitor(seen, self.alpha, self.patience)
         layers = draw_layers([self.standardiser_.width, *self.hidden, 1], rng)
         scaled = train._replace(X=self.standardiser_.apply(train.X))
         kind = _FullEpoch if self.batch_size == "full" else _BatchEpoch

@@ -17,7 +17,7 @@ from sklearn.utils.multiclass import check_classification_targets, type_of_targe
 from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from fairpot._docs import documented
-from fairpot._validation import check_choice, check_share, is_number
+from fairpot._validation import check_share, is_number
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
@@ -63,44 +63,16 @@ class TrainingRows(NamedTuple):
         return self.take(train), self.take(validation)
 
 
-class TopFigures(NamedTuple):
-    """What a ranking does at its top, see :func:`top_figures`."""
+def roc_area(scores: Floats, y: NDArray[np.int8], weight: Floats, alpha: float) -> float:
+    """Return the area under the ROC curve up to the false-positive rate alpha, divided by alpha.
 
-    roc_area: float
-    partial_auc: float
-    top_recall: float
-
-
-def top_figures(scores: Floats, y: NDArray[np.int8], weight: Floats, alpha: float) -> TopFigures:
-    """Measure a ranking in the top, three ways; a tie in a pair is half a win.
-
-    ``roc_area`` is the area under the ROC curve up to the false-positive rate alpha, divided by alpha: all positives
-    against the highest negatives. ``partial_auc`` compares the positives and the negatives among the top alpha of all
-    rows (ties at the cut included), so a positive outside is not missed. ``top_recall`` is the share of positives in
-    the top alpha, where rows tied at the cut count by the share of them that has room.
-
-    No negatives in the top is a partial AUC of 1, no positives one of 0, as in the paper: training has to go on.
+    All positives against the highest negatives: straight lines through tied cells, as scikit-learn draws them.
     """
-    table = ScoreTable.from_rows(scores, y, None, ("all",), weight)
-    counts, top = table.counts[0], table.top(alpha).counts[0]
+    counts = ScoreTable.from_rows(scores, y, None, ("all",), weight).counts[0]
     positive, negative = (column[::-1].astype(np.float64) for column in (counts.positive, counts.negative))
-    recall = float(_room(positive + negative, alpha) @ positive / positive.sum())
-    return TopFigures(_roc_area(positive, negative, alpha), _own_auc(top.positive, top.negative), recall)
-
-
-def _roc_area(positive: Floats, negative: Floats, alpha: float) -> float:
-    """Return the area from the highest score down: straight lines through tied cells, as scikit-learn draws them."""
     inside = _room(negative, alpha)
     won = np.cumsum(positive) - positive + positive * inside / 2
     return float((negative * inside) @ won / (alpha * negative.sum() * positive.sum()))
-
-
-def _own_auc(positive: Any, negative: Any) -> float:
-    """Return the AUC of a table's rows, lowest score first; the paper's values where a class is missing."""
-    if not positive.any() or not negative.any():
-        return float(positive.any())
-    beaten = np.cumsum(negative) - negative / 2
-    return float(positive @ beaten) / float(positive.sum()) / float(negative.sum())
 
 
 def _room(weight: Floats, alpha: float) -> Floats:
@@ -112,17 +84,16 @@ def _room(weight: Floats, alpha: float) -> Floats:
 class Monitor:
     """Remembers the best round, and says when there has been none better for too long."""
 
-    def __init__(self, rows: TrainingRows, alpha: float, name: str, patience: int) -> None:
-        self.rows, self.alpha, self.name, self.patience = rows, alpha, name, patience
-        self.history: list[TopFigures] = []
+    def __init__(self, rows: TrainingRows, alpha: float, patience: int) -> None:
+        self.rows, self.alpha, self.patience = rows, alpha, patience
+        self.history: list[float] = []
         self.best: int = -1
         self.kept: Any = None
 
     def see(self, scores: Floats, state: Any) -> bool:
         """Take a round's validation scores; return whether to stop. ``state`` is kept if the round is the best."""
-        figures = top_figures(scores, self.rows.y, self.rows.weight, self.alpha)
-        self.history.append(figures)
-        if self.best < 0 or getattr(figures, self.name) > getattr(self.history[self.best], self.name):
+        self.history.append(roc_area(scores, self.rows.y, self.rows.weight, self.alpha))
+        if self.best < 0 or self.history[-1] > self.history[self.best]:
             self.best, self.kept = len(self.history) - 1, state
         return len(self.history) - 1 - self.best >= self.patience
 
@@ -167,7 +138,6 @@ class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     _: KW_ONLY
     temperature: float = 1.0
     early_stopping: bool | str = "auto"
-    monitor: str = "roc_area"
     random_state: Any = None
 
     classes_: NDArray[Any] = field(init=False)
@@ -189,7 +159,6 @@ class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         for name in ("temperature", "learning_rate"):
             check_positive(getattr(self, name), name)
         check_whole(self.patience, "patience")
-        check_choice(self.monitor, "monitor", TopFigures._fields)
         if self.early_stopping not in (True, False, "auto"):
             raise ValueError(f"early_stopping must be True, False or 'auto', got {self.early_stopping!r}.")
         self._check_own()
@@ -277,5 +246,5 @@ class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         self.history_ = {"loss": np.array(losses)}
         if monitor is None:
             return len(losses) - 1
-        self.history_ |= dict(zip(TopFigures._fields, np.array(monitor.history).T))
+        self.history_["roc_area"] = np.array(monitor.history)
         return monitor.best
