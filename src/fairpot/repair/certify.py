@@ -73,7 +73,6 @@ def certify(family: Family, again: Learn, ground: Ground, rule: Rule, confidence
 
 
 def _folds(again: Learn, ground: Ground, dial: str) -> list[tuple[Family, ScoreTable]]:
-    """Deal the rows to folds; learn again from all but each."""
     folds, taught = split_table(ground.rows, fold_count(ground.rows, dial), _SEED), []
     for k in range(len(folds)):
         try:

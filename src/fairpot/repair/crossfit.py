@@ -322,7 +322,6 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
 
     @property
     def _place(self) -> int:
-        """The place of the positive label among the classes."""
         return int(np.argmax(self.classes_ == self.pos_label_))
 
     def _model_scores(self, rows: Any) -> Floats:
@@ -348,7 +347,6 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         return select_columns(X, check_column_names(self.sensitive_features))
 
     def _model_rows(self, X: Any) -> Any:
-        """Return what the model sees of ``X``."""
         return drop_columns(X, check_column_names(self.sensitive_features)) if self.drop_sensitive else X
 
     def _route(self, sample_weight: Any, fit_params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -401,12 +399,10 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
 
 
 def _named(names: Sequence[Hashable], codes: Indices) -> NDArray[np.object_]:
-    """Return the name of each row."""
     return np.array([*names, None], dtype=object)[codes]
 
 
 def _check_target(y: Any) -> NDArray[Any]:
-    """Check that ``y`` holds labels of two classes."""
     labels = np.asarray(column_or_1d(y, warn=True))
     if len(labels) == 0:
         raise ValueError("y is empty: there are no rows to fit on.\nHint: look at what filtered the rows.")

@@ -115,7 +115,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_content(cls, content: ModelFile, sha256: str | None = None) -> FairMaps:
-        """Make them of the content of a map file."""
         stored, content = made_of(content)
         check_method(content)
         known = {attribute: getattr(content, name) for name, attribute in _STORED.items()}
@@ -417,7 +416,6 @@ def _turned(maps: FairMaps, scores: Floats) -> Floats:
 
 
 def _own_scale(maps: FairMaps) -> Mapping[Hashable, ScoreMap]:
-    """The maps of the scores as the rows have them, which exports take."""
     if maps.lower_is_riskier_:
         return {group: each.reflected() for group, each in maps.maps_.items()}
     return maps.maps_

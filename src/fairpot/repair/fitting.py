@@ -259,7 +259,6 @@ def _other_method(model: Repair, fit: Fit, rule: Rule) -> str:
 
 
 def _warn_of_flat(fit: Fit, value: float) -> None:
-    """Say that a strength which was not chosen by a rule makes all scores of a group equal."""
     if not keeps_order(fit.ground.rows, fit.final.maps(value)):
         warn_user(
             f"{fit.final.dial.name} = {value:.4g} makes all scores of a group equal: nothing is left of the order "

@@ -337,7 +337,6 @@ def auc_limit(
 
 
 def _require_both_outcomes(table: ScoreTable) -> None:
-    """Insist on positives and negatives in every group."""
     for what, counts in zip(wording.BOTH_OUTCOMES, (table.positives, table.negatives)):
         empty = [g for g, count in zip(table.groups, counts) if count == 0]
         if empty:
@@ -391,10 +390,7 @@ def line_of_two(a: GroupCounts, b: GroupCounts) -> tuple[Floats, Floats, Floats]
 
 
 def won_inside(groups: Iterable[GroupCounts], ties: Ties) -> float:
-    """Count the pairs that are won inside the groups, which no merge changes.
-
-    A tie inside a group is worth a half, so with ties="half" pooling helps there; with "strict" it costs.
-    """
+    """Count the pairs that are won inside the groups, which no merge changes."""
     return sum(float(inner_half_wins(g, ties)) for g in groups) / 2
 
 

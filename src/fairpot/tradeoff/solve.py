@@ -288,7 +288,6 @@ def _with_partners(single: Sequence[Floats], pair: dict[Pair, Floats]) -> list[P
 
 
 def _everything(unary: list[Floats], both: dict[Pair, Floats], largest: bool) -> Floats:
-    """Give the cost of every combination."""
 
     def along(values: Floats, *axes: int) -> Floats:
         return values.reshape([len(u) if g in axes else 1 for g, u in enumerate(unary)])

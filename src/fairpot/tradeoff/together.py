@@ -86,10 +86,7 @@ class Search:
         return self.still.worth if self.capped else np.inf
 
     def path(self, shares: Floats) -> list[Found]:
-        """Find the best for bounds at shares of the way from the gap as it is to the smallest.
-
-        From the tight end on: what keeps a tight bound keeps a loose one.
-        """
+        """Find the best for bounds at shares of the way from the gap as it is to the smallest."""
         nodes = [self.end]
         tables = self.count(self._first(self.still.gap), 0)
         for place, share in enumerate(shares[-2:0:-1]):

@@ -193,7 +193,6 @@ class _TorchNetwork:
         self.optimiser.step()
 
     def layers(self) -> Layers:
-        """Copy the weights out."""
         return [(weight.detach().numpy().copy(), bias.detach().numpy().copy()) for weight, bias in self.tensors]
 
 

@@ -216,7 +216,6 @@ class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         return tags
 
     def _check_own(self) -> None:
-        """Check the parameters that the other model does not have."""
         raise NotImplementedError
 
     def _train(self, rows: TrainingRows) -> TrainingRows:
@@ -224,7 +223,6 @@ class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         raise NotImplementedError
 
     def _raw(self, rows: Floats) -> Floats:
-        """Score checked rows, on a scale of its own."""
         raise NotImplementedError
 
     def _go_round(
@@ -234,10 +232,7 @@ class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         watch: Callable[[], tuple[Floats, Any]],
         monitor: Monitor | None,
     ) -> int:
-        """Take steps until they are used up or the monitor says stop; keep the history, return the best round.
-
-        ``watch`` gives the scores of the monitor's rows as they are, and what is to be kept if they are the best.
-        """
+        """Take steps until they are used up or the monitor says stop; keep the history, return the best round."""
         losses: list[float] = []
         for _ in range(most):
             losses.append(step())
