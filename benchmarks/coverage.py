@@ -535,10 +535,8 @@ LAWS = {
 
 
 def limit(scale: float) -> None:
-    """The limit and what is within reach against the best rule for the law that rows were drawn from, times 10,000."""
-    header(
-        "law", "scores", "rows", "bound", "true", "limit: bias", "sd", "reach: bias", "sd", "perfect rule", "to reach"
-    )
+    """The limit against the best rule for the law that rows were drawn from, times 10,000."""
+    header("law", "scores", "rows", "bound", "true", "limit: bias", "sd", "perfect rule")
     rng = np.random.default_rng(10)
     for name in LAWS:
         for decimals in (12, 1):
@@ -576,20 +574,19 @@ def _limit_rows(rng: np.random.Generator, name: str, decimals: int, n: int, boun
         line = Limit.of(table, reference="a")
         found.append([_limit_errors(line, truth, table, law, bound) for bound in bounds])
     for bound, each in zip(bounds, 1e4 * np.swapaxes(found, 0, 1)):
-        (above, over, raw, left), (sd, spread, _, _) = each.mean(axis=0), each.std(axis=0)
-        shown = (f"{value:.0f}" for value in (above, sd, over, spread, raw, left))
+        (above, raw), (sd, _) = each.mean(axis=0), each.std(axis=0)
+        shown = (f"{value:.0f}" for value in (above, sd, raw))
         kind = "exact" if decimals == 12 else "rounded"
         row(name, kind, f"{n:,}", bound, f"{truth.best(bound).auc:.3f}", *shown)
 
 
 def _limit_errors(line: Limit, truth: Limit, table: ScoreTable, law: list, bound: float) -> tuple[float, ...]:
-    """Give the errors of limit and reach, and the distance to both of the merge that is best for the law."""
+    """Give the error of the limit, and the distance to it of the merge that is best for the law."""
     best, true = line.best(bound), truth.best(bound)
     odds = [logit(risk[np.searchsorted(score, c.score)]) for (score, _, risk), c in zip(law, table.counts)]
     merged = WinMatrix.of(table.viewed([odds[0], odds[1] + np.log(true.theta)]))
     gap = merged.xauc()[0, 1] - merged.xauc()[1, 0]
-    distances = (float(at(gap)) - merged.auc() for at in (line.auc_at, line.reachable_at))
-    return best.auc - true.auc, best.reachable - true.auc, *distances
+    return best.auc - true.auc, float(line.auc_at(gap)) - merged.auc()
 
 
 def plans(scale: float) -> None:

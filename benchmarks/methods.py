@@ -309,7 +309,7 @@ STYLES = {name: look(place) for place, name in enumerate(METHODS)}
 
 
 def draw(result: Comparison, path: Path, title: str) -> None:
-    """Draw AUC against the signed gap: every method's curve, what is within reach and the original scores."""
+    """Draw AUC against the signed gap: every method's curve, the best possible and the original scores."""
     import matplotlib as mpl
 
     mpl.use("svg")
@@ -322,13 +322,13 @@ def draw(result: Comparison, path: Path, title: str) -> None:
     ax.axvspan(-0.05, 0.05, color="0.93", label="gap of at most 0.05")
     assert result.limit is not None
     gaps = np.linspace(-0.08, right, 200)
-    ax.plot(gaps, result.limit.reachable_at(gaps), color="black", lw=1, label="within reach")
+    ax.plot(gaps, result.limit.auc_at(gaps), color="black", lw=1, label="best possible")
     for name, style in STYLES.items():
         places = np.flatnonzero(points.method == name)
         near = places[(np.abs(points.signed_gap[places]) < right + 0.1) & (points.auc[places] > bottom - 0.02)]
         ax.plot(points.signed_gap[near], points.auc[near], lw=1.6, label=name, **style)
     ax.plot(points.signed_gap[0], points.auc[0], "ks", label="original scores")
-    ax.set(xlim=(-0.08, right), ylim=(bottom, result.limit.reachable_at(right) + 0.002), title=title)
+    ax.set(xlim=(-0.08, right), ylim=(bottom, result.limit.auc_at(right) + 0.002), title=title)
     ax.set(xlabel=f"gap; above 0: {result.reference} is ranked higher", ylabel="AUC")
     ax.legend(fontsize=8, loc="center left", bbox_to_anchor=(1, 0.5), frameon=False)
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -16,7 +16,7 @@ import pandas as pd
 from fairpot import FairPOT
 from fairpot.metrics import auc, xauc_gap
 
-WAYS = ({"max_error": 0.001}, {"max_error": 0.005}, {"max_knots": 20})
+WAYS = ({"max_error": 0.001}, {"max_error": 0.005})
 
 
 def files(folder):

@@ -152,12 +152,8 @@ alpha : float in (0, 1], default 0.1
 temperature : float, default 1.0
     The objective's lambda: large values weigh all rows without the outcome alike, small ones the highest.
 early_stopping : bool or "auto", default "auto"
-    Whether a stratified part, 15%, is set aside and the best round on it kept. "auto": where it has at least ten rows
-    of each class. The part takes no share in training.
-monitor : {"roc_area", "partial_auc", "top_recall"}, default "roc_area"
-    What makes a round better on the validation part. "roc_area": the area under the ROC curve up to the false-positive
-    rate alpha, all rows with the outcome against the highest without it. "partial_auc": the paper's, among the top
-    alpha of the rows alone; a round that drops cases out of the top can win it. "top_recall": the share of cases there.
+    Whether a stratified part, 15%, is set aside and the round kept that is best on it, by the area under the ROC curve
+    up to the false-positive rate alpha. "auto": where it has at least ten rows of each class.
 random_state : int, RandomState or None, default None
     An int gives the same model again on the same machine.""",
     "trained_model": """\
@@ -167,8 +163,7 @@ sigmoid_ : Sigmoid
     Slope and intercept that turn raw scores to log-odds; fitted on the validation part, or on the training rows where
     there is none.
 history_ : dict of str to array
-    ``loss`` of each round, and with early stopping ``roc_area``, ``partial_auc`` and ``top_recall`` of the validation
-    part after it.
+    ``loss`` of each round, and with early stopping ``roc_area`` of the validation part after it.
 n_features_in_, feature_names_in_
     Number and names of the features.""",
 }

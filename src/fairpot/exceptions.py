@@ -94,7 +94,3 @@ class ReversedScoreWarning(FairpotWarning):
 
 class PredictionsWarning(FairpotWarning):
     """Tell that scores have one or two values only: they look like predictions."""
-
-
-class TiesWarning(FairpotWarning):
-    """Tell that strict and half ties lead to different choices, or disagree on what a repair costs."""

@@ -112,6 +112,6 @@ def arguments(metric, available):
     return {name: available[name] for name in metric.needs}
 
 
-def distance_to_limit(curve, limit, *, corrected=True):
-    """The AUC left on the table at the gap of each point of a curve; corrected by what chance adds to the limit."""
-    return limit.along(curve)["reachable_auc" if corrected else "limit_auc"] - curve.auc
+def distance_to_limit(curve, limit):
+    """The AUC left on the table at the gap of each point of a curve."""
+    return limit.along(curve) - curve.auc

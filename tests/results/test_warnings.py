@@ -5,7 +5,7 @@ from sklearn.metrics import roc_auc_score
 
 import fairpot
 from fairpot import FairPOT
-from fairpot.exceptions import PredictionsWarning, SmallGroupWarning, TiesWarning
+from fairpot.exceptions import PredictionsWarning, SmallGroupWarning
 from fairpot.metrics import auc
 from rows_cases import draw
 
@@ -31,12 +31,6 @@ def test_predictions_and_small_groups_are_told_by_fit_and_audit():
             call()
     with pytest.warns(SmallGroupWarning, match="has only"):
         fairpot.audit(y[:40], score[:40], sensitive_features=sex[:40])
-
-
-def test_ties_that_choose_otherwise_are_told():
-    score, y, sex = draw(600, digits=1)
-    with pytest.warns(TiesWarning, match="ties matter"):
-        FairPOT().fit(score, y, sensitive_features=sex)
 
 
 def test_half_ties_are_those_of_scikit_learn():

@@ -21,8 +21,8 @@ def cost(single, pair, k, largest):
 @pytest.mark.parametrize("largest", [False, True])
 @pytest.mark.parametrize("groups", GROUPS)
 def test_no_combination_is_better(groups, largest, monkeypatch):
-    """All of them looked at, and the tree walked; some tables forbid most values, some all."""
-    rng, nothing = np.random.default_rng(groups), 0
+    """All of them looked at; a descent finds as good ones nearly always. Some tables forbid most values, some all."""
+    rng, nothing, missed = np.random.default_rng(groups), 0, 0
     for forbidden in (0.0, 0.3, 0.7, 0.95) * 4:
         size = rng.integers(1, 6, groups)
         single = [rng.normal(size=n) * (not largest) for n in size]
@@ -30,24 +30,17 @@ def test_no_combination_is_better(groups, largest, monkeypatch):
         for table in pair.values():
             table[rng.random(table.shape) < forbidden] = np.inf
         least = min(cost(single, pair, k, largest) for k in itertools.product(*map(range, size)))
-        for most in (10**6, 0):  # combinations that are all looked at
-            monkeypatch.setattr(solving, "_ALL", most)
-            found = solve(single, pair, largest=largest)
-            nothing += found is None
-            assert (found is None) == np.isinf(least)
-            assert found is None or cost(single, pair, found, largest) <= least + 2e-6
-    assert nothing < 24
-
-
-def test_enough_is_as_good_as_the_best(monkeypatch):
-    monkeypatch.setattr(solving, "_ALL", 0)
-    rng = np.random.default_rng(0)
-    for _ in range(10):
-        single = [rng.random(6) for _ in range(4)]
-        pair = {(g, h): rng.random((6, 6)) for g, h in itertools.combinations(range(4), 2)}
-        every = np.array([cost(single, pair, k, False) for k in itertools.product(range(6), repeat=4)])
-        for enough in (every.min() - 1, np.quantile(every, 0.01), np.median(every)):
-            assert cost(single, pair, solve(single, pair, enough=enough), False) <= max(every.min(), enough) + 2e-6
+        monkeypatch.setattr(solving, "_ALL", 10**6)  # combinations that are all looked at
+        found = solve(single, pair, largest=largest)
+        nothing += found is None
+        assert (found is None) == np.isinf(least)
+        assert found is None or cost(single, pair, found, largest) <= least + 2e-6
+        monkeypatch.setattr(solving, "_ALL", 0)
+        near = solve(single, pair, largest=largest)
+        assert near is None or cost(single, pair, near, largest) >= least - 1e-12
+        missed += not np.isinf(least) and (near is None or cost(single, pair, near, largest) > least + 2e-6)
+    assert nothing < 12
+    assert missed <= 1
 
 
 def drawn(rng, groups, many=7, values=5, grain=1):

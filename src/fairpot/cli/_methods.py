@@ -16,7 +16,6 @@ from fairpot.cli._options import INNER_SHARE, LEVEL, SCORE, SHARE, Kind, flag_of
 from fairpot.cli._printing import Inline, Output
 from fairpot.cli._rows import RowOptions, RowsSaid
 from fairpot.exceptions import InfeasibleRuleError, ReversedScoreWarning, SmallGroupWarning
-from fairpot.repair.certify import watching
 from fairpot.repair.estimator import Repair
 from fairpot.repair.fitting import RULES
 from fairpot.repair.registry import find_method, method_name, names, takes_reference
@@ -124,11 +123,7 @@ class Wish:
         """
         sure = self.confidence is not None
         try:
-            with (
-                out.progress("certifying" if sure else "fitting", known=sure) as report,
-                watching(report),
-                warnings.catch_warnings(),
-            ):
+            with out.progress("certifying" if sure else "fitting", known=False), warnings.catch_warnings():
                 warnings.simplefilter("ignore", SmallGroupWarning)
                 warnings.simplefilter("ignore", ReversedScoreWarning)
                 yield

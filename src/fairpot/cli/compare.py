@@ -68,8 +68,7 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
     `fit --confidence` certifies a target.
 
     The line `best possible` is what no repair that keeps the order inside each group could exceed on these rows: it
-    knows their outcomes. `within reach` is what a repair fixed beforehand can be expected to have.
-    With more than two groups it is `at most` that.
+    knows their outcomes. With more than two groups it is `at most` that.
     """
     if held_out:
         needs("folds", "splits rows into folds, and --validate judges on rows of their own.")

@@ -60,14 +60,11 @@ class Possible:
     """The best possible AUC within a target gap.
 
     ``auc`` is the highest that a repair which keeps the order inside each group could have on these rows, knowing their
-    outcomes; of more than two groups what nothing is above. ``reachable`` is what a repair fixed beforehand can be
-    expected to have, without what chance adds; ``reason`` says why that is not known.
+    outcomes; of more than two groups what nothing is above.
     """
 
     max_gap: Share
     auc: float
-    reachable: float | None
-    reason: str | None
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +109,7 @@ class Picture:
     """Every method at many strengths, judged on the held-out rows, in arrays; the first is the original scores.
 
     ``dial`` and ``value`` are name and value of the strength; ``auc``, ``gap`` and ``signed_gap`` means over the folds,
-    the last positive where the reference is ranked higher. ``distance_to_limit`` is what is within reach at the signed
+    the last positive where the reference is ranked higher. ``distance_to_limit`` is the best possible AUC at the signed
     gap minus the AUC, NaN where that is not known; ``pareto`` marks what no other point beats in both gap and AUC.
     """
 
@@ -147,8 +144,7 @@ class Comparison:
     reference : name of the group whose scores do not change
     limit : Limit, UpperLimit or None
         The line that no repair which keeps the order inside each group can cross on these rows. It knows the outcomes
-        of the held-out rows: ``limit.optimism`` is what that adds, ``limit.reachable_at`` what is left without it.
-        None with ``top``.
+        of the held-out rows. None with ``top``.
     skipped : tuple of Skipped
         Methods that cannot run on these rows.
     rows : str
@@ -240,14 +236,12 @@ class Comparison:
         """What was possible at each of ``max_gaps``; nothing with ``top``."""
         if self.limit is None:
             return ()
-        reached = [(bound, self.limit.best(bound)) for bound in self.max_gaps]
-        known = [(bound, best.auc, best.reachable if np.isfinite(best.reachable) else None) for bound, best in reached]
-        return tuple(Possible(*each, self.limit.reason) for each in known)
+        return tuple(Possible(bound, self.limit.best(bound).auc) for bound in self.max_gaps)
 
     @property
     def limit_notes(self) -> tuple[str, ...]:
-        """What the limit is, in words; and which methods are measured above what is within reach."""
-        return tuple(words.possible_notes(self.possible, self.chosen, self._several))
+        """What the limit is, in words."""
+        return tuple(words.possible_notes(self.possible, self._several))
 
     @property
     def _several(self) -> bool:
@@ -269,7 +263,7 @@ class Comparison:
             auc,
             gap,
             signed,
-            self.limit.reachable_at(signed) - auc if isinstance(self.limit, Limit) else np.full(len(auc), np.nan),
+            self.limit.auc_at(signed) - auc if isinstance(self.limit, Limit) else np.full(len(auc), np.nan),
             pareto_mask(gap, auc),
         )
 

@@ -214,9 +214,9 @@ class BandDisplay(Display):
 
 @documented
 class LimitDisplay(Display):
-    """Draw the best possible AUC over the gap, and what is within reach of a repair fixed beforehand.
+    """Draw the best possible AUC over the gap.
 
-    The columns are ``line`` ("best possible", "within reach"; of more than two groups "at most"), ``gap``
+    The columns are ``line`` ("best possible"; of more than two groups "at most"), ``gap``
     (signed with two groups) and ``auc``. It knows the outcomes of the rows: no interval belongs to it.
 
     Examples
@@ -240,9 +240,6 @@ class LimitDisplay(Display):
         """
         if isinstance(limit, Limit):
             parts = [{"line": "best possible", "gap": limit.signed_gap, "auc": limit.auc}]
-            if limit.optimism is not None:
-                reach = limit.reachable_at(limit.signed_gap)
-                parts.append({"line": "within reach", "gap": limit.signed_gap, "auc": reach})
             label = wrapped(f"signed gap, {plain(limit.reference)} over {plain(limit.moved)}", 60)
         else:
             bounds = np.array([0.0, 0.02, 0.05, 0.1, 0.2])

@@ -25,9 +25,8 @@ class TradeoffDisplay(Display):
 
     The columns are the repair strength (named as the method calls it), ``auc``, ``gap``, ``signed_gap``, ``pareto``,
     and where they are known ``limit_auc`` (the most that is possible at that gap on these rows; of more than two groups
-    what nothing is above), ``reachable_auc`` (without what chance adds to it),
-    ``gap_low`` and ``gap_high``. With more than two groups the gap is drawn without its sign, and ``first`` and
-    ``second`` name the pair that it is the gap of.
+    what nothing is above), ``gap_low`` and ``gap_high``. With more than two groups the gap is drawn without its sign,
+    and ``first`` and ``second`` name the pair that it is the gap of.
 
     Attributes
     ----------
@@ -85,7 +84,7 @@ class TradeoffDisplay(Display):
         columns |= {name: getattr(curve, name) for name in ("auc", "gap", "signed_gap", "pareto")}
         columns |= curve.pair_columns()
         if limit is not None:
-            columns |= limit.along(curve, signed=not isinstance(band, Band))
+            columns["limit_auc"] = limit.along(curve, signed=not isinstance(band, Band))
         if band is not None:
             columns |= dict(zip(("gap_low", "gap_high"), _limits(curve, band)))
         # On an exact curve a value lies inside an interval on which nothing changes: it keeps its own name.
@@ -185,9 +184,7 @@ class TradeoffDisplay(Display):
             order = np.argsort(gap)
             order = order[few(len(order), _MOST_POINTS)]
             most = "best possible on these rows" + (", at most" if len(self.curve.moved) > 1 else "")
-            for name, ls, label in (("limit_auc", ":", most), ("reachable_auc", "--", "within reach")):
-                if np.isfinite(self.columns[name]).any():
-                    axes.plot(gap[order], self.columns[name][order], color="black", lw=1.0, ls=ls, label=label)
+            axes.plot(gap[order], self.columns["limit_auc"][order], color="black", lw=1.0, ls=":", label=most)
 
     def _draw_points(self, axes: Any, gap: NDArray[np.float64], auc: NDArray[np.float64]) -> None:
         unmoved = self.curve.unmoved
@@ -256,8 +253,6 @@ class ComparisonDisplay(Display):
             several = isinstance(self.result.limit, UpperLimit)
             most = "best possible on these rows, at most" if several else "best possible on these rows"
             axes.plot(line, self.result.limit.auc_at(line), color="black", lw=1, ls=":", label=most)
-            if self.result.limit.optimism is not None:
-                axes.plot(line, self.result.limit.reachable_at(line), color="black", lw=1, label="within reach")
         for place, method in enumerate(self.result.methods):
             rows = np.flatnonzero((self.columns["method"] == method) & seen)
             single = {"marker": "o"} if len(rows) < 3 else {}

@@ -52,12 +52,10 @@ def learn(
         return plans[group].map(plans[group].cut(lam), monotone=monotone)
 
     def shares(group: Hashable) -> Floats:
-        """Every share that differs from the next."""
         weight = plans[group].top_weight
         return np.asarray(weight[::-1] / weight[0], dtype=np.float64)
 
     def quick(rows: ScoreTable, ties: Ties) -> TradeoffCurve | None:
-        """Trace every lam at once."""
         [(moved, plan)] = plans.items()
         return replace(exact_curve(plan, rows, moved, reference, ties=ties, monotone=monotone), identity=0.0)
 

@@ -174,17 +174,14 @@ def ends(scale: ShiftScale, fixed: Floats, moved: Floats) -> tuple[float, float]
 
 
 def own_shifts(scale: ShiftScale, fixed: Floats, moved: Floats, groups: int) -> Floats:
-    """List shifts of one of several groups, ascending, none of them on a breakpoint with the reference.
-
-    Half steps are not enough: two groups at half a step tie with each other. As many fractions as there are groups are.
-    """
+    """List shifts of one of several groups, ascending, none of them on a breakpoint with the reference."""
     low, high = ends(scale, fixed, moved)
     if len(fixed) * len(moved) <= 16 * _LISTED:
         points = np.unique(np.subtract.outer(fixed, moved))
         points = points[np.append(True, np.diff(points) > scale.same((fixed, moved)))[: len(points)]]
         points = points[np.abs(points) < scale.most]  # those that are one on paper once
         if 0 < len(points) * groups <= _LISTED:
-            parts = np.arange(1, groups) / groups
+            parts = np.arange(1, groups) / groups  # at half a step two groups would tie with each other
             between = (points[:-1, None] + np.diff(points)[:, None] * parts).ravel()
             unit = scale.unit((fixed, moved))
             outside = np.concatenate((points[0] - unit * parts, points[-1] + unit * parts))
@@ -251,7 +248,6 @@ def _nearest(fixed: Floats, moved: Floats, shift: float, beside: float, *, up: b
 
 
 def _spread_shifts(table: ScoreTable) -> Floats:
-    """Spread shifts around 0, in log-odds or in spreads of the scores."""
     pooled, unit = table.pooled(), 1.0
     if not ShiftScale.of(table).probability:
         weight = pooled.weight / pooled.weight.sum()

@@ -254,7 +254,6 @@ def _walk(
 
 
 def _values(short: Array, long: Array, per_short: Array, per_long: Array, out: Array, work: Array) -> None:
-    """Write the paths' values, times all pairs, to ``out``."""
     np.multiply(short, per_short, out=out)
     np.multiply(long, per_long, out=work)
     out -= work

@@ -231,6 +231,5 @@ def _spread(values: Floats) -> Floats:
 
 
 def _order(values: Floats) -> NDArray[np.int64]:
-    """Number the doubles in their order."""
     bits = (values + 0.0).view(np.int64)
     return np.where(bits >= 0, bits, -(bits & np.int64(2**63 - 1)))

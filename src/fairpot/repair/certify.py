@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
-from contextvars import ContextVar
 from dataclasses import replace
 from typing import Any
 
@@ -31,26 +28,6 @@ _SEED = 0  # the same rows are dealt to the same folds in every run
 # Of more scores than this, covariances are computed from moved entries, not from maps that are written out.
 _LONG = 40_000
 
-Report = Callable[[float, str], object]
-# Who is told how far a certified choice has come; nobody unless somebody asks.
-_WATCHER: ContextVar[Report | None] = ContextVar("_WATCHER", default=None)
-
-
-@contextmanager
-def watching(report: Report | None) -> Iterator[None]:
-    """Let a function be told how far certified choices come: the share done, from 0 to 1, and what is being done."""
-    before = _WATCHER.set(report)
-    try:
-        yield
-    finally:
-        _WATCHER.reset(before)
-
-
-def _tell(done: float, doing: str) -> None:
-    report = _WATCHER.get()
-    if report is not None:
-        report(done, doing)
-
 
 def certify(family: Family, again: Learn, ground: Ground, rule: Rule, confidence: float) -> tuple[float, Certificate]:
     """Choose a strength whose gap is within ``max_gap`` with a confidence, by cross-fitting the rows.
@@ -75,10 +52,8 @@ def certify(family: Family, again: Learn, ground: Ground, rule: Rule, confidence
         tops = FixedTops.of(delivered.parts[0], ground.top, ground.ties, places, family.dial.name)
         places = tops.places
     worth = _worth(held, places, rule, ground, family, values)
-    _tell(len(folds) / (len(folds) + 2), "the maps of all rows")
     own = delivered.estimate(places) if tops is None else tops.estimate(delivered.parts)
     values = values[places]
-    _tell((len(folds) + 1) / (len(folds) + 2), f"the gap at {len(places):,} repair strengths")
     dial = held.estimate(places) if tops is None else tops.estimate(held.parts)
     place, certificate = choose_certified(
         replace(dial, values=values, least=own.largest(1 - confidence)),
@@ -96,10 +71,8 @@ def certify(family: Family, again: Learn, ground: Ground, rule: Rule, confidence
 
 
 def _folds(again: Learn, ground: Ground, dial: str) -> list[tuple[Family, ScoreTable]]:
-    """Deal the rows to folds; learn again from all but each."""
     folds, taught = split_table(ground.rows, fold_count(ground.rows, dial), _SEED), []
     for k in range(len(folds)):
-        _tell(k / (len(folds) + 2), f"fold {k + 1} of {len(folds)}")
         try:
             taught.append(again(all_but(folds, k)))
         except ValueError as error:  # all rows were enough to learn from

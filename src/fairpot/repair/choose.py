@@ -157,11 +157,7 @@ def _read_off(found: TradeoffCurve, family: Family, values: Floats) -> TradeoffC
 
 
 def choose(family: Family, ground: Ground, rule: Rule, seen: TradeoffCurve | None = None) -> TradeoffPoint:
-    """Choose a strength by rule: of all that were looked at, none that keeps the rule is better.
-
-    ``seen`` is the curve of the family on the same rows, where it is known. If none keeps the rule, the
-    :class:`InfeasibleRuleError` names the best there is.
-    """
+    """Choose a strength by rule: of all that were looked at, none that keeps the rule is better."""
     with passing_over():
         point = search(family, ground, rule, seen).chosen()
     if family.settle is None or point.lam == family.dial.identity:

@@ -188,20 +188,6 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         scores = self._model_scores(self._model_rows(X))
         return np.asarray(self.postprocessor_.transform(scores, sensitive_features=groups), dtype=np.float64)
 
-    def at(self, value: float) -> Self:
-        """Return a fitted copy with another repair strength, without fitting again.
-
-        Parameters
-        ----------
-        value : float
-            The repair strength.
-        """
-        check_is_fitted(self, "postprocessor_")
-        other = copy(self)
-        other.postprocessor_ = self.postprocessor_.at(value)
-        other.postprocessor = clone(other.postprocessor_)
-        return other
-
     @available_if(_gives("predict_proba"))  # type: ignore[untyped-decorator]
     @documented
     def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> Floats:
@@ -336,7 +322,6 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
 
     @property
     def _place(self) -> int:
-        """The place of the positive label among the classes."""
         return int(np.argmax(self.classes_ == self.pos_label_))
 
     def _model_scores(self, rows: Any) -> Floats:
@@ -362,7 +347,6 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         return select_columns(X, check_column_names(self.sensitive_features))
 
     def _model_rows(self, X: Any) -> Any:
-        """Return what the model sees of ``X``."""
         return drop_columns(X, check_column_names(self.sensitive_features)) if self.drop_sensitive else X
 
     def _route(self, sample_weight: Any, fit_params: dict[str, Any]) -> tuple[dict[str, Any], dict[str, Any]]:
@@ -415,12 +399,10 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
 
 
 def _named(names: Sequence[Hashable], codes: Indices) -> NDArray[np.object_]:
-    """Return the name of each row."""
     return np.array([*names, None], dtype=object)[codes]
 
 
 def _check_target(y: Any) -> NDArray[Any]:
-    """Check that ``y`` holds labels of two classes."""
     labels = np.asarray(column_or_1d(y, warn=True))
     if len(labels) == 0:
         raise ValueError("y is empty: there are no rows to fit on.\nHint: look at what filtered the rows.")

@@ -351,7 +351,6 @@ ModelT = TypeVar("ModelT", bound=Repair)
 
 
 def _turned(model: ModelT, fit: Fit, strength: float) -> ModelT:
-    """Return a copy at another strength, with what the model was fitted with."""
     other = copy(model)
     other.__dict__["_fit"] = fit
     other.__dict__.pop("_fit_way", None)

@@ -115,7 +115,6 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     @classmethod
     def _from_content(cls, content: ModelFile, sha256: str | None = None) -> FairMaps:
-        """Make them of the content of a map file."""
         stored, content = made_of(content)
         check_method(content)
         known = {attribute: getattr(content, name) for name, attribute in _STORED.items()}
@@ -387,17 +386,15 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         return RowScorer(_own_scale(self), limits=self.exported["limits"], **options)
 
-    def simplify(self, *, max_error: float | None = None, max_knots: int | None = None) -> SimplifiedMaps:
+    def simplify(self, *, max_error: float) -> SimplifiedMaps:
         """Return maps with fewer breakpoints, which every export takes; see :func:`fairpot.export.simplify`.
 
         Parameters
         ----------
-        max_error : float >= 0 or None, default None
+        max_error : float >= 0
             No adjusted score may differ by more than this.
-        max_knots : int >= 2 or None, default None
-            No map may have more breakpoints.
         """
-        return replace(simplify(_own_scale(self), max_error=max_error, max_knots=max_knots), **self.exported)
+        return replace(simplify(_own_scale(self), max_error=max_error), **self.exported)
 
 
 def maps_of_known(**known: Any) -> FairMaps:
@@ -419,7 +416,6 @@ def _turned(maps: FairMaps, scores: Floats) -> Floats:
 
 
 def _own_scale(maps: FairMaps) -> Mapping[Hashable, ScoreMap]:
-    """The maps of the scores as the rows have them, which exports take."""
     if maps.lower_is_riskier_:
         return {group: each.reflected() for group, each in maps.maps_.items()}
     return maps.maps_

@@ -77,12 +77,6 @@ class Dial:
             raise ValueError(f"{name} is empty: give at least one number, or None for the default.")
         return np.unique([self.check(value, name) for value in listed])
 
-    def far_apart(self, one: float, other: float) -> bool:
-        """Whether two values differ by more than a hundredth, of the range or of themselves."""
-        if self.ratio:
-            return bool(abs(np.log(one / other)) > 0.01)
-        return abs(one - other) > 0.01 * (1.0 if self.high == np.inf else self.high - self.low)
-
 
 @dataclass(frozen=True, eq=False)
 class Family:

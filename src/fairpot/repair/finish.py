@@ -42,10 +42,7 @@ def finish(
     rule: Rule,
     certificate: Certificate | None = None,
 ) -> tuple[dict[Hashable, ScoreMap], dict[str, Any] | None]:
-    """Simplify maps that have very many breakpoints, so that the rule still holds; then make probabilities if asked.
-
-    Also say what it changes that they were simplified.
-    """
+    """Simplify maps that have very many breakpoints, so that the rule still holds; then make probabilities if asked."""
     small = None
     if sum(len(each.knots) for each in maps.values()) > MOST_KNOTS:
         small = _simplified(maps, ground, rule, certificate)

@@ -11,13 +11,12 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fairpot._arguments import argument
-from fairpot._defaults import TIES, Ties
+from fairpot._defaults import TIES
 from fairpot._validation import check_choice, check_level
 from fairpot._warn import warn_user
-from fairpot.exceptions import FairpotWarning, InfeasibleRuleError, TiesWarning
+from fairpot.exceptions import FairpotWarning, InfeasibleRuleError
 from fairpot.inference.certify import Certificate
 from fairpot.inference.dial import Cut, Top
-from fairpot.metrics.cells import tied_pairs
 from fairpot.repair.certify import certify
 from fairpot.repair.choose import Ground, choose, curve, passing_over
 from fairpot.repair.family import Family
@@ -39,8 +38,6 @@ RULES = ("max_gap", "max_auc_loss", "net_benefit_at")
 _CHOICES = {"ties": TIES, "top_of": ("all", "group"), "repair": ("all", "top"), "keep": ("grid", "probabilities")}
 # Of more groups than this no other method is tried where one misses a target.
 _TRIED_GROUPS = 8
-# A share of tied pairs from which the other convention may choose otherwise, and a change of AUC that is seen.
-_WORTH_A_LOOK, _VISIBLE = 1e-4, 5e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -226,7 +223,6 @@ def fitted(model: Repair, table: ScoreTable, groups: Any, min_group: Any) -> dic
         except InfeasibleRuleError as error:
             raise InfeasibleRuleError(f"{error}{_other_method(model, fit, rule)}") from error
         strength = point.lam
-        _warn_of_ties(fit, rule, strength)
     else:
         strength = fit.family.dial.check(model._unasked if given is None else given, model.dial.name)
         _warn_of_flat(fit, strength)
@@ -262,39 +258,7 @@ def _other_method(model: Repair, fit: Fit, rule: Rule) -> str:
     return f" None of {', '.join(other.__name__ for other in tried)} keeps it on these rows either."
 
 
-def _warn_of_ties(fit: Fit, rule: Rule, chosen: float) -> None:
-    """Say where the other convention for ties would choose another strength, or sees a gain for a loss."""
-    ground, dial, ties = fit.ground, fit.final.dial, fit.ground.ties
-    if tied_pairs(ground.rows) < _WORTH_A_LOOK:
-        return
-    other: Ties = "strict" if ties == "half" else "half"
-    there = replace(ground, ties=other)
-    if fit.way is None:
-        try:
-            point = choose(fit.family, there, rule)
-        except InfeasibleRuleError:
-            warn_user(f"ties matter: with ties={other!r} no {dial.name} keeps the rule.", TiesWarning)
-            return
-        if dial.far_apart(chosen, point.lam):
-            warn_user(
-                f"ties matter: {dial.name} = {chosen:.4g} is chosen with ties={ties!r}, {point.lam:.4g} with ties="
-                f"{other!r}.\nHint: 'half' is scikit-learn's convention, 'strict' the paper's; say which you report.",
-                TiesWarning,
-            )
-            return
-    with passing_over():
-        traced = {each.ties: each.trace(fit.final, np.array([chosen])) for each in (ground, there)}
-    cost = {how: float(each.unmoved_auc - each.auc[0]) for how, each in traced.items()}
-    if min(cost.values()) < -_VISIBLE and max(cost.values()) > _VISIBLE:
-        warn_user(
-            f"ties matter: the repair costs {cost[ties]:+.4f} AUC with ties={ties!r}, {cost[other]:+.4f} with "
-            f"ties={other!r}: one of them shows a loss as a gain.",
-            TiesWarning,
-        )
-
-
 def _warn_of_flat(fit: Fit, value: float) -> None:
-    """Say that a strength which was not chosen by a rule makes all scores of a group equal."""
     if not keeps_order(fit.ground.rows, fit.final.maps(value)):
         warn_user(
             f"{fit.final.dial.name} = {value:.4g} makes all scores of a group equal: nothing is left of the order "

@@ -26,9 +26,8 @@ _ENTRIES = (64, 256, 2000)
 _LARGE, _KEPT = 200_000, 3
 # How often a bound is drawn tighter, where all rows miss what fewer entries keep.
 _CHECKS, _LEAST_STEP = 8, 1e-6
-# Where counting on the rows begins, its steps as parts of the groups' lists, and how often it may count from each;
-# and strengths at which all groups are tried together before that.
-_STARTS, _PARTS, _COUNTS, _COMMON = 3, (8, 32, 128, 512, 2048, 10**9), 200, 21
+# Strengths at which all groups are tried together in a top.
+_COMMON = 21
 
 
 @dataclass(frozen=True, eq=False)
@@ -87,8 +86,8 @@ def choose_own(
 ) -> tuple[Way, TradeoffPoint]:
     """Choose every group's strength by rule; give the way with the choice on it, and the choice.
 
-    What was found on fewer entries, or in the top of the scores as they came, is counted on all rows and polished
-    there; of all that was seen (``seen``: the curve of the way, where it is known) the best is the choice.
+    What was found on fewer entries, or in the top of the scores as they came, is counted on all rows; of all that was
+    seen (``seen``: the curve of the way, where it is known) the best is the choice.
     """
     search = way.search
     if search is None or search.given is not ground or rule.net_benefit_at is not None:
@@ -111,7 +110,7 @@ def choose_own(
         shares = np.unique([0.0, *asked, *way.shares[best]])
         return way, _told(ground.trace(final, shares), family, ground, way).judged(rule).chosen()
     if ground.top is not None:
-        way = _polished(family, ground, rule, way, search)
+        way = _with_common(family, ground, rule, way, search)
     return way, _with_new(family, ground, way, seen).judged(rule).chosen()
 
 
@@ -140,63 +139,13 @@ def _told(found: TradeoffCurve, family: Family, ground: Ground, way: Way) -> Tra
     return replace(found, strengths=each, **ground.evidence(final))
 
 
-def _polished(family: Family, ground: Ground, rule: Rule, way: Way, search: OwnSearch) -> Way:
-    """Count on the rows themselves: from the best of the way, from nothing, and from one strength for all groups."""
-    seen = curve(along(family, way), ground).judged(rule)
-    starts = [{g: search.place(g, way.strengths[g][k]) for g in family.moved} for k in seen.order()[:_STARTS]]
-    starts.append({g: search.place(g, search.neutral) for g in family.moved})
+def _with_common(family: Family, ground: Ground, rule: Rule, way: Way, search: OwnSearch) -> Way:
+    """Put the best strength that is one for all groups on the way."""
     few = family.tried[np.linspace(0, len(family.tried) - 1, _COMMON).round().astype(np.intp)]
     common = curve(family, ground, np.unique(few)).judged(rule)
-    starts.append({g: search.place(g, float(common.curve.lam[common.order()[0]])) for g in family.moved})
-    merit, best = seen.merit(), None
-    for places in starts:
-        climb = _Climb(family, ground, rule, search, places)
-        if climb.merit > merit + ROUND_OFF:
-            merit, best = climb.merit, climb
-    if best is None:
-        return way
-    strengths = best.strengths(best.places)
-    return way.plus(way.place_for(search.share_of(best.gap), strengths), strengths)
-
-
-class _Climb:
-    """Steps to ever better strengths, wide ones first, as far as counting on the rows may go."""
-
-    def __init__(
-        self, family: Family, ground: Ground, rule: Rule, search: OwnSearch, places: dict[Hashable, int]
-    ) -> None:
-        self.family, self.ground, self.rule, self.search, self.left = family, ground, rule, search, _COUNTS
-        self.places = places
-        self.merit, self.gap = self._look(places)
-        for part in _PARTS:
-            while self.left > 0 and self._step(part):
-                pass
-
-    def strengths(self, places: dict[Hashable, int]) -> dict[Hashable, float]:
-        """Give the strengths at places of the groups' lists."""
-        return {g: float(self.search.lists[g][k]) for g, k in places.items()}
-
-    def _look(self, places: dict[Hashable, int]) -> tuple[float, float]:
-        self.left -= 1
-        one = along(self.family, Way.only(self.strengths(places)))
-        judged = curve(one, self.ground).judged(self.rule)
-        return judged.merit(), float(judged.curve.gap[0])
-
-    def _step(self, part: int) -> bool:
-        """Take the first better step of so large a part of the lists; say whether there was one."""
-        moved = self.family.moved
-        size = {g: len(self.search.lists[g]) for g in moved}
-        for groups in [*((g,) for g in moved), moved]:
-            for sign in (-1, 1):
-                step = {g: sign * max(size[g] // part, 1) for g in groups}
-                tried = {g: int(np.clip(k + step.get(g, 0), 0, size[g] - 1)) for g, k in self.places.items()}
-                if tried == self.places:
-                    continue
-                merit, gap = self._look(tried)
-                if merit > self.merit + ROUND_OFF:
-                    self.places, self.merit, self.gap = tried, merit, gap
-                    return True
-        return False
+    best = int(common.order()[0])
+    strengths = dict.fromkeys(family.moved, float(common.curve.lam[best]))
+    return way.plus(way.place_for(search.share_of(float(common.curve.gap[best])), strengths), strengths)
 
 
 class OwnSearch:
@@ -252,10 +201,6 @@ class OwnSearch:
         """Give the moved groups' strengths of a combination."""
         each = dict(zip(self.groups, found.places))
         return {g: float(self.lists[g][each[g]]) for g in self.family.moved}
-
-    def place(self, group: Hashable, value: float) -> int:
-        """Find the place of a strength in a group's list."""
-        return int(np.argmin(np.abs(self.lists[group] - value)))
 
     def share_of(self, gap: float) -> float:
         """Say how far on the way a gap is."""

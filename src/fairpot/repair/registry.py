@@ -25,7 +25,6 @@ _OWN = {file.replace("_", "-"): kind for kind, file in import_module("fairpot.me
 
 @cache
 def _outside() -> dict[str, EntryPoint]:
-    """Find the methods that other packages provide."""
     return {found.name: found for found in entry_points(group=GROUP) if found.name not in _OWN}
 
 
@@ -99,7 +98,6 @@ def __getattr__(name: str) -> Any:
 
 
 def _kind(name: str) -> str:
-    """Name the class of a method."""
     return _OWN.get(name) or "".join(part.capitalize() for part in name.replace("_", "-").split("-"))
 
 

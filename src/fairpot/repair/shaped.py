@@ -48,7 +48,6 @@ def in_region(learn: Learn, cut: Cut) -> Learn:
 
 
 def _starting(family: Family, rows: ScoreTable, cut: Cut) -> Family:
-    """Let all maps of a family start at the cut."""
 
     def at(group: Hashable, value: float) -> ScoreMap:
         return _started(family.map(group, value), rows[group].score, cut.starts[group])

@@ -129,7 +129,6 @@ class ScoreScale:
         warn_user(told, ScaleWarning)
 
     def _odd(self, many: str, low: float, high: float, *, far: bool) -> str:
-        """Say that scores lie far outside the fitted range, or fill little of it."""
         seen = f"the map was fitted on scores from {self.low:g} to {self.high:g}"
         seen += f", and these run from {low:g} to {high:g}"
         if far:
@@ -264,10 +263,7 @@ def map_content(score_map: ScoreMap) -> dict[str, Any]:
 
 
 def small_groups(content: ModelFile, table: ScoreTable | None) -> list[Hashable]:
-    """Name the groups of which fewer than ten rows stand behind the knots and values of the maps.
-
-    ``table``: the fitted rows, where they are at hand: of a group with many rows, a few may be moved.
-    """
+    """Name the groups of which fewer than ten rows stand behind the knots and values of the maps."""
     moving = {g: each for g, each in content.maps.items() if each.get("knots")}
     start = {g: -np.inf if each["start"] is None else each["start"] for g, each in moving.items()}
     behind = {g: max(each["knots"][0], start[g]) for g, each in moving.items()}  # from where on it moves rows

@@ -182,12 +182,10 @@ class Curve:
 
 @dataclass(frozen=True)
 class Within:
-    """The best possible AUC at some gaps, and what is within reach, or why that is not known."""
+    """The best possible AUC at some gaps."""
 
     gap: tuple[float, ...]
     auc: tuple[float, ...]
-    reachable: tuple[float, ...] | None
-    reason: str | None
 
 
 @dataclass(frozen=True)

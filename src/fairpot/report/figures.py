@@ -150,25 +150,16 @@ def _aim(frame: Frame, report: Report, signed: bool) -> Markup | None:
 
 
 def _limit(frame: Frame, limit: Within | None) -> list[Markup]:
-    """Draw what is within reach, and fainter the limit; the limit alone where the other is not known."""
+    """Draw the limit."""
     if limit is None:
         return []
-    lines = [(limit.auc, 0.4), (limit.reachable, 1.0)] if limit.reachable is not None else [(limit.auc, 1.0)]
-    drawn = []
-    for aucs, opacity in lines:
-        gap, auc = 100 * np.array(limit.gap), np.array(aucs)
-        seen = (gap >= frame.x[0]) & (gap <= frame.x[1]) & (auc >= frame.y[0]) & (auc <= frame.y[1])
-        faint = {} if opacity == 1 else {"opacity": opacity}
-        drawn.append(tag("path", d=line(frame.across(gap[seen]), frame.up(auc[seen])), class_="limit", **faint))
-    return drawn
+    gap, auc = 100 * np.array(limit.gap), np.array(limit.auc)
+    seen = (gap >= frame.x[0]) & (gap <= frame.x[1]) & (auc >= frame.y[0]) & (auc <= frame.y[1])
+    return [tag("path", d=line(frame.across(gap[seen]), frame.up(auc[seen])), class_="limit")]
 
 
 def _limit_note(limit: Within | None) -> list[str]:
-    if limit is None:
-        return []
-    if limit.reachable is None:
-        return [say("limit only", reason=limit.reason)]
-    return [say("limit", chance=POINTS.auc(max(high - low for high, low in zip(limit.auc, limit.reachable))))]
+    return [] if limit is None else [say("limit")]
 
 
 def _limits_at(report: Report) -> Floats | None:
@@ -193,7 +184,7 @@ def _near_limit(limit: Within | None, aucs: Floats) -> list[float]:
     if limit is None or not np.isfinite(aucs).any():
         return []
     low, high = float(np.nanmin(aucs)), float(np.nanmax(aucs))
-    return [a for a in (*limit.auc, *(limit.reachable or ())) if low - (high - low) <= a <= high + (high - low)]
+    return [a for a in limit.auc if low - (high - low) <= a <= high + (high - low)]
 
 
 def _star(x: int, y: int, size: float = 17.0) -> str:

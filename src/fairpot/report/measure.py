@@ -411,7 +411,7 @@ def curve_of(curve: TradeoffCurve | None) -> Curve | None:
 
 
 def limit_of(found: Measured, audit: Audit) -> Within | None:
-    """Give the line that no repair which keeps the order inside each group can cross, and what is within reach."""
+    """Give the line that no repair which keeps the order inside each group can cross."""
     table, curve, ties = found.table, found.dial.curve, audit.ranking.ties
     if curve is None or audit.told.top is not None or entries(table) > MOST_ENTRIES:
         return None
@@ -419,13 +419,12 @@ def limit_of(found: Measured, audit: Audit) -> Within | None:
         if {*curve.moved, curve.reference} != set(table.groups):
             return None
         most, shown = UpperLimit.of(table, ties=ties), np.linspace(np.nanmin(curve.gap), np.nanmax(curve.gap), 30)
-        return Within(tuple(shown.tolist()), tuple(most.auc_at(shown).tolist()), None, most.reason)
+        return Within(tuple(shown.tolist()), tuple(most.auc_at(shown).tolist()))
     first, second = audit.finding.pair
     limit = Limit.of(table, reference=first, ties=ties)
     gaps = [float(each.all.pair(first, second).signed_gap or 0.0) for each in found.settings]
     shown = np.clip(np.linspace(min(*gaps, 0.0), max(*gaps, 0.0), 60), -1, 1)
-    reachable = None if limit.optimism is None else tuple(limit.reachable_at(shown).tolist())
-    return Within(tuple(shown.tolist()), tuple(limit.auc_at(shown).tolist()), reachable, limit.reason)
+    return Within(tuple(shown.tolist()), tuple(limit.auc_at(shown).tolist()))
 
 
 def marked(found: Measured) -> list[Marked]:

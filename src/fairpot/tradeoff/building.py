@@ -177,7 +177,6 @@ def keeps_order(table: ScoreTable, maps: Maps) -> bool:
 
 
 def _recount(before: WinMatrix, after: ScoreTable, maps: Maps, ties: Ties) -> WinMatrix:
-    """Count again the pairs with a group whose scores a map changed."""
     counts = after.counts
     if in_one_pass(counts):
         return WinMatrix.of(after, ties)

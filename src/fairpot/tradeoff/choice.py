@@ -24,11 +24,7 @@ _SPOTS = 3
 
 @dataclass(frozen=True, eq=False)
 class Choice:
-    """What every point of a curve is judged by under a rule.
-
-    ``benefit`` and ``benefit_before`` are net benefits of the points and of the scores as they came, where the rule
-    asks for net benefit.
-    """
+    """What every point of a curve is judged by under a rule."""
 
     curve: TradeoffCurve
     rule: Rule
@@ -48,10 +44,7 @@ class Choice:
         return self._point(self._best(np.flatnonzero(allowed)))
 
     def spots(self) -> list[int]:
-        """Give the places to look closer at: the choice and its rivals, and where the rule begins to hold.
-
-        Net benefit, and AUC on coarse scores, have several peaks; the best within a bound is often at its edge.
-        """
+        """Give the places to look closer at: the choice and its rivals, and where the rule begins to hold."""
         usable = self._defined()
         if not usable.any():
             return []
@@ -105,7 +98,6 @@ class Choice:
         return None
 
     def _missed(self) -> Floats:
-        """Give by how much each point misses the rule."""
         missed = np.zeros(len(self.curve))
         if self.rule.max_auc_loss is not None:
             missed += np.maximum(self.curve.unmoved_auc - self.curve.auc - self.rule.max_auc_loss, 0.0)
@@ -144,7 +136,6 @@ class Choice:
         return allowed
 
     def _point(self, place: int) -> TradeoffPoint:
-        """Return the point at a place, with the net benefit it was judged by."""
         benefit = None if self.benefit is None else float(self.benefit[place])
         return replace(self.curve.point(place), net_benefit=benefit)
 

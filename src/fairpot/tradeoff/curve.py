@@ -430,7 +430,6 @@ class TradeoffCurve:
 
 
 def _ranked_higher(point: TradeoffPoint) -> str:
-    """Say which group of the pair is ranked higher than the other."""
     assert point.pair is not None
     if not point.gap > 0:
         return "neither" if point.gap == 0 else "unknown"

@@ -183,7 +183,6 @@ class _Sums:
         self.total = [dtype.type(0)] * 3
 
     def add(self, block: slice, unmoved: tuple[Array, ...], moved: tuple[Array, ...]) -> None:
-        """Take in a block of points."""
         place = slice(block.start + 1, block.stop + 1)
         for k, (r, a) in enumerate(zip(unmoved, moved)):
             self.total[k] += a.sum()

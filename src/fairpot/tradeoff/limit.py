@@ -1,28 +1,36 @@
-"""The limit: the best AUC at each gap over all repairs that keep the order inside each group."""
+"""The limit: the best AUC at each gap over all repairs that keep the order inside each group.
+
+Such a repair only decides how the orders of the groups are merged. Of a block of a (pa, na) and one of b (pb, nb), a
+above b wins ``pa * nb`` pairs and b above a wins ``pb * na``. The sum ``c_ba * wins_ba + c_ab * wins_ab`` is largest if
+the groups are pooled to blocks of ascending odds (PAV) and b is put above a where ``theta * odds_b > odds_a``,
+``theta = c_ba / c_ab``. Each two blocks change their order at one theta, ``pa * nb / (pb * na)``, so running sums over
+the sorted thetas give every vertex. At the ends of the line, at signed gaps of -1 and 1, one group is entirely above
+the other.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Sequence
+from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike
+from numpy.typing import ArrayLike, NDArray
 
 from fairpot._defaults import Ties
 from fairpot._docs import documented
-from fairpot._html import html_table, lines_svg, notes, paragraph
+from fairpot._html import html_table, lines_svg, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import display
 from fairpot._validation import check_share, wording
 from fairpot.counting import as_table
+from fairpot.counts import GroupCounts
 from fairpot.inference.dial import thin
 from fairpot.metrics.rank import check_ties, place_of
-from fairpot.metrics.wins import WinMatrix
+from fairpot.metrics.wins import WinMatrix, inner_half_wins
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
-from fairpot.tradeoff.merging import Line, line_of_two, mean_line, optimism, pool, too_few, won_inside
 from fairpot.transport import Floats
 
 # Bounds that a notebook shows and that a frame lists, and what is said below the picture.
@@ -32,16 +40,12 @@ _KNOWS = "It knows the outcomes of these rows: no interval belongs to it."
 
 
 class LimitPoint(NamedTuple):
-    """Hold one point on the limit; ``theta`` is the factor on b's odds whose merges reach it.
-
-    ``reachable`` is ``auc`` without what chance adds to it; NaN where that cannot be estimated.
-    """
+    """Hold one point on the limit; ``theta`` is the factor on b's odds whose merges reach it."""
 
     theta: float
     auc: float
     gap: float
     signed_gap: float
-    reachable: float = np.nan
 
 
 @documented
@@ -49,11 +53,19 @@ class _Drawn:
     """What the limits of two and of more groups have in common."""
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the limit over the gap, and what is within reach.
+        """Draw the limit over the gap.
 
         {ax}
         """
         return display("LimitDisplay").from_limit(self, ax=ax).ax_
+
+    def _picture(self, gaps: Sequence[float], aucs: Sequence[float], names: tuple[str, str, str]) -> str:
+        """Show the line, and the AUC at some bounds."""
+        line, over, best = names
+        title = f"Best possible AUC over the {over.partition(',')[0]}"
+        picture = lines_svg([(line, gaps, aucs)], title, (over, "AUC"), note=_KNOWS)
+        rows = [{"gap at most": bound, best: self.best(bound).auc} for bound in _SHOWN]  # type: ignore[attr-defined]
+        return f"<div>{paragraph(repr(self)[1:-1])}{picture}{html_table(rows)}</div>"
 
 
 @documented
@@ -62,7 +74,7 @@ class Limit(_Drawn):
     """Hold the highest AUC at each signed gap that keeps the order inside each group, on one sample.
 
     The line is the upper concave envelope of all such repairs: its vertices are merges of the two groups, between which
-    one chooses at random. It knows the labels: a rule fixed beforehand lies below it by ``optimism``, on average.
+    one chooses at random. It knows the labels: a rule fixed beforehand lies below it.
 
     Attributes
     ----------
@@ -70,19 +82,15 @@ class Limit(_Drawn):
         The vertices, ascending in ``signed_gap = xauc_ab - xauc_ba`` from -1 (b entirely above a) to 1. Vertex i is the
         best merge for a factor on b's odds from ``theta[i]`` to ``theta[i - 1]``.
     moved, reference : names of group b and group a
-    optimism, reason : array of shape (k,) or None, str or None
-        How much of ``auc`` chance is expected to add; and why that is None, where it cannot be estimated.
 
     Examples
     --------
     >>> from fairpot.tradeoff import auc_limit
     >>> from fairpot.datasets import make_synthetic
     >>> data = make_synthetic(1000, random_state=0, as_frame=False)
-    >>> score, y, group = data.probability, data.target, data.group
-    >>> limit = auc_limit(y, score, sensitive_features=group)
-    >>> best = limit.best(max_gap=0.0)
-    >>> round(best.auc, 3), round(best.reachable, 3)
-    (0.868, 0.852)
+    >>> limit = auc_limit(data.target, data.probability, sensitive_features=data.group)
+    >>> round(limit.best(max_gap=0.0).auc, 3)
+    0.868
     """
 
     signed_gap: Floats
@@ -90,8 +98,6 @@ class Limit(_Drawn):
     theta: Floats
     moved: Hashable
     reference: Hashable
-    optimism: Floats | None = None
-    reason: str | None = None
 
     @classmethod
     def of(cls, table: ScoreTable, *, reference: Hashable | None = None, ties: Ties = "half") -> Limit:
@@ -103,16 +109,13 @@ class Limit(_Drawn):
             )
         _require_both_outcomes(table)
         table = table.for_pairs()
-        a, b = _reference_first(table, reference, ties)
-        line = Line.of(table[a], table[b], ties)
-        reason, chance = too_few(table), None
-        if reason is None:
-            found = optimism(table, ties)
-            if found is None:
-                reason = "outcomes drawn like these are not both there in every group"
-            else:
-                chance = np.interp(line.gap if a == table.groups[0] else -line.gap, *found)
-        return cls(line.gap, line.auc, line.theta, b, a, chance, reason)
+        first, second = _reference_first(table, reference, ties)
+        a, b = table[first], table[second]
+        blocks = [pool(a), pool(b)]
+        gap, wins, theta = line_of_two(*blocks)
+        total = float(table.positives.sum()) * float(table.negatives.sum())
+        fixed = won_inside(blocks if ties == "half" else [a, b], ties)
+        return cls(gap, np.minimum((fixed + wins) / total, 1.0), theta, second, first)
 
     @classmethod
     def mean(cls, limits: Sequence[Limit]) -> Limit:
@@ -123,23 +126,15 @@ class Limit(_Drawn):
         theta = np.concatenate([line.theta[:-1] for line in limits])
         # The same slope is another theta in a fold with other rates; what is told stays in order.
         falling = np.append(np.minimum.accumulate(theta[order]), 0.0)
-        reason = next((f"in a fold, {line.reason}" for line in limits if line.reason is not None), None)
-        known = [line.optimism for line in limits if line.optimism is not None]
-        chance = None
-        if len(known) == len(limits):  # at the same slope on each
-            steps = np.concatenate([np.diff(each) for each in known])[order]
-            chance = np.mean([each[0] for each in known]) + np.append(0.0, np.cumsum(steps)) / len(limits)
-        return cls(gap, auc, falling, limits[0].moved, limits[0].reference, chance, reason)
+        return cls(gap, auc, falling, limits[0].moved, limits[0].reference)
 
     def __len__(self) -> int:
         return len(self.auc)
 
     def __repr__(self) -> str:
-        even = self.best(0.0)
-        reach = "" if self.optimism is None else f", of which {even.reachable:.4f} is within reach"
         return (
             f"<Limit of merging {self.moved} into {self.reference}: {len(self)} vertices, AUC at most "
-            f"{self.auc.max():.4f}, {even.auc:.4f} without a gap{reach}>"
+            f"{self.auc.max():.4f}, {self.best(0.0).auc:.4f} without a gap>"
         )
 
     def auc_at(self, signed_gap: ArrayLike) -> Floats:
@@ -155,22 +150,8 @@ class Limit(_Drawn):
             raise ValueError("a signed gap is a difference of two xAUCs and must lie in [-1, 1].")
         return np.asarray(np.interp(wanted, self.signed_gap, self.auc))
 
-    def reachable_at(self, signed_gap: ArrayLike) -> Floats:
-        """Return the AUC that a rule fixed beforehand can be expected to reach at each signed gap; NaN if not known.
-
-        Parameters
-        ----------
-        signed_gap : array
-            Gaps: above 0 where the reference group is ranked higher.
-        """
-        highest = self.auc_at(signed_gap)
-        if self.optimism is None:
-            return np.full(highest.shape, np.nan)
-        wanted = np.asarray(signed_gap, dtype=np.float64)
-        return np.asarray(highest - np.interp(wanted, self.signed_gap, self.optimism))
-
-    def along(self, curve: TradeoffCurve, *, signed: bool = True) -> dict[str, Floats]:
-        """Give both lines at the gap of each point of a curve; without its sign, whichever group is ranked higher.
+    def along(self, curve: TradeoffCurve, *, signed: bool = True) -> Floats:
+        """Give the limit at the gap of each point of a curve; without its sign, whichever group is ranked higher.
 
         Parameters
         ----------
@@ -185,9 +166,7 @@ class Limit(_Drawn):
                 f"{self.moved!r} and {self.reference!r}.\nHint: both must come from the same rows of two groups."
             )
         own = (1.0 if curve.reference == self.reference else -1.0) * curve.signed_gap
-        sides = (own,) if signed else (own, -own)
-        lines = {"limit_auc": self.auc_at, "reachable_auc": self.reachable_at}
-        return {name: np.max([line(gap) for gap in sides], axis=0) for name, line in lines.items()}
+        return self.auc_at(own) if signed else np.maximum(self.auc_at(own), self.auc_at(-own))
 
     def best(self, max_gap: float = 1.0) -> LimitPoint:
         """Return the point of highest AUC whose gap is at most ``max_gap``.
@@ -198,30 +177,16 @@ class Limit(_Drawn):
         gap = float(np.clip(self.signed_gap[np.argmax(self.auc)], -share, share)) + 0.0  # no minus zero
         # Inside an edge the theta at which its two ends are equally good.
         place = max(int(np.searchsorted(self.signed_gap, gap)) - 1, 0)
-        auc, reachable = float(self.auc_at(gap)), float(self.reachable_at(gap))
-        return LimitPoint(float(self.theta[place]), auc, abs(gap), gap, reachable)
+        return LimitPoint(float(self.theta[place]), float(self.auc_at(gap)), abs(gap), gap)
 
     def _repr_html_(self) -> str:
-        """Show the line, and what is within reach below it."""
         some = thin(len(self), 200)
-        gaps = self.signed_gap[some].tolist()
-        lines = [("best possible", gaps, self.auc[some].tolist())]
-        if self.optimism is not None:
-            lines.append(("within reach", gaps, self.reachable_at(gaps).tolist()))
-        axes = (f"signed gap, {self.reference} over {self.moved}", "AUC")
-        picture = lines_svg(lines, "Best possible AUC over the gap", axes, note=_KNOWS)
-        best = [(bound, self.best(bound)) for bound in _SHOWN]
-        reach = [None if np.isnan(p.reachable) else p.reachable for _, p in best]
-        rows = [
-            {"gap at most": bound, "best possible AUC": p.auc, "within reach": r} for (bound, p), r in zip(best, reach)
-        ]
-        why = [] if self.reason is None else [f"within reach: not known; {self.reason}"]
-        return f"<div>{paragraph(repr(self)[1:-1])}{picture}{html_table(rows)}{notes(why)}</div>"
+        names = "best possible", f"signed gap, {self.reference} over {self.moved}", "best possible AUC"
+        return self._picture(self.signed_gap[some].tolist(), self.auc[some].tolist(), names)
 
     def frame(self) -> Any:
         """Return the vertices as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
-        columns = {"signed_gap": self.signed_gap, "auc": self.auc, "theta": self.theta}
-        return make_frame({**columns, "reachable": self.reachable_at(self.signed_gap)})
+        return make_frame({"signed_gap": self.signed_gap, "auc": self.auc, "theta": self.theta})
 
 
 @documented
@@ -251,8 +216,6 @@ class UpperLimit(_Drawn):
     groups: tuple[Hashable, ...]
     inside: float
     lines: dict[tuple[Hashable, Hashable], tuple[Floats, Floats]]
-    optimism: None = None
-    reason: str = "what chance adds to the limit is estimated for two groups only"
 
     @classmethod
     def of(cls, table: ScoreTable, *, ties: Ties = "half") -> UpperLimit:
@@ -301,8 +264,8 @@ class UpperLimit(_Drawn):
         wanted = np.asarray(gap, dtype=np.float64)
         return np.reshape([self.best(abs(float(each))).auc for each in wanted.ravel()], wanted.shape)
 
-    def along(self, curve: TradeoffCurve, *, signed: bool = True) -> dict[str, Floats]:
-        """Give the limit at the gap of each point of a curve; what of it is within reach is not known.
+    def along(self, curve: TradeoffCurve, *, signed: bool = True) -> Floats:
+        """Give the limit at the gap of each point of a curve.
 
         Parameters
         ----------
@@ -316,16 +279,11 @@ class UpperLimit(_Drawn):
                 f"the curve is one of {[*curve.moved, curve.reference]}, the limit of {list(self.groups)}.\n"
                 "Hint: both must come from the same rows."
             )
-        gaps = np.nan_to_num(curve.gap, nan=1.0)
-        return {"limit_auc": self.auc_at(gaps), "reachable_auc": np.full(len(gaps), np.nan)}
+        return self.auc_at(np.nan_to_num(curve.gap, nan=1.0))
 
     def _repr_html_(self) -> str:
-        """Show the limit over the target gap."""
-        aucs = self.auc_at(_SHOWN).tolist()
-        line = [("at most", _SHOWN, aucs)]
-        picture = lines_svg(line, "Best possible AUC over the target gap", ("gap at most", "AUC"), note=_KNOWS)
-        rows = [{"gap at most": bound, "best possible AUC, at most": auc} for bound, auc in zip(_SHOWN, aucs)]
-        return f"<div>{paragraph(repr(self)[1:-1])}{picture}{html_table(rows)}</div>"
+        names = "at most", "target gap", "best possible AUC, at most"
+        return self._picture(_SHOWN, self.auc_at(_SHOWN).tolist(), names)
 
     def frame(self) -> Any:
         """Return the limit at some bounds as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
@@ -347,8 +305,8 @@ def auc_limit(
 ) -> Limit | UpperLimit:
     """Compute the line that no repair which keeps the order inside each group can cross.
 
-    It knows the outcomes. ``reachable`` beside it is what a rule fixed beforehand can be expected to reach. With more
-    than two groups the limit of the largest gap is a number that no repair exceeds, and that none need have.
+    It knows the outcomes: what a rule fixed beforehand can reach lies below. With more than two groups the limit of the
+    largest gap is a number that no repair exceeds, and that none need have.
 
     Parameters
     ----------
@@ -366,9 +324,7 @@ def auc_limit(
     >>> score = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
     >>> line = auc_limit(y, score, sensitive_features=sex)
     >>> line.best(max_gap=0.0)
-    LimitPoint(theta=1.0, auc=0.875, gap=0.0, signed_gap=0.0, reachable=nan)
-    >>> line.reason
-    "what chance adds to the limit needs 5 rows with the outcome in every group, and group 'F' has 2"
+    LimitPoint(theta=1.0, auc=0.875, gap=0.0, signed_gap=0.0)
     """
     columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
     table = as_table(y_true, y_score, **columns, weights=weights, pos_label=pos_label)
@@ -381,7 +337,6 @@ def auc_limit(
 
 
 def _require_both_outcomes(table: ScoreTable) -> None:
-    """Insist on positives and negatives in every group."""
     for what, counts in zip(wording.BOTH_OUTCOMES, (table.positives, table.negatives)):
         empty = [g for g, count in zip(table.groups, counts) if count == 0]
         if empty:
@@ -399,3 +354,57 @@ def _reference_first(table: ScoreTable, reference: Hashable | None, ties: Ties) 
     else:
         place = place_of(table, reference, "reference")
     return table.groups[place], table.groups[1 - place]
+
+
+def pool(counts: GroupCounts) -> GroupCounts:
+    """Pool a group to blocks of ascending share of positives (PAV), each at its lowest score."""
+    from scipy.optimize import isotonic_regression  # takes a while to load
+
+    weight = counts.weight.astype(np.float64)
+    fitted = isotonic_regression(counts.positive / weight, weights=weight)
+    first = np.asarray(fitted.blocks[:-1], dtype=np.intp)
+    positive, negative = (np.add.reduceat(c, first) for c in (counts.positive, counts.negative))
+    return GroupCounts(counts.score[first], positive, negative)
+
+
+def line_of_two(a: GroupCounts, b: GroupCounts) -> tuple[Floats, Floats, Floats]:
+    """Give signed gap, cross wins and theta of the best merges of two pooled groups.
+
+    It starts with all of b above a, and puts a block of a above a block of b at a time, by falling theta.
+    """
+    ab = np.outer(a.positive, b.negative).ravel()
+    ba = np.outer(a.negative, b.positive).ravel()
+    worth = np.flatnonzero((ab > 0) | (ba > 0))
+    ab, ba = ab[worth], ba[worth]
+    theta = np.divide(ab, ba, out=np.full(len(ab), np.inf), where=ba > 0)
+    order = np.argsort(-theta)
+    theta = theta[order]
+    # Thetas that differ by round-off are one: those vertices would lie inside an edge.
+    last = np.append(np.flatnonzero(theta[:-1] > theta[1:] * (1 + 1e-14)), len(theta) - 1)
+    gained, lost = (np.concatenate(([0], np.cumsum(c[order])[last])) for c in (ab, ba))
+    kept = lost[-1] - lost
+    p_a, n_a, p_b, n_b = (float(c.sum()) for c in (a.positive, a.negative, b.positive, b.negative))
+    # Sums of broken weights may exceed their product by a last bit.
+    gap = np.clip(np.asarray(gained / (p_a * n_b) - kept / (p_b * n_a), dtype=np.float64), -1.0, 1.0)
+    return gap, np.asarray(gained + kept, dtype=np.float64), np.append(theta[last], 0.0)
+
+
+def won_inside(groups: Iterable[GroupCounts], ties: Ties) -> float:
+    """Count the pairs that are won inside the groups, which no merge changes."""
+    return sum(float(inner_half_wins(g, ties)) for g in groups) / 2
+
+
+def mean_line(lines: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats, NDArray[np.intp]]:
+    """Give the highest mean for each mean signed gap, over all choices of a point on each of some concave lines.
+
+    The best choice has the same slope on each: their edges, a share of each, are laid one after another from the
+    steepest down. The last is their order, among all edges, line by line.
+    """
+    width, rise = (np.concatenate([np.diff(line[k]) for line in lines]) for k in (0, 1))
+    kept = np.flatnonzero(width > 0)
+    order = kept[np.argsort(-rise[kept] / width[kept], kind="stable")]
+    gap, value = (
+        np.mean([line[k][0] for line in lines]) + np.append(0.0, np.cumsum(steps[order]) / len(lines))
+        for k, steps in enumerate((width, rise))
+    )
+    return np.clip(gap, -1.0, 1.0), value, order

@@ -1,4 +1,4 @@
-"""Several groups with a strength each: tables of what every two of them do to each other, solved exactly.
+"""Several groups with a strength each: tables of what every two of them do to each other.
 
 The gap of two groups, and what their pairs add to the AUC, depend on these two groups' strengths alone; the pairs
 inside a group on one. So there is a table for every two groups and a row for every group, and the best combination of
@@ -24,10 +24,10 @@ Places = NDArray[np.intp]
 Mover = Callable[[float], Floats]
 Pair = tuple[int, int]
 ROUND_OFF = 1e-12
-# Up to so many combinations are all looked at; beyond, so many nodes of the tree of them, which are at most that good.
-_ALL, _NODES, _TOLERANCE = 300_000, 20_000, 1e-6
-# Nodes that are opened together, and rounds in which costs are moved between tables to make their minima high.
-_BLOCK, _DIFFUSIONS = 256, 60
+# Up to so many combinations are all looked at; beyond, a descent begins at so many, and takes so many rounds at most.
+_ALL, _STARTS, _ROUNDS = 1_000_000, 64, 20
+# What a value or two that are not allowed cost in a descent: more than all else together.
+_FORBIDDEN = 1e6
 # Levels times states that are looked up together: what a processor keeps at hand.
 _CELLS = 2**16
 
@@ -74,14 +74,14 @@ class Tables:
         """Name a combination by the places in the groups' own lists."""
         return Found(tuple(int(at[i]) for at, i in zip(self.places, k)), *self.at(k))
 
-    def best(self, bound: float, enough: float = np.inf) -> Found | None:
-        """Find the combination that is worth most with all gaps within a bound; ``enough`` is as good as more."""
+    def best(self, bound: float) -> Found | None:
+        """Find the combination that is worth most with all gaps within a bound."""
         if self.benefit is None:
             single, pair = [-u for u in self.inside], {k: -t for k, t in self.won.items()}
         else:
             single, pair = [-u for u in self.benefit], {k: np.zeros_like(t) for k, t in self.won.items()}
         allowed = {k: np.where(self.gap[k] <= bound + ROUND_OFF, t, np.inf) for k, t in pair.items()}
-        k = solve(single, allowed, enough=-enough)
+        k = solve(single, allowed)
         return None if k is None else self.found(k)
 
     def least(self) -> Found | None:
@@ -92,14 +92,14 @@ class Tables:
     def least_for(self, auc: float) -> Found | None:
         """Find the smallest largest gap with at least some AUC: halve the bound, each time for the highest AUC."""
         plain = self if self.benefit is None else Tables(self.places, self.inside, self.gap, self.won)
-        floor, found = plain.least(), plain.best(np.inf, enough=auc)
+        floor, found = plain.least(), plain.best(np.inf)
         if floor is None or found is None or found.auc < auc - ROUND_OFF:
             return None
         if floor.auc >= auc - ROUND_OFF:
             return floor
         low, high = floor.gap, found.gap
         while high - low > 1e-5:
-            middle = plain.best((low + high) / 2, enough=auc)
+            middle = plain.best((low + high) / 2)
             if middle is not None and middle.auc >= auc - ROUND_OFF:
                 found, high = middle, middle.gap
             else:
@@ -252,13 +252,10 @@ class _Side:
         return over[:, None], under[:, None], tied[:, None]
 
 
-def solve(
-    single: Sequence[Floats], pair: dict[Pair, Floats], *, largest: bool = False, enough: float = -np.inf
-) -> Places | None:
-    """Minimise the sum, or the largest, of costs over all combinations; inf forbids. None: nothing is allowed.
+def solve(single: Sequence[Floats], pair: dict[Pair, Floats], *, largest: bool = False) -> Places | None:
+    """Minimise the sum, or the largest, of costs; inf forbids. None: nothing is allowed, or was found.
 
-    Few combinations are all looked at. Of more, costs are moved between the tables until the sum of their minima is
-    high, and a tree is walked depth first, in blocks, past whatever cannot beat what was found.
+    Few combinations are all looked at. Of more, a descent from many starts finds a good one.
 
     Examples
     --------
@@ -276,7 +273,7 @@ def solve(
         best = np.unravel_index(int(np.argmin(every)), every.shape)
         found = np.array(best, dtype=np.intp) if np.isfinite(every[best]) else None
     else:
-        found = _branch_and_bound(unary, both, largest, enough)
+        found = _descend(unary, both, largest)
     return None if found is None else np.array([kept[g][k] for g, k in enumerate(found)], dtype=np.intp)
 
 
@@ -291,7 +288,6 @@ def _with_partners(single: Sequence[Floats], pair: dict[Pair, Floats]) -> list[P
 
 
 def _everything(unary: list[Floats], both: dict[Pair, Floats], largest: bool) -> Floats:
-    """Give the cost of every combination."""
 
     def along(values: Floats, *axes: int) -> Floats:
         return values.reshape([len(u) if g in axes else 1 for g, u in enumerate(unary)])
@@ -302,86 +298,20 @@ def _everything(unary: list[Floats], both: dict[Pair, Floats], largest: bool) ->
     return total
 
 
-def _branch_and_bound(unary: list[Floats], both: dict[Pair, Floats], largest: bool, enough: float) -> Places | None:
-    """Walk the tree of combinations; groups with few values come first."""
-    best, value = _descend(unary, both, largest)
-    join, base = (np.maximum, -np.inf) if largest else (np.add, 0.0)
-    if not largest:
-        unary, both, base = _tightened(unary, both)
-    order = sorted(range(len(unary)), key=lambda g: len(unary[g]))
-
-    def table(g: int, h: int) -> Floats:
-        return both[g, h] if g < h else both[h, g].T
-
-    used = 0
-    stack = [(np.empty((1, 0), dtype=np.intp), np.array([base]), [unary[g][None, :] for g in order], np.array([base]))]
-    while stack and value > enough + ROUND_OFF and used <= _NODES:
-        chosen, fixed, ahead, bound = stack.pop()
-        live = bound < value - _TOLERANCE
-        chosen, fixed, (here, *later) = chosen[live], fixed[live], [a[live] for a in ahead]
-        used += len(chosen)
-        depth, sofar = chosen.shape[1], join(fixed[:, None], here)
-        hope = sofar
-        for a in later:
-            hope = join(hope, a.min(axis=1)[:, None])
-        row, at = np.nonzero(hope < value - _TOLERANCE)
-        hopeful = np.argsort(hope[row, at], kind="stable")
-        row, at = row[hopeful], at[hopeful]
-        if depth == len(order) - 1:
-            if len(row):
-                best = np.append(chosen[row[0]], at[0])[np.argsort(order)]
-                value = float(sofar[row[0], at[0]])
-            continue
-        blocks = []
-        for first in range(0, len(row), _BLOCK):
-            r, i = row[first : first + _BLOCK], at[first : first + _BLOCK]
-            now = [join(a[r], table(order[depth], order[depth + 1 + n])[i]) for n, a in enumerate(later)]
-            under = sofar[r, i]
-            for a in now:
-                under = join(under, a.min(axis=1))
-            blocks.append((np.column_stack((chosen[r], i)), sofar[r, i], now, under))
-        stack.extend(blocks[::-1])
-    return best
-
-
-def _tightened(unary: list[Floats], both: dict[Pair, Floats]) -> tuple[list[Floats], dict[Pair, Floats], float]:
-    """Move costs between tables, so that no combination's sum changes, until the sum of the minima is high.
-
-    All tables are worked on together, the smaller ones filled up with inf.
-    """
-    size = max(map(len, unary))
-    pairs, tables, single = list(both), np.full((len(both), size, size), np.inf), np.zeros((len(unary), size))
-    for table, (g, h) in zip(tables, pairs):
-        table[: len(unary[g]), : len(unary[h])] = both[g, h]
-    for row, u in zip(single, unary):
-        row[: len(u)] = u
-    sides = [np.equal.outer(np.arange(len(unary)), side).astype(float) for side in np.array(pairs).T]
-    for n in range(_DIFFUSIONS + 1):
-        for axis, side in zip((2, 1), sides):
-            least = tables.min(axis=axis)
-            least[np.isinf(least)] = 0.0
-            tables -= np.expand_dims(least, axis)
-            single += side @ least
-        if n < _DIFFUSIONS:
-            single /= len(unary) - 1
-            for axis, side in zip((2, 1), sides):
-                tables += np.expand_dims(side.T @ single, axis)
-            single[:] = 0.0
-    unary = [row[: len(u)] for row, u in zip(single, unary)]
-    both = {(g, h): t[: len(unary[g]), : len(unary[h])] for t, (g, h) in zip(tables, pairs)}
-    return [u - u.min() for u in unary], both, sum(float(u.min()) for u in unary)
-
-
-def _descend(unary: list[Floats], both: dict[Pair, Floats], largest: bool) -> tuple[Places | None, float]:
-    """Find a first combination: group by group the best value beside the others', until none helps."""
-    k, join, value = [int(np.argmin(u)) for u in unary], np.maximum if largest else np.add, np.inf
-    for _ in range(20):
-        was = value
+def _descend(unary: list[Floats], both: dict[Pair, Floats], largest: bool) -> Places | None:
+    """Give group after group its best value beside the others', from many starts, until none helps."""
+    join, rng = np.maximum if largest else np.add, np.random.default_rng(0)
+    unary, both = [np.minimum(u, _FORBIDDEN) for u in unary], {k: np.minimum(t, _FORBIDDEN) for k, t in both.items()}
+    places = np.stack([rng.integers(len(u), size=_STARTS) for u in unary])
+    places[:, 0] = [int(np.argmin(u)) for u in unary]
+    for _ in range(_ROUNDS):
+        before = places.copy()
         for g, u in enumerate(unary):
-            beside = [t[:, k[b]] if a == g else t[k[a], :] for (a, b), t in both.items() if g in (a, b)]
-            k[g] = int(np.argmin(join.reduce([u, *beside])))
-        parts = [*(u[i] for u, i in zip(unary, k)), *(t[k[g], k[h]] for (g, h), t in both.items())]
-        value = float(join.reduce(parts))
-        if not value < was:
+            beside = [t[:, places[b]].T if a == g else t[places[a]] for (a, b), t in both.items() if g in (a, b)]
+            places[g] = np.argmin(join.reduce([np.broadcast_to(u, (_STARTS, len(u))), *beside]), axis=1)
+        if (places == before).all():
             break
-    return (np.array(k, dtype=np.intp), value) if np.isfinite(value) else (None, np.inf)
+    parts = [*(u[k] for u, k in zip(unary, places)), *(t[places[g], places[h]] for (g, h), t in both.items())]
+    costs = join.reduce(parts)
+    best = int(np.argmin(costs))
+    return places[:, best].astype(np.intp) if costs[best] < _FORBIDDEN / 2 else None

@@ -1,6 +1,6 @@
 """The search for a strength each of several groups, on sorted lists of values.
 
-It begins with a few values of each list and few entries of each group, solves the tables of these exactly, and looks
+It begins with a few values of each list and few entries of each group, solves the tables of these, and looks
 closer around what it found.
 """
 
@@ -86,10 +86,7 @@ class Search:
         return self.still.worth if self.capped else np.inf
 
     def path(self, shares: Floats) -> list[Found]:
-        """Find the best for bounds at shares of the way from the gap as it is to the smallest.
-
-        From the tight end on: what keeps a tight bound keeps a loose one.
-        """
+        """Find the best for bounds at shares of the way from the gap as it is to the smallest."""
         nodes = [self.end]
         tables = self.count(self._first(self.still.gap), 0)
         for place, share in enumerate(shares[-2:0:-1]):
@@ -102,7 +99,7 @@ class Search:
             if len(self.detail[-1]) > _FEW and place % 2:
                 nodes.append(nodes[-1])
                 continue
-            near = [f for f in (tables.best(bound, self._enough), nodes[-1]) if f is not None]
+            near = [f for f in (tables.best(bound), nodes[-1]) if f is not None]
             found = [f for f in self._refined(near, bound) if f.gap <= bound + ROUND_OFF]
             nodes.append(max([*found, nodes[-1]], key=lambda f: min(f.worth, self._enough)))
         return [self.still, *nodes[::-1]]
@@ -119,8 +116,8 @@ class Search:
             return None
 
         def ask(tables: Tables, width: float) -> list[Found | None]:
-            inside = tables.best(bound, self._enough)
-            near = tables.best(bound + _SLACK * width, self._enough) if width else None
+            inside = tables.best(bound)
+            near = tables.best(bound + _SLACK * width) if width else None
             return [inside, near] if inside is not None else [near, tables.least()]
 
         def worth(f: Found) -> float:
@@ -133,7 +130,7 @@ class Search:
         """Find the smallest largest gap with at least some AUC."""
 
         def ask(tables: Tables, width: float) -> list[Found | None]:
-            return [tables.least_for(auc), tables.least_for(auc - _SLACK * width / 10), tables.best(np.inf, auc)]
+            return [tables.least_for(auc), tables.least_for(auc - _SLACK * width / 10), tables.best(np.inf)]
 
         def worth(f: Found) -> float:
             return -f.gap if f.auc >= auc - ROUND_OFF else f.auc - 10
@@ -225,7 +222,7 @@ class Search:
         steps = _jumps(0, 16, max(len(g.values) for g in self.detail[-1]) // 64 + 1)
         around = [np.unique(np.concatenate([f.places[g] + steps for f in near])) for g in range(len(self.detail[-1]))]
         places = [at[(at >= 0) & (at < len(g.values))] for at, g in zip(around, self.detail[-1])]
-        found = self.count(places, 0).best(bound, self._enough)
+        found = self.count(places, 0).best(bound)
         return [] if found is None else [found]
 
 

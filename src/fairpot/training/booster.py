@@ -1,10 +1,9 @@
-"""PartialAUCBooster: boosted trees with the partial-AUC objective, and their file."""
+"""PartialAUCBooster: boosted trees with the partial-AUC objective."""
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass, field
-from typing import Any, ClassVar, Self
+from typing import Any
 
 import numpy as np
 from sklearn.utils import check_random_state
@@ -55,8 +54,6 @@ class PartialAUCBooster(TopModel):
     (600, 2)
     """
 
-    FORMAT: ClassVar[str] = "fairpot-partial-auc-booster"
-
     max_rounds: int = field(default=300, kw_only=True)
     learning_rate: float = field(default=0.1, kw_only=True)
     max_depth: int = field(default=4, kw_only=True)
@@ -69,7 +66,7 @@ class PartialAUCBooster(TopModel):
     def _train(self, rows: TrainingRows) -> TrainingRows:
         seeds = check_random_state(self.random_state).randint(2**31, size=2)
         train, validation = rows.split(self.early_stopping, seed=int(seeds[0]))
-        monitor = None if validation is None else Monitor(validation, self.alpha, self.monitor, self.patience)
+        monitor = None if validation is None else Monitor(validation, self.alpha, self.patience)
         xgboost = import_optional("xgboost", "boost")
         data = xgboost.DMatrix(train.X, label=train.y, weight=train.weight)  # the weights place the cuts
         cached = [data] if validation is None else [data, xgboost.DMatrix(validation.X)]
@@ -110,15 +107,3 @@ class PartialAUCBooster(TopModel):
         check_whole(self.max_rounds, "max_rounds")
         check_whole(self.max_depth, "max_depth")
         check_whole(self.bins, "bins", least=2)
-
-    def _content(self) -> dict[str, Any]:
-        trees = json.loads(self.booster_.save_raw("json").decode())
-        return super()._content() | {"best_round": self.best_round_, "booster": trees}
-
-    @classmethod
-    def _restored(cls, content: dict[str, Any]) -> Self:
-        model = super()._restored(content)
-        trees = bytearray(json.dumps(content["booster"]).encode())
-        model.booster_ = import_optional("xgboost", "boost").Booster(model_file=trees)
-        model.best_round_ = int(content["best_round"])
-        return model

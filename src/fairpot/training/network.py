@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from itertools import pairwise
-from typing import Any, ClassVar, NamedTuple, Self
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -87,7 +87,7 @@ class PartialAUCClassifier(TopModel):
 
     The objective is a soft maximum, over the negatives, of a squared hinge on the difference of two scores
     (:func:`tail_gradient`). Training needs torch (``pip install 'fairpot[pauc]'``); a fitted model is plain arrays, and
-    scores, is saved and is loaded without it.
+    scores without it.
 
     A partial AUC over a model's own top alpha is measured on other people for every model: look at
     ``top_recall`` beside it.
@@ -124,8 +124,6 @@ class PartialAUCClassifier(TopModel):
     (600, 2)
     """
 
-    FORMAT: ClassVar[str] = "fairpot-partial-auc"
-
     hidden: Sequence[int] = field(default=(64, 32), kw_only=True)
     batch_size: int | str = field(default=256, kw_only=True)
     learning_rate: float = field(default=1e-3, kw_only=True)
@@ -143,7 +141,7 @@ class PartialAUCClassifier(TopModel):
         monitor = None
         if validation is not None:
             seen = validation._replace(X=self.standardiser_.apply(validation.X))
-            monitor = Monitor(seen, self.alpha, self.monitor, self.patience)
+            monitor = Monitor(seen, self.alpha, self.patience)
         layers = draw_layers([self.standardiser_.width, *self.hidden, 1], rng)
         scaled = train._replace(X=self.standardiser_.apply(train.X))
         kind = _FullEpoch if self.batch_size == "full" else _BatchEpoch
@@ -170,24 +168,6 @@ class PartialAUCClassifier(TopModel):
             check_whole(width, "each width in hidden")
         check_whole(self.max_epochs, "max_epochs")
 
-    def _content(self) -> dict[str, Any]:
-        standards = {name: column.tolist() for name, column in self.standardiser_._asdict().items()}
-        layers = [[part.tolist() for part in layer] for layer in self.layers_]
-        return super()._content() | {"best_epoch": self.best_epoch_, "standardiser": standards, "layers": layers}
-
-    @classmethod
-    def _restored(cls, content: dict[str, Any]) -> Self:
-        model = super()._restored(content)
-        model.hidden = tuple(model.hidden)
-        model.layers_ = [(np.array(weight), np.array(bias)) for weight, bias in content["layers"]]
-        known = content["standardiser"]
-        flagged = np.array(known["flagged"], dtype=np.intp)
-        model.standardiser_ = Standardiser(np.array(known["mean"]), np.array(known["scale"]), flagged)
-        model.best_epoch_ = int(content["best_epoch"])
-        if model.layers_[0][0].shape[0] != model.standardiser_.width:
-            raise ValueError("its first layer does not fit its columns")
-        return model
-
 
 class _TorchNetwork:
     """The same network with torch's gradients and optimiser."""
@@ -213,7 +193,6 @@ class _TorchNetwork:
         self.optimiser.step()
 
     def layers(self) -> Layers:
-        """Copy the weights out."""
         return [(weight.detach().numpy().copy(), bias.detach().numpy().copy()) for weight, bias in self.tensors]
 
 

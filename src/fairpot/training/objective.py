@@ -185,10 +185,7 @@ _LEAST_STEPS = 20
 
 
 class Batches:
-    """Draw batches with positives in each of them; a class that is used up is shuffled and starts anew.
-
-    An epoch shows every row of the class that needs more batches, and has at least 20 of them.
-    """
+    """Draw batches with positives in each of them; a class that is used up is shuffled and starts anew."""
 
     def __init__(
         self, positives: int, negatives: int, size: int, positive_share: float, rng: np.random.Generator

@@ -30,11 +30,6 @@ TEXT = {
     "on these rows, knowing their outcomes. It can be above that of the original scores: the same score can mean "
     "different risks in different groups.",
     "several groups": "With more than two groups it is not above this number, and may be below.",
-    "reach not known": "within reach of a repair fixed beforehand: not known; {reason}.",
-    "within reach": "within reach: what a repair fixed beforehand can be expected to have: the best possible without "
-    "what chance adds to it ({chance} here).",
-    "above": "above what is within reach: {methods}. That is chance, a gap above the target or an order that is not "
-    "kept; no more can be gained here.",
 }
 
 
@@ -85,26 +80,14 @@ def cell_with_interval(found: Chosen) -> str:
 
 
 def possible_lines(found: Sequence[Possible], several: bool) -> dict[str, list[str]]:
-    """Write the lines of a table that say what is within reach, where that is known, and what is possible."""
+    """Write the line of a table that says what is possible; none where that is not known."""
     best = "best possible, at most" if several else "best possible"
-    ends: dict[str, list[float | None]]
-    ends = {"within reach": [each.reachable for each in found], best: [each.auc for each in found]}
-    return {name: [FRACTIONS.auc(v) for v in aucs] for name, aucs in ends.items() if aucs and None not in aucs}
+    return {best: [FRACTIONS.auc(each.auc) for each in found]} if found else {}
 
 
-def possible_notes(found: Sequence[Possible], chosen: Sequence[Chosen], several: bool) -> list[str]:
-    """Say what the best possible is, and which methods are measured above what is within reach."""
-    if not found:
-        return []
-    said = [TEXT["best possible"]] + [TEXT["several groups"]] * several
-    reach = {each.max_gap: each.reachable for each in found if each.reachable is not None}
-    if not reach:
-        return [*said, TEXT["reach not known"].format(reason=found[0].reason or "not estimated")]
-    chance = max(each.auc - reach[each.max_gap] for each in found if each.max_gap in reach)
-    said.append(TEXT["within reach"].format(chance=FRACTIONS.auc(chance)))
-    above = [each.method for each in chosen if each.reached and each.auc and each.auc > reach.get(each.max_gap, 2.0)]
-    names = [named(each) for each in dict.fromkeys(above)]
-    return said + ([TEXT["above"].format(methods=some(names, len(names)))] if names else [])
+def possible_notes(found: Sequence[Possible], several: bool) -> list[str]:
+    """Say what the best possible is."""
+    return [TEXT["best possible"]] + [TEXT["several groups"]] * several if found else []
 
 
 def named(method: str) -> str:

@@ -154,11 +154,8 @@ TEXT: dict[str, str] = {
     "setting: gap {gap_after} points, AUC {auc_after}.",
     "mark original": "original",
     "mark reported": "★ reported",
-    "limit": "Dashed: what a repair that keeps the order inside each group can be expected to reach. Faint: what it "
-    "could reach on these rows knowing their outcomes, {chance} more at most. A curve that was fitted to these rows "
-    "may lie between the two.",
-    "limit only": "Dashed: no repair that keeps the order inside each group can be above it on these rows. It knows "
-    "their outcomes; a repair fixed beforehand reaches less. How much less is not known: {reason}.",
+    "limit": "Dashed: no repair that keeps the order inside each group can be above it on these rows. It knows their "
+    "outcomes; a repair fixed beforehand reaches less.",
     "top note": "The gap is that of the top {alpha} of the ranking, AUC that of all rows.",
     "band note": "Shaded in blue: the 95% interval of the gap at each strength.",
     "many note": "With more than two groups the gap is the largest of any pair.",
