@@ -79,8 +79,6 @@ missing_group : {"error", "keep", "null"}
 other_scale : {"error", "warn"} or None
     What is done about scores that seem to be on another scale than those of ``fit``. None stops if nine in ten lie far
     outside the fitted range, and warns otherwise.
-ids : column of shape (n,)
-    What the rows are known by; it becomes the first column.
 drop_missing : bool
     Whether rows with a missing value are left out, with a warning that counts them, instead of an error.
 maps : dict of group to ScoreMap

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from fairpot._version import __version__
 
@@ -17,7 +17,8 @@ _PAGE = re.compile(rb'<meta name="generator" content="' + _LINE + rb"((?:" + _PA
 KEY = "fairpot"  # under which Parquet and Arrow hold the line
 
 
-class Lineage(NamedTuple):
+@dataclass(frozen=True)
+class Lineage:
     """What a file says of itself: which fairpot wrote it, from which map file, in which run, from which input."""
 
     fairpot: str

@@ -13,9 +13,9 @@ import click
 
 from fairpot._log import FORMS, tell
 from fairpot._version import __version__
-from fairpot.cli._errors import Failure, is_quiet, one_line, run, tell_user
+from fairpot.cli._errors import Failure, one_line, run, tell_user
 from fairpot.cli._options import WholeContext
-from fairpot.cli._settings import NAME, TOLD, Settings, find_settings, passed_by, read_settings, said_early
+from fairpot.cli._settings import NAME, TOLD, Settings, find_settings, read_settings, said_early
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -68,9 +68,6 @@ class App(click.Group):
         parameters = [] if command is None else command.params
         found = find_settings(arguments) if any(each.name == "settings" for each in parameters) else None
         defaults = {} if found is None else {arguments[0]: _defaults(parameters, read_settings(found))}
-        beside = None if found is not None or is_quiet(arguments) else passed_by(arguments)
-        if beside is not None:
-            tell_user("note", one_line(f"{beside} is not read; --settings {beside} would use it."))
         with self.make_context("fairpot", arguments, default_map=defaults) as context:
             if found is not None:
                 context.meta[NAME] = str(found)
@@ -149,17 +146,13 @@ def _loaded(point: EntryPoint) -> click.Command:
     owner = point.dist.name if point.dist is not None else point.value
     try:
         command = point.load()
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{point.value} is not a click command.")
     except Exception as error:
-        why = f"{type(error).__name__}: {error}"
         raise Failure(
-            f"the command {point.name!r} of {owner} cannot be loaded: {why}\n"
+            f"the command {point.name!r} of {owner} cannot be loaded: {type(error).__name__}: {error}\n"
             f"Hint: pip install --upgrade fairpot {owner} brings versions that go together."
         ) from error
-    if not isinstance(command, click.Command):
-        raise Failure(
-            f"the command {point.name!r} of {owner} cannot be loaded: {point.value} is not a click command.\n"
-            f"Hint: pip uninstall {owner}, or tell its authors."
-        )
     return command
 
 

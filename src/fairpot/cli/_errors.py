@@ -46,7 +46,7 @@ _OPTIONS = {
 _FLAGS = ("--force", "--replace", "--lower-is-riskier", "--private", "--follow-links")
 _CHOICES = ("--top-of", "--keep")
 _ASKED = {
-    **dict.fromkeys(("--score", "--label", "--group", "--weight", "--cluster", "--id", "--keep"), "COLUMN"),
+    **dict.fromkeys(("--score", "--label", "--group", "--weight", "--cluster", "--keep"), "COLUMN"),
     "--reference": "NAME",
     "--validate": "FILE",
     "--positive": "VALUE",
@@ -171,11 +171,6 @@ def explain(error: Exception, arguments: Sequence[str] = ()) -> list[str]:
         return [one_line(error.format_message()), f"Hint: {name} --help shows the options, with an example."]
     if isinstance(error, click.ClickException):
         return _lines(error.message)
-    if isinstance(error, ModuleNotFoundError) and error.name is not None:
-        package = error.name.split(".")[0]
-        if package in ("click", "rich", "duckdb", "pyarrow"):
-            what = f"the command line needs the package {package!r}, which is not installed."
-            return [what, "Hint: pip install 'fairpot[cli]'"]
     if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
         return ["there is not enough memory.", "Hint: lower --memory, or use a larger machine."]
     if isinstance(error, zlib.error):

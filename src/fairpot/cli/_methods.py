@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import click
 
 from fairpot.cli._errors import NotCertified
-from fairpot.cli._options import INNER_SHARE, LEVEL, SCORE, SHARE, Kind, flag_of, option, together, was_given
+from fairpot.cli._options import LEVEL, SCORE, SHARE, Kind, flag_of, option, together, was_given
 from fairpot.cli._printing import Inline, Output
 from fairpot.cli._rows import RowOptions, RowsSaid
 from fairpot.exceptions import InfeasibleRuleError, ReversedScoreWarning, SmallGroupWarning
@@ -47,16 +47,10 @@ how_far = together(
     option("--max-gap GAP", "Target gap: take the highest AUC within it on these rows.", type=SHARE),
     option("--max-auc-loss LOSS", "Find the smallest gap that costs at most this much AUC.", type=SHARE),
     option("--confidence LEVEL", "With --max-gap: certify it, tested on --validate or on folds left out.", type=LEVEL),
-    option(
-        "--net-benefit-at SCORE",
-        "With --max-gap: highest net benefit of acting from this probability on, not highest AUC.",
-        type=INNER_SHARE,
-        rare=True,
-    ),
     option("--smallest-gap", "Take the smallest gap, whatever it costs.", rare=True),
     option("--strength NUMBER", "The repair strength, whatever the method calls it.", type=SCORE, rare=True),
 )
-WISHES = ("lam", "max_gap", "max_auc_loss", "confidence", "net_benefit_at", "smallest_gap", "strength")
+WISHES = ("lam", "max_gap", "max_auc_loss", "confidence", "smallest_gap", "strength")
 # What becomes of scores after their repair.
 keep_option = option(
     "--keep grid|probabilities",
@@ -70,7 +64,6 @@ class RuleSaid:
 
     max_gap: float | None = None
     max_auc_loss: float | None = None
-    net_benefit_at: float | None = None
     confidence: float | None = None
     smallest_gap: bool = False
 
@@ -153,8 +146,6 @@ def one_wish(method: str, given: Mapping[str, Any]) -> Wish:
     confidence = there.pop("confidence", None)
     if confidence is not None and "max_gap" not in there:
         raise click.UsageError("--confidence certifies a gap: it needs --max-gap.")
-    if "net_benefit_at" in there and "max_gap" not in there:
-        raise click.UsageError("--net-benefit-at takes the highest net benefit within a gap: it needs --max-gap.")
     own = "lam" if method_called(method).dial.name == "lam" else "strength"
     flags = f"--{own}, --max-gap and/or --max-auc-loss, or --smallest-gap"
     rules = {name: there.pop(name) for name in RULES if name in there}

@@ -6,7 +6,6 @@ import functools
 import math
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
@@ -86,17 +85,6 @@ class WholeContext(click.Context):
     formatter_class = WholeWords
 
 
-# What a command calls what others, and papers, know by another name.
-_CALLED = {
-    "--alpha": "--top 0.1, with --repair-top to move nobody below it",
-    "--region": "--top-of group",
-    "--capacity": "--top 200",
-    "--calibrate": "--keep probabilities",
-    "--keep-grid": "--keep grid",
-}
-_CALLED |= dict.fromkeys(("--t", "--theta", "--slope", "--shift"), "--strength, whatever the method calls it")
-
-
 class Sectioned(click.Command):
     """A command whose --help has what most people need, and whose --help-all has every option, in sections."""
 
@@ -107,17 +95,6 @@ class Sectioned(click.Command):
         text = "Show every option: also how files are read, and rare ones."
         how: Options = {"is_eager": True, "expose_value": False, "callback": _show_everything}
         self.params.append(Option(["--help-all"], is_flag=True, section=OUTPUT, help=text, **how))
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the options; one that goes by another name here is told so."""
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            known = {name for each in self.params for name in each.opts}
-            said = _CALLED.get(error.option_name, "")
-            if re.split("[ ,]", said)[0] not in known:
-                raise
-            raise click.UsageError(f"No such option: {error.option_name}. Here it is {said}.", ctx) from None
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the options in sections."""
@@ -199,7 +176,6 @@ def _size(value: Any) -> str:
 SHARE, TOP_SHARE = number(0, 1), number(0, 1, above=True)
 SCORE = number(-1e300, 1e300)
 LEVEL = number(0.5, 0.999999, above=True)
-INNER_SHARE = number(0, 1, above=True, below=True)
 TOP, SIZE = Kind("top", _top), Kind("size", _size)
 SEED = click.IntRange(0, 2**32 - 1)
 
@@ -268,43 +244,7 @@ def output_options(command: Command) -> Callable[..., Any]:
 only_this_map = output_option("--expect-sha256 HEX", "Refuse any map but the one with this SHA-256.", rare=True)
 
 
-@dataclass(frozen=True)
-class MapFile:
-    """A map that was named, and how it is told from others."""
-
-    path: str
-    expect_sha256: str | None = None
-
-    def load(self) -> Any:
-        """Load the map."""
-        from fairpot.repair.fair_maps import load
-
-        return load(self.path, expect_sha256=self.expect_sha256)
-
-    def stored(self) -> Any:
-        """Load what applying the map needs, which is quicker."""
-        from fairpot.repair.stored import stored_maps
-
-        return stored_maps(self.path, expect_sha256=self.expect_sha256)
-
-
-def map_options(named: Decorator | None = None) -> Decorator:
-    """Add a map and which map alone will do, which a command takes as ``map_file``; an argument unless it is named."""
-    named = named or click.argument("model_file", metavar="MAP")
-
-    def decorate(command: Command) -> Any:
-        @functools.wraps(command)
-        def inner(*, model_file: str | None, expect_sha256: str | None, **values: Any) -> Any:
-            if model_file is None and expect_sha256 is not None:
-                raise click.UsageError("--expect-sha256 says which map alone will do: it needs --map.")
-            found = None if model_file is None else MapFile(model_file, expect_sha256)
-            return command(map_file=found, **values)
-
-        return together(named, only_this_map)(inner)
-
-    return decorate
-
-
+map_options = together(click.argument("model_file", metavar="MAP"), only_this_map)
 group_options = together(
     option(
         "--min-group ROWS", "Leave groups with fewer rows out of the comparison.", type=click.IntRange(0), default=0

@@ -14,6 +14,7 @@ from typing import Any, Self
 import click
 import numpy as np
 
+from fairpot._optional import import_optional
 from fairpot._validation import wording
 from fairpot._version import __version__
 from fairpot.cli._settings import in_force
@@ -161,13 +162,10 @@ class Output:
         if self.silent or not _is_terminal(sys.stderr):
             yield None
             return
-        # Loaded where a bar is drawn alone.
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-        console = Console(file=sys.stderr, markup=False, emoji=False)
-        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=console, transient=True) as bar:
+        rich = import_optional("rich.progress", "cli")  # loaded where a bar is drawn alone
+        console = import_optional("rich.console", "cli").Console(file=sys.stderr, markup=False, emoji=False)
+        columns = (rich.TextColumn("{task.description}"), rich.BarColumn(), rich.TaskProgressColumn())
+        with rich.Progress(*columns, rich.TimeRemainingColumn(), console=console, transient=True) as bar:
             task = bar.add_task(shown(what), total=1.0 if known else None)
 
             def report(done: float, doing: str | None = None) -> None:

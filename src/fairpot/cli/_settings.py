@@ -16,7 +16,6 @@ from fairpot.exceptions import ModelFileError
 
 NAME = "fairpot.toml"
 TOLD = "settings are told"
-_MOST_NAMED = 100  # files beside which settings are looked for
 _PLAIN = (str, int, float, bool)
 _LARGEST = 10**15
 Settings = dict[str, Any]  # values by the names of options
@@ -38,7 +37,7 @@ def said_early(arguments: Sequence[str], option: str) -> list[str]:
 def find_settings(arguments: Sequence[str]) -> Path | None:
     """Find the settings that are named with --settings, else those in the working directory; none with --no-settings.
 
-    Data come from strangers, and what stands beside them does too: :func:`passed_by` only mentions it.
+    Data come from strangers, and what stands beside them does too: it is not read.
     """
     words = list(takewhile(lambda word: word != "--", arguments))  # what follows are names of files
     named = said_early(arguments, "--settings")
@@ -51,16 +50,6 @@ def find_settings(arguments: Sequence[str]) -> Path | None:
     if os.path.islink(NAME):
         raise Failure(f"{NAME} in this folder is a link.\nHint: name the file itself: --settings {NAME}")
     return Path(NAME)
-
-
-def passed_by(arguments: Sequence[str]) -> Path | None:
-    """Find settings that stand beside a file that is named, and are not read."""
-    for word in arguments[1:_MOST_NAMED]:
-        if not word.startswith("-") and os.path.exists(word):
-            beside = (Path(word) if os.path.isdir(word) else Path(word).parent) / NAME
-            if os.path.lexists(beside) and beside.parent.resolve() != Path.cwd():
-                return beside
-    return None
 
 
 def read_settings(path: Path) -> Settings:

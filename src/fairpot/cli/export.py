@@ -16,6 +16,7 @@ from fairpot.cli._rows import RowOptions, row_options
 from fairpot.export import SimplifiedMaps, simplify, to_javascript, to_onnx, to_python, to_sql
 from fairpot.export.functions import MODULES, OUTSIDE, count_pieces, formulas_of
 from fairpot.export.sql_dialects import DIALECTS
+from fairpot.repair.fair_maps import load
 from fairpot.results.kinds import Group
 from fairpot.rows.output import check_output, complete_file
 
@@ -34,7 +35,7 @@ class ExportDocument:
 
 
 @click.command(cls=opt.Sectioned, short_help="Write a map as SQL, ONNX, Python or JavaScript.")
-@opt.map_options()
+@opt.map_options
 @opt.option("--to sql|onnx|python|javascript", "What to write.", "form", required=True)
 @opt.option("--dialect", "The database, for --to sql.", type=tuple(DIALECTS))
 @opt.output_option("-o --output FILE", "Where to; without it text goes to standard output.")
@@ -60,7 +61,14 @@ class ExportDocument:
 @opt.force_option
 @opt.output_options
 def export(
-    map_file: opt.MapFile, form: str, rows: RowOptions, out: Output, output: str | None, force: bool, **options: Any
+    model_file: str,
+    expect_sha256: str | None,
+    form: str,
+    rows: RowOptions,
+    out: Output,
+    output: str | None,
+    force: bool,
+    **options: Any,
 ) -> None:
     """Write a map so that a database, another language or an ONNX runtime gives the scores that `apply` gives.
 
@@ -74,20 +82,18 @@ def export(
     error is printed and written down. SQL for BigQuery, Snowflake, SQL Server and Oracle has been parsed but not run;
     the output says so. MariaDB is --dialect mysql.
     """
-    if (form == "sql") != (options["dialect"] is not None):
-        missing = "--to sql needs a --dialect, such as --dialect duckdb." if form == "sql" else None
-        raise click.UsageError(missing or "--dialect goes with --to sql, and only with it.")
+    if form == "sql" and options["dialect"] is None:
+        raise click.UsageError("--to sql needs a --dialect, such as --dialect duckdb.")
     if form == "onnx" and output is None:
         raise click.UsageError("ONNX is not text: name a file with -o.")
-    if options["table"] is not None and form != "sql":
-        raise click.UsageError("--table goes with --to sql.")
-    if options["module"] is not None and form != "javascript":
-        raise click.UsageError("--module goes with --to javascript.")
+    for name, only in (("dialect", "sql"), ("table", "sql"), ("module", "javascript")):
+        if options[name] is not None and form != only:
+            raise click.UsageError(f"--{name} goes with --to {only}, and only with it.")
     if output is not None:
-        check_output(output, overwrite=force, inputs=[Path(map_file.path)])
-    model = map_file.load()
+        check_output(output, overwrite=force, inputs=[Path(model_file)])
+    model = load(model_file, expect_sha256=expect_sha256)
     rows = rows.of_map(model)
-    maps = model.maps_
+    maps: Any = model.maps_
     if model.lower_is_riskier_:  # they are of scores with a minus, and an export is of scores as they are
         maps = {group: each.reflected() for group, each in maps.items()}
     error, knots = options["max_error"], options["max_knots"]
@@ -95,7 +101,7 @@ def export(
         maps = simplify(maps, max_error=error, max_knots=knots)
     made = _written(form, maps, rows, options | model.exported)
     if output is not None:
-        with complete_file(output, overwrite=force, inputs=[Path(map_file.path)]) as place:
+        with complete_file(output, overwrite=force, inputs=[Path(model_file)]) as place:
             place.write_bytes(made if isinstance(made, bytes) else made.encode())
     simple = maps if isinstance(maps, SimplifiedMaps) else None
     pieces, groups = count_pieces(formulas_of(maps)), tuple(model.groups_)

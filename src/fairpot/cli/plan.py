@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,9 +16,7 @@ from fairpot.inference import SamplePlan, plan_sample_size
 from fairpot.results.kinds import Group
 
 _INNER = opt.number(0, 0.999999, above=True)
-_expected = functools.partial(opt.option, type=_INNER, multiple=True)
 _EXPECTED = ("share", "rate", "auc", "visits", "icc", "outcome_icc")
-_NAMES = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True)
@@ -59,15 +56,9 @@ class PlanDocument:
 @opt.option("--goal detect|certify", "Find a gap of that size, or show that there is none beyond it.", default="detect")
 @opt.option("--power NUMBER", "How often that should succeed.", type=_INNER, default=0.8)
 @opt.option("--level LEVEL", "Confidence level.", type=opt.LEVEL, default=0.95)
-@_expected(
-    "--auc NUMBER",
-    "AUC to expect, where no file is named; give it once per group for the xAUC of each over the others.",
-    default=(0.8,),
-)
-@_expected(
-    "--share NUMBER", "Share of the first of two groups; give it once per group for three or more.", default=(0.5,)
-)
-@_expected("--rate NUMBER", "Share of rows with the outcome; give it once per group where they differ.", default=(0.5,))
+@opt.option("--auc NUMBER", "AUC to expect, where no file is named.", type=_INNER, default=0.8)
+@opt.option("--share NUMBER", "Share of the first of two groups.", type=_INNER, default=0.5)
+@opt.option("--rate NUMBER", "Share of rows with the outcome.", type=_INNER, default=0.5)
 @opt.option("--visits NUMBER", "Rows of each cluster: visits of a patient.", type=opt.number(1), default=1.0)
 @opt.option("--icc NUMBER", "Correlation of the scores of a patient's visits.", type=opt.SHARE, default=0.0)
 @opt.option(
@@ -115,22 +106,8 @@ def _arguments(rows: RowOptions, out: Output, options: opt.Options) -> opt.Optio
         for name in _EXPECTED:
             opt.needs(name, "is for a plan without rows; the file has its own.")
         return {**options, "table": rows.counted(out).table}
-    share = expected.pop("share")
-    shares = dict(zip(_NAMES, share if len(share) > 1 else (share[0], 1 - share[0])))
-    rate, auc = (_each(expected.pop(name), name, len(shares)) for name in ("rate", "auc"))
-    rates = dict(zip(shares, rate)) if isinstance(rate, tuple) else rate
-    return {**options, **expected, "auc": auc, "rates": rates, "shares": shares}
-
-
-def _each(values: tuple[float, ...], name: str, groups: int) -> float | tuple[float, ...]:
-    """Take one number for all groups, or one for each."""
-    if len(values) == 1:
-        return values[0]
-    if len(values) != groups:
-        raise click.UsageError(
-            f"--{name} is given {len(values)} times for {groups} groups: give it once, or {groups} times."
-        )
-    return values
+    share, rate = expected.pop("share"), expected.pop("rate")
+    return {**options, **expected, "rates": rate, "shares": {"a": share, "b": 1 - share}}
 
 
 def _print_plan(out: Output, found: SamplePlan, groups: tuple[PlannedGroup, ...]) -> None:
