@@ -79,7 +79,6 @@ class App(click.Group):
                 raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """List the commands in the order they are used, then those of other distributions."""
         return list(_texts())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -95,7 +94,6 @@ class App(click.Group):
         return None
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete names of commands without importing them."""
         from click.shell_completion import CompletionItem
 
         named = [CompletionItem(name, help=text) for name, text in _texts().items() if name.startswith(incomplete)]
@@ -104,7 +102,6 @@ class App(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that was named; suggest the nearest where there is none."""
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             import difflib
 
@@ -113,7 +110,6 @@ class App(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(_texts().items()))
 

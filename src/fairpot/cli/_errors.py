@@ -141,7 +141,6 @@ def _run(work: Callable[[], Any], said: list[str], arguments: Sequence[str]) -> 
 
 
 def is_quiet(arguments: Sequence[str]) -> bool:
-    """Whether nothing but errors is to be printed."""
     return "--quiet" in arguments or "-q" in arguments
 
 
@@ -165,7 +164,6 @@ def _remembered(interrupts: list[int]) -> Iterator[None]:
 
 
 def explain(error: Exception, arguments: Sequence[str] = ()) -> list[str]:
-    """Put an error into one or two lines."""
     if isinstance(error, click.UsageError):
         name = error.ctx.command_path if error.ctx is not None else "fairpot"
         return [one_line(error.format_message()), f"Hint: {name} --help shows the options, with an example."]
@@ -197,7 +195,6 @@ def _command(arguments: Sequence[str], needs: dict[str, Any]) -> str:
 
 
 def _lines(message: str) -> list[str]:
-    """Split a message into what is wrong and its hint."""
     what, hint, way_out = _AROUND.sub("", message).partition("\nHint:")
     return [one_line(what)] + ([f"Hint: {one_line(way_out)}"] if hint else [])
 

@@ -25,7 +25,7 @@ from fairpot.tradeoff.rules import Rule
 
 
 class MethodName(Kind):
-    """The name of a method, as the command line or as Python calls it."""
+    """The name of a method, as the command line or as Python calls it; looked for when it is asked for."""
 
     def __init__(self) -> None:
         super().__init__("method", self._find)
@@ -37,7 +37,6 @@ class MethodName(Kind):
             raise ValueError(f"{value!r} is not one of {', '.join(names())}.") from None
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """Show the names."""
         return "[" + "|".join(names()) + "]"
 
 
@@ -94,13 +93,11 @@ class Wish:
         return Rule(**self.rules).in_words(where, self.confidence)
 
     def said(self) -> RuleSaid | None:
-        """Return the rule for JSON."""
         if self.value is not None:
             return None
         return RuleSaid(**self.rules, confidence=self.confidence, smallest_gap=not self.rules)
 
     def make(self, settings: Mapping[str, Any]) -> Repair:
-        """Make the estimator that was asked for."""
         made = method_called(self.method)
         rules = dict(self.rules)
         if self.value is None and not rules and made._unasked is not None:
@@ -111,10 +108,7 @@ class Wish:
 
     @contextmanager
     def fitting(self, out: Output, rows: RowOptions) -> Iterator[None]:
-        """Show how far a fit is; where no repair can be certified, answer with a document and an exit code of its own.
-
-        What a fit warns of stands in the answer.
-        """
+        """Show how far a fit is, whose warnings stand in the answer; what is not certified has its own document."""
         sure = self.confidence is not None
         try:
             with (
@@ -136,7 +130,6 @@ class Wish:
 
 
 def asked(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep what was said."""
     return {name: value for name, value in given.items() if value is not None and value is not False}
 
 

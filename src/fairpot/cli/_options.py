@@ -10,6 +10,7 @@ from typing import Any, TypeVar
 
 import click
 
+from fairpot._defaults import UNMAPPED
 from fairpot._log import FORMS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -66,16 +67,13 @@ class WholeWords(click.HelpFormatter):
     _HYPHEN = "\x1f"  # textwrap knows it for no place to break a line
 
     def write_text(self, text: str) -> None:
-        """Write a paragraph."""
         super().write_text(text.replace("-", self._HYPHEN))
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
-        """Write names and what they mean."""
         whole = [(name, text.replace("-", self._HYPHEN)) for name, text in rows]
         super().write_dl(whole, min(col_max, self.width // 3), col_spacing)
 
     def getvalue(self) -> str:
-        """Return all of it."""
         return super().getvalue().replace(self._HYPHEN, "-")
 
 
@@ -97,7 +95,6 @@ class Sectioned(click.Command):
         self.params.append(Option(["--help-all"], is_flag=True, section=OUTPUT, help=text, **how))
 
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options in sections."""
         found: dict[str, list[tuple[str, str]]] = {section: [] for section in SECTIONS}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -123,7 +120,6 @@ class Kind(click.ParamType):  # type: ignore[type-arg]
         self.name, self.read = name, read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read a value."""
         try:
             return self.read(value)
         except ValueError as error:
@@ -181,7 +177,6 @@ SEED = click.IntRange(0, 2**32 - 1)
 
 
 def was_given(name: str) -> bool:
-    """Tell whether the command line itself, not a default or a settings file, gave a parameter."""
     source = click.get_current_context().get_parameter_source(name)
     return source is click.core.ParameterSource.COMMANDLINE
 
@@ -193,7 +188,6 @@ def needs(name: str, what: str) -> None:
 
 
 def flag_of(name: str) -> str:
-    """Name the option of a parameter."""
     return "--" + name.replace("_", "-")
 
 
@@ -260,6 +254,15 @@ ties_option = option(
     "Count equal scores as half a win (as scikit-learn) or as none (as the paper).",
     default="half",
     rare=True,
+)
+unmapped_options = together(
+    option(
+        "--unknown-group",
+        "Rows whose group the map does not know: an error, the score as it is, or no adjusted score.",
+        type=UNMAPPED,
+        default="error",
+    ),
+    option("--missing-group", "Rows without a group: likewise.  [default: error]", type=UNMAPPED),
 )
 top_of_option = option(
     "--top-of all|group", "Take the top of the whole list, or of each group.", default="all", rare=True

@@ -37,7 +37,6 @@ class Value:
 
     @classmethod
     def each(cls, values: Mapping[Hashable, float]) -> tuple[Self, ...]:
-        """List values by group."""
         return tuple(cls(group, float(value)) for group, value in values.items())
 
 
@@ -51,12 +50,10 @@ class Quantised:
 
     @classmethod
     def of(cls, bound: QuantisationBound | None) -> Self | None:
-        """Read it off a bound; None where every number is exact."""
         return None if bound is None else cls(bound.auc, float(bound.xauc.max()), bound.score)
 
     @property
     def text(self) -> str:
-        """Say it."""
         return quantised(self.auc, self.xauc, self.score)
 
 
@@ -70,7 +67,6 @@ class Dial:
 
     @classmethod
     def of(cls, name: str, value: Any) -> Self:
-        """Take one number, or one for each group."""
         return cls(name, None, Value.each(value)) if isinstance(value, Mapping) else cls(name, value)
 
     def text(self, columns: Sequence[str]) -> str:
@@ -133,7 +129,6 @@ class Output:
             click.echo(line)
 
     def heading(self, text: str) -> None:
-        """Write what the following lines are about, after an empty line."""
         self.line()
         self.line(text, "bold")
 
@@ -190,12 +185,10 @@ figure = FRACTIONS.figure
 
 
 def count(value: float | None) -> str:
-    """Show a number of rows, which weights may have made a fraction."""
     return "-" if value is None else wording.shown_rows(value)
 
 
 def percent(part: float, whole: float) -> str:
-    """Show a share."""
     return f"{part / whole:.1%}" if whole else "-"
 
 

@@ -9,7 +9,6 @@ from typing import Annotated, Any
 
 import click
 
-from fairpot._defaults import UNMAPPED
 from fairpot._validation import wording
 from fairpot.cli import _options as opt
 from fairpot.cli._errors import Failure
@@ -43,13 +42,7 @@ class ApplyDocument:
 @opt.output_option("--changes FILE", "Also write each row's original and adjusted score and rank.")
 @opt.option("--threshold SCORE", "In --changes: who crosses this score.", type=opt.SCORE)
 @opt.output_option("--keep COLUMN", "In --changes: also this column, such as an identifier.", multiple=True)
-@opt.option(
-    "--unknown-group",
-    "Rows whose group the map does not know: an error, the score as it is, or no adjusted score.",
-    type=UNMAPPED,
-    default="error",
-)
-@opt.option("--missing-group", "Rows without a group: likewise.", type=UNMAPPED, default="error")
+@opt.unmapped_options
 @opt.output_option("--output-format", "Format of the output; default: what its name ends in.", type=tuple(OUTPUTS))
 @opt.output_option(
     "--types",
@@ -66,14 +59,7 @@ class ApplyDocument:
 @opt.force_option
 @opt.output_options
 def apply(
-    model_file: str,
-    expect_sha256: str | None,
-    rows: RowOptions,
-    out: Output,
-    output: str,
-    changes: str | None,
-    force: bool,
-    **options: Any,
+    model_file: str, rows: RowOptions, out: Output, output: str, changes: str | None, force: bool, **options: Any
 ) -> None:
     """Write the rows of files with their adjusted score as one column more.
 
@@ -102,7 +88,8 @@ def apply(
         if os.path.exists(target) and os.path.exists(model_file) and os.path.samefile(target, model_file):
             raise Failure(f"{shown(target)} is also an input.\nHint: name another file for the output.")
     check_outputs(rows.inputs, (output, changes), overwrite=force, folder=rows.reader.writes_folders)
-    model = stored_maps(model_file, expect_sha256=expect_sha256)
+    options["missing_group"] = options["missing_group"] or "error"
+    model = stored_maps(model_file, expect_sha256=options.pop("expect_sha256"))
     rows = rows.of_map(model)
     options |= {"drop_missing": rows.drop_missing, "memory_limit": rows.memory, "threads": rows.threads}
     source = rows.source

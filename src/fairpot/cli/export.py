@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from fairpot._defaults import ADJUSTED, UNMAPPED
+from fairpot._defaults import ADJUSTED
 from fairpot.cli import _options as opt
 from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._rows import RowOptions, row_options
@@ -42,13 +42,7 @@ class ExportDocument:
 @row_options("names")
 @opt.option("--table NAME", "For SQL: the table to read; without it only the expression is written.")
 @opt.output_option("--column NAME", "Name of the new column or output; default: the score's and _adjusted.")
-@opt.option(
-    "--unknown-group",
-    "Rows whose group the map does not know: stop, the score as it is, or no score.",
-    type=UNMAPPED,
-    default="error",
-)
-@opt.option("--missing-group", "Rows without a group: likewise.  [default: error]", type=UNMAPPED)
+@opt.unmapped_options
 @opt.option(
     "--outside",
     "Scores far outside the fitted range: none, or they count as the limit.",
@@ -61,14 +55,7 @@ class ExportDocument:
 @opt.force_option
 @opt.output_options
 def export(
-    model_file: str,
-    expect_sha256: str | None,
-    form: str,
-    rows: RowOptions,
-    out: Output,
-    output: str | None,
-    force: bool,
-    **options: Any,
+    model_file: str, form: str, rows: RowOptions, out: Output, output: str | None, force: bool, **options: Any
 ) -> None:
     """Write a map so that a database, another language or an ONNX runtime gives the scores that `apply` gives.
 
@@ -91,7 +78,7 @@ def export(
             raise click.UsageError(f"--{name} goes with --to {only}, and only with it.")
     if output is not None:
         check_output(output, overwrite=force, inputs=[Path(model_file)])
-    model = load(model_file, expect_sha256=expect_sha256)
+    model = load(model_file, expect_sha256=options["expect_sha256"])
     rows = rows.of_map(model)
     maps: Any = model.maps_
     if model.lower_is_riskier_:  # they are of scores with a minus, and an export is of scores as they are

@@ -13,11 +13,11 @@ import click
 from fairpot import words
 from fairpot._validation import wording
 from fairpot.cli import _options as opt
-from fairpot.cli._errors import Failure
 from fairpot.cli._methods import WISHES, asked, how_far, keep_option, method_option, one_wish
 from fairpot.cli._printing import Inline, Output, Quantised, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, named_group, row_options, with_groups_of
 from fairpot.repair.fair_maps import load
+from fairpot.report.content import read_card
 from fairpot.results import Audit, Effect
 from fairpot.rows.applying import read_whole
 from fairpot.rows.output import complete_file
@@ -70,13 +70,8 @@ def report(
     expect_sha256: str | None,
     fit_on: tuple[str, ...],
     method: str,
-    threshold: tuple[float, ...],
     top: tuple[float | int, ...],
     top_of: str,
-    repair_top: bool,
-    title: str,
-    outcome: str,
-    card: str | None,
     output: str,
     force: bool,
     **options: Any,
@@ -97,7 +92,8 @@ def report(
     """
     if Path(output).suffix.lower() not in _FORMATS:
         raise click.UsageError(f"a report is written as {', '.join(_FORMATS)}, and {output!r} ends in none of them.")
-    about = _card(card)
+    about = {name: options.pop(name) for name in ("title", "outcome", "threshold")}
+    card = read_card(options.pop("card"))  # before the work begins
     wishes = {name: options.pop(name) for name in WISHES}
     _check_choices(model_file, bool(fit_on), asked(wishes))
     if not top:
@@ -113,7 +109,8 @@ def report(
         table = counted.table
         if wish is not None:
             fit_table = read[1].counted(out, "counting the rows to fit on").table if fit_on else table
-            options |= {"top": top[0] if top else None, "top_of": top_of, "repair": "top" if repair_top else "all"}
+            options |= {"top": top[0] if top else None, "top_of": top_of}
+            options["repair"] = "top" if options.pop("repair_top") else "all"
             options["reference"] = named_group(options["reference"], fit_table.groups)
             with wish.fitting(out, rows):
                 fitted = wish.make(options).fit(fit_table)
@@ -124,13 +121,11 @@ def report(
         made = FairnessReport(
             table,
             fitted,
-            title=title,
-            outcome=outcome,
-            threshold=list(threshold) or None,
+            **about,
+            ties=options["ties"],
             alpha=[top_share(each, table) for each in top],
             region="group" if top_of == "group" else "pooled",
-            ties=options["ties"],
-            card=about,
+            card=card,
             inputs=read_whole(rows.source, read_here),
             **_origin(rows, counted),
         )
@@ -139,16 +134,6 @@ def report(
             place.write_text(writers[Path(output).suffix.lower()](), encoding="utf-8", newline="\n")
     out.document(ReportDocument(rows.said(), output, made.audit, made.effect, made.notes))
     _print(out, made, output)
-
-
-def _card(path: str | None) -> dict[str, list[str]] | None:
-    """Read the card before the work begins."""
-    from fairpot.report.content import read_card
-
-    try:
-        return read_card(path)
-    except (OSError, ValueError) as fault:
-        raise Failure(str(fault)) from None
 
 
 def _check_choices(model_file: str | None, fit_on: bool, wishes: opt.Options) -> None:
