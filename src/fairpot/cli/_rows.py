@@ -178,7 +178,8 @@ class RowOptions:
         if self.lower_is_riskier and not model.lower_is_riskier_:
             wrong = "the map was fitted without --lower-is-riskier, so it takes a high score for high risk"
         elif self.high_score_means is not None and known_meaning not in (None, self.high_score_means):
-            wrong = f"the map was fitted with --high-score-means {known_meaning}, not {self.high_score_means}"
+            wrong = f"the map was fitted with --high-score-means {known_meaning}, "
+            wrong += f"and this is --high-score-means {self.high_score_means}"
         if wrong:
             raise Failure(f"{wrong}.\nHint: leave that option out, or fit the map again with it.")
         return replace(
