@@ -50,45 +50,23 @@ __all__ = [
     "score_table",
 ]
 
-_HOMES = {
-    "FairMaps": "repair",
-    "FairPOT": "methods",
-    "FairScoreClassifier": "repair",
-    "FairnessReport": "report",
-    "InfeasibleRuleError": "exceptions",
-    "LogitShift": "methods",
-    "ModelFileError": "exceptions",
-    "OptimalMerge": "methods",
-    "PostLogit": "methods",
-    "ScoreMap": "transport",
-    "ScoreTable": "table",
-    "TradeoffCurve": "tradeoff",
-    "UndefinedMetricWarning": "exceptions",
-    "UnseenGroupError": "exceptions",
-    "WassersteinRepair": "methods",
-    "XOrder": "methods",
-    "apply": "rows",
-    "audit": "results",
-    "compare": "comparison",
-    "effect": "results",
-    "load": "repair",
-    "score_table": "rows",
-}
 _PARTS = (
-    "datasets",
-    "display",
-    "exceptions",
-    "export",
-    "inference",
-    "methods",
-    "metrics",
-    "repair",
-    "report",
-    "rows",
-    "tradeoff",
-    "training",
-    "transport",
+    *("datasets", "display", "exceptions", "export", "inference", "methods", "metrics"),
+    *("repair", "report", "rows", "tradeoff", "training", "transport"),
 )
+_NAMES = {
+    "comparison": ["compare"],
+    "exceptions": ["InfeasibleRuleError", "ModelFileError", "UndefinedMetricWarning", "UnseenGroupError"],
+    "methods": ["FairPOT", "LogitShift", "OptimalMerge", "PostLogit", "WassersteinRepair", "XOrder"],
+    "repair": ["FairMaps", "FairScoreClassifier", "load"],
+    "report": ["FairnessReport"],
+    "results": ["audit", "effect"],
+    "rows": ["apply", "score_table"],
+    "table": ["ScoreTable"],
+    "tradeoff": ["TradeoffCurve"],
+    "transport": ["ScoreMap"],
+}
+_HOMES = {name: home for home, names in _NAMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:

@@ -46,30 +46,14 @@ T = TypeVar("T")
 
 
 def by_name(function: Callable[P, T]) -> Callable[P, T]:
-    """Say of arguments that are missing, or given by their place and not by name, what the call looks like.
-
-    Its docstring may name shared parameters, see :func:`fairpot._docs.documented`.
-
-    Examples
-    --------
-    >>> @by_name
-    ... def gap(y_true, y_score, *, sensitive_features): ...
-    >>> gap([0, 1], [0.1, 0.2], ["F", "M"])
-    Traceback (most recent call last):
-    ...
-    TypeError: gap takes y_true and y_score by their place, and got 3 arguments: sensitive_features goes by its name.
-    Hint: gap(y_true, y_score, sensitive_features=...)
-    """
+    """Say of arguments that are missing, or given by their place, what the call looks like; fill in its docstring."""
     documented(function)
     known = inspect.signature(function).parameters
-    parameters = known.values()
-    open_ended = any(p.kind is p.VAR_KEYWORD for p in parameters)
-    places = [p for p in parameters if p.kind is p.POSITIONAL_OR_KEYWORD]
-    named = [p for p in parameters if p.kind is p.KEYWORD_ONLY]
-    needed = [p.name for p in (*places, *named) if p.default is p.empty]
-    own = [p.name for p in places if p.name != "self"]
-    of_rows = any(p.kind is p.VAR_KEYWORD and p.name == "rows" for p in parameters)
-    groups = ["sensitive_features"] if of_rows or "sensitive_features" in known else []
+    open_ended = [p.name for p in known.values() if p.kind is p.VAR_KEYWORD]
+    places = [p.name for p in known.values() if p.kind is p.POSITIONAL_OR_KEYWORD]
+    needed = [p.name for p in known.values() if p.default is p.empty and p.kind is not p.VAR_KEYWORD]
+    own = [name for name in places if name != "self"]
+    groups = ["sensitive_features"] if "rows" in open_ended or "sensitive_features" in known else []
     shown = f"{function.__name__}({', '.join([*own, *(f'{name}=...' for name in groups)])})"
 
     @functools.wraps(function)
@@ -81,8 +65,7 @@ def by_name(function: Callable[P, T]) -> Callable[P, T]:
                 f"{function.__name__} takes {' and '.join(own)} by their place, and got {got} arguments: {first} goes "
                 f"by its name.\nHint: {shown}"
             )
-        given = {p.name for p in places[: len(args)]}
-        missing = [name for name in needed if name not in given and name not in kwargs]
+        missing = [name for name in needed if name not in places[: len(args)] and name not in kwargs]
         if missing and (open_ended or known.keys() >= kwargs.keys()):  # else Python names what it does not know
             raise TypeError(f"{function.__name__} needs {' and '.join(missing)}, not given.\nHint: {shown}")
         return function(*args, **kwargs)

@@ -1,8 +1,6 @@
-"""What docstrings say of parameters that many functions share: written here once, filled in where they are named.
+"""What docstrings say of parameters that many functions share: a line ``{y_true, y_score}`` stands for their entries.
 
-A line ``{y_true, y_score}`` in a docstring stands for the entries of those parameters, with the defaults that the
-function itself has, below the heading ``Parameters`` where it stands alone. What a function says differently it says in
-its own docstring.
+Entries have the defaults of the function itself, below the heading ``Parameters`` where the line stands alone.
 """
 
 from __future__ import annotations
@@ -79,8 +77,6 @@ missing_group : {"error", "keep", "null"}
 other_scale : {"error", "warn"} or None
     What is done about scores that seem to be on another scale than those of ``fit``. None stops if nine in ten lie far
     outside the fitted range, and warns otherwise.
-ids : column of shape (n,)
-    What the rows are known by; it becomes the first column.
 drop_missing : bool
     Whether rows with a missing value are left out, with a warning that counts them, instead of an error.
 maps : dict of group to ScoreMap
@@ -120,7 +116,8 @@ map_sha256 : str or None, default None
     SHA-256 of the map file that the maps are of, to be written into the result.""",
     "data_files": """\
 data_home : path, default=None
-    Folder to look in first; a download is then stored there instead of in the cache.
+    Folder to look in first, then in ``FAIRPOT_DATA`` and the cache; a download (extra ``data``) is stored there. Every
+    copy is verified.
 download_if_missing : bool, default=True
     False raises instead of downloading.""",
     "repairing": """\
@@ -196,27 +193,7 @@ def _filled(doc: str, of: Callable[..., Any]) -> str:
 
 
 def documented(named: Named) -> Named:
-    """Fill in what the docstring of a function, or of a class and its methods, names of shared parameters.
-
-    Examples
-    --------
-    >>> @documented
-    ... def halve(y, *, ties="half"):
-    ...     '''Halve.
-    ...
-    ...     {y, ties}
-    ...     '''
-    >>> import inspect
-    >>> print(inspect.getdoc(halve))
-    Halve.
-    <BLANKLINE>
-    Parameters
-    ----------
-    y : column of shape (n,)
-        Outcomes, 0/1.
-    ties : {"half", "strict"}, default "half"
-        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
-    """
+    """Fill in the docstring of a function, or those of a class and its methods, where they name shared parameters."""
     inside = vars(named).values() if isinstance(named, type) else ()
     for each in (named, *(getattr(member, "__func__", member) for member in inside)):
         doc = each.__doc__ if each is named or inspect.isfunction(each) else None

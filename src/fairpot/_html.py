@@ -27,12 +27,10 @@ def html_table(rows: list[dict[str, Any]], caption: str = "") -> str:
 
 
 def paragraph(first: str, *rest: str) -> str:
-    """Write what is found, the first sentence bold."""
     return f"<p><b>{escaped(first)}</b> {escaped(' '.join(rest))}</p>"
 
 
 def notes(texts: Sequence[str]) -> str:
-    """Write remarks as a list."""
     return "<ul>" + "".join(f"<li>{escaped(text)}</li>" for text in texts) + "</ul>" if texts else ""
 
 
@@ -73,10 +71,7 @@ _WIDTH, _LABEL, _TEXT, _LINE = 600, 190, 150, 22
 
 
 def intervals_svg(rows: Sequence[tuple[str, float, float, float]], title: str) -> str:
-    """Draw numbers with their intervals, one line each, and a line at 0; rows are (label, value, low, high).
-
-    A number without an interval says so beside it.
-    """
+    """Draw numbers with their intervals, (label, value, low, high), one line each, and a line at 0."""
     known = [(label, float(value), float(first), float(last)) for label, value, first, last in rows if value == value]
     if not known:
         return ""

@@ -1,7 +1,6 @@
 """Temporary folders that are locked while they are in use, so that what a killed run left behind can be told.
 
-A lock (``flock``) goes with the process that holds it, however it ends, and is seen across containers and by every
-user; a process number is none of that. Where there are no such locks (Windows), nothing is ever removed unasked.
+A lock (``flock``) goes with its process, however that ends, and is seen across containers; Windows has none.
 """
 
 from __future__ import annotations
@@ -70,7 +69,6 @@ def remove_leftovers(folder: Path) -> list[Path]:
 
 
 def is_ours(folder: Path) -> bool:
-    """Whether a folder is such a temporary one, by its name."""
     return _MARK.match(folder.name) is not None
 
 
@@ -106,7 +104,6 @@ def _lock(path: Path, *, wait: bool) -> int | None:
 
 
 def _is_still(path: Path, handle: int) -> bool:
-    """Whether a path leads to what was opened under it."""
     try:
         return os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(handle))
     except OSError:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from typing import NamedTuple
+from dataclasses import dataclass
 
 from fairpot._version import __version__
 
@@ -17,7 +17,8 @@ _PAGE = re.compile(rb'<meta name="generator" content="' + _LINE + rb"((?:" + _PA
 KEY = "fairpot"  # under which Parquet and Arrow hold the line
 
 
-class Lineage(NamedTuple):
+@dataclass(frozen=True)
+class Lineage:
     """What a file says of itself: which fairpot wrote it, from which map file, in which run, from which input."""
 
     fairpot: str
@@ -34,14 +35,7 @@ def lineage_line(map_sha256: str | None, run: str | None = None, inputs: Sequenc
 
 
 def lineage_of(data: bytes) -> Lineage | None:
-    """Read what a file says of itself, whatever it is written in; None of what says nothing, such as a map file.
-
-    Examples
-    --------
-    >>> line = lineage_line("ab" * 32)
-    >>> lineage_of(f"/* {line}: 2 groups */ CASE ... END".encode()).map_sha256 == "ab" * 32
-    True
-    """
+    """Read what a file says of itself, whatever it is written in; None of what says nothing, such as a map file."""
     start = data.lstrip()[:9]
     if start[:1] == b"{" or start[:4] == b"<!--":
         found = _REPORT.search(data)

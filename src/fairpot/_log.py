@@ -40,13 +40,10 @@ def telling(event: str, **facts: Any) -> Iterator[dict[str, Any]]:
 
 
 def since(begun: float) -> float:
-    """Return the seconds since a moment."""
     return round(perf_counter() - begun, 3)
 
 
 class _Lines(logging.Handler):
-    """Writes records to standard error, each as a line of text or as a JSON object."""
-
     def __init__(self, form: str) -> None:
         super().__init__()
         self.form = form

@@ -23,14 +23,7 @@ def import_optional(module: str, extra: str | None = None, *, package: str | Non
 
 
 class Lazy:
-    """An optional package that is imported when something of it is first asked for.
-
-    Examples
-    --------
-    >>> maths = Lazy("math", "cli")
-    >>> maths.floor(1.5)
-    1
-    """
+    """An optional package that is imported when something of it is first asked for."""
 
     def __init__(self, module: str, extra: str | None = None) -> None:
         self._module, self._extra = module, extra

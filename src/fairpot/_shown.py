@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from fairpot._docs import documented
@@ -42,7 +42,6 @@ def frame_of(rows: Sequence[dict[str, Any]]) -> Any:
 
 
 def _plain(value: Any) -> Any:
-    """Give an estimate as the plain number that it is."""
     return float(value) if isinstance(value, float) else value
 
 
@@ -58,17 +57,9 @@ class ShownBars:
     A subclass has ``_listed``, the tidy table, ``_bars``, what the picture shows, and ``_says``, the words.
     """
 
-    def _listed(self) -> list[dict[str, Any]]:
-        """Give the numbers as a list of rows."""
-        raise NotImplementedError
-
-    def _bars(self) -> list[Bar]:
-        """Give the numbers of the picture."""
-        raise NotImplementedError
-
-    def _says(self) -> list[str]:
-        """Say what the picture shows, the main thing first; then what else is to be said."""
-        raise NotImplementedError
+    _listed: Callable[[], list[dict[str, Any]]]
+    _bars: Callable[[], list[Bar]]
+    _says: Callable[[], list[str]]
 
     def frame(self) -> Any:
         """Return the numbers with their limits as a frame (pandas, Polars or PyArrow, whichever is in use)."""

@@ -20,7 +20,6 @@ def printable(text: str) -> str:
 
 
 def escaped(text: str) -> str:
-    """Write a text of the data so that none of it is taken for HTML."""
     return html.escape(printable(text))
 
 
@@ -30,20 +29,11 @@ class Markup(str):
     __slots__ = ()
 
     def __html__(self) -> str:
-        """Give it as it is to whatever escapes texts."""
         return self
 
 
 def tag(name: str, /, *children: Any, **attributes: Any) -> Markup:
-    """Make an element; texts are escaped, None and False leave a child or an attribute out.
-
-    A trailing underscore is dropped from the name of an attribute, others become hyphens.
-
-    Examples
-    --------
-    >>> tag("p", "a < b ", tag("b", "c"), class_="note", data_k='"')
-    '<p class="note" data-k="&quot;">a &lt; b <b>c</b></p>'
-    """
+    """Make an element: texts are escaped, None and False left out; ``class_`` is class, ``data_k`` data-k."""
     written = "".join(_attribute(key, value) for key, value in attributes.items())
     return Markup(f"<{name}{written}>{join(*children)}</{name}>")
 
@@ -87,11 +77,9 @@ class Frame:
         return cls((left, right), (low if floor is None else floor, high))
 
     def across(self, values: Any) -> NDArray[np.int64]:
-        """Place values from left to right, in half-pixels."""
         return _placed(values, self.x, _LEFT, _RIGHT)
 
     def up(self, values: Any) -> NDArray[np.int64]:
-        """Place values from the bottom upwards, in half-pixels."""
         return _placed(values, self.y, _BOTTOM, _TOP)
 
     def axes(self, xlabel: str, ylabel: str, *, share: bool = False) -> list[Markup]:
@@ -114,7 +102,6 @@ class Frame:
 
 
 def _widened(values: Any, margin: float) -> tuple[float, float]:
-    """Return the range of values with a margin; one value alone gets some room."""
     clean = np.asarray(values, dtype=np.float64)
     clean = clean[np.isfinite(clean)]
     if len(clean) == 0:
@@ -154,7 +141,6 @@ def tick_text(value: float, span: Sequence[float]) -> str:
 
 
 def line(xs: Iterable[int], ys: Iterable[int]) -> str:
-    """Write a line through points as a path."""
     corners = "L".join(f"{x} {y}" for x, y in zip(xs, ys))
     return "M" + corners if corners else ""
 
@@ -196,16 +182,11 @@ def _covered(used: Sequence[tuple[float, float, float]], left: float, width: flo
 
 
 def inside(*parts: Any) -> Markup:
-    """Wrap lines that are in half-pixels."""
     return tag("g", *parts, transform=f"scale({1 / FINE:g})", class_="lines")
 
 
 def short(name: Any, longest: int = 30) -> str:
-    """Cut a long name in its middle, between words if it can be: names that begin alike often differ at their ends.
-
-    >>> short("Women who were younger than twenty-five at the screening", 40)
-    'Women who were younger … the screening'
-    """
+    """Cut a long name in its middle, between words if it can be: names that begin alike often differ at their ends."""
     text = " ".join(str(name).split())
     if len(text) <= longest:
         return text

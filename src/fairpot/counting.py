@@ -170,15 +170,7 @@ _FLAGS = {"true": "true", "True": "true", "TRUE": "true", "false": "false", "Fal
 
 
 def plain_text(name: Any) -> str:
-    """Write a name so that a number is the same text whether a file, a frame or a list holds it.
-
-    A text file says "012", "12.0" or "12" where memory has 12: what is written as a number is that number.
-
-    Examples
-    --------
-    >>> [plain_text(name) for name in (12, 12.0, "12", "012", "12.50", True, "A-012")]
-    ['12', '12', '12', '12', '12.5', 'true', 'A-012']
-    """
+    """Write a name so that a number is the same text whether a file ("012", "12.0") or memory (12) holds it."""
     if isinstance(name, str):
         text = name
     elif isinstance(name, bool | np.bool_):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -12,16 +12,11 @@ from numpy.typing import NDArray
 from fairpot.transport import Floats, top_place
 
 Indices = NDArray[np.intp]
-
-
 Counts = NDArray[Any]  # int64, or float64 where weights are not whole numbers
 
 
 class Members(NamedTuple):
-    """The rows of one group and label that belong to clusters: the unit, the place of the score, the weight of each.
-
-    In the order of places, units and weights, so that no sum depends on the order of rows.
-    """
+    """Rows of one group and label in the order of places, units and weights, so that sums do not depend on theirs."""
 
     unit: Indices
     entry: Indices
@@ -78,10 +73,9 @@ Sides = tuple[Counts, Counts]
 class GroupCounts:
     """Distinct scores of one group, ascending, with the weight of positives and negatives at each.
 
-    Whole weights are kept as int64, so that every count made from them is exact; any other
-    weights are float64. ``squares`` has the sums of squared weights of positives and of negatives, where a weight is
-    how much a row counts, ``members`` the rows of either where rows belong together, and ``rows``, where rows have
-    weights, how many of either there are, whatever they weigh.
+    Whole weights are int64 and so counted exactly, any others float64. ``squares`` has the sums of squared weights,
+    where a weight is how much a row counts, ``members`` the rows where rows belong together, and ``rows`` how many
+    there are where rows have weights: each of positives and of negatives.
     """
 
     score: NDArray[np.float64]
@@ -135,11 +129,7 @@ class GroupCounts:
         unit: Indices | None = None,
         rows: Counts | None = None,
     ) -> GroupCounts:
-        """Count rows: one sort. Without labels all weight is put down as negative.
-
-        ``unit`` numbers what each row belongs to, where rows belong together; ``rows`` is how many rows each is, where
-        that is not its weight.
-        """
+        """Count rows, ``rows`` of each where that is not its weight; without labels all are negatives."""
         labels = np.zeros(len(scores), dtype=np.int8) if labels is None else labels
         if unit is not None:
             counts = cls.from_rows(scores, labels, weight, square, rows=rows)
@@ -220,32 +210,37 @@ class GroupCounts:
 
     def plus(self, other: GroupCounts) -> GroupCounts:
         """Add the counts of another part of the same group."""
-        scores, positive, negative = (
-            np.concatenate((getattr(self, name), getattr(other, name))) for name in ("score", "positive", "negative")
-        )
-        squares = members = rows = None
-        if self.squares is not None or other.squares is not None:  # a row without a weight has weight 1
-            squares = tuple(np.concatenate((self.squared(side), other.squared(side))) for side in (True, False))
-        if self.rows is not None or other.rows is not None:
-            rows = tuple(np.concatenate(both) for both in zip(self.rows_at, other.rows_at))
+        both = side_by_side((self, other))
         if self.members is not None and other.members is not None:
             behind = np.arange(len(other.score)) + len(self.score)
-            members = tuple(own.plus(more.at(behind)) for own, more in zip(self.members, other.members))
-        return GroupCounts(scores, positive, negative, squares, members, rows).rescored(scores)  # type: ignore[arg-type]
+            with_it, without = (own.plus(more.at(behind)) for own, more in zip(self.members, other.members))
+            both = replace(both, members=(with_it, without))
+        return both.rescored(both.score)
 
     @property
     def _columns(self) -> list[Counts]:
-        """The columns that are added up: weights, squares and rows."""
         return [self.positive, self.negative, *(self.squares or ()), *(self.rows or ())]
 
     def _like(self, score: Floats, columns: Sequence[Counts]) -> GroupCounts:
-        """Put other columns in the place of these."""
         squares = None if self.squares is None else (columns[2], columns[3])
         rows = None if self.rows is None else (columns[-2], columns[-1])
         return GroupCounts(score, columns[0], columns[1], squares, None, rows)
 
     def _members(self, place: Indices) -> tuple[Members, Members] | None:
         return None if self.members is None else (self.members[0].at(place), self.members[1].at(place))
+
+
+def side_by_side(parts: Sequence[GroupCounts]) -> GroupCounts:
+    """Put the entries of several counts one after another, without their members; a row without a weight has 1."""
+
+    def joined(sides: Iterable[Sides]) -> Sides:
+        with_it, without = zip(*sides)
+        return np.concatenate(with_it), np.concatenate(without)
+
+    score, weights = np.concatenate([c.score for c in parts]), joined((c.positive, c.negative) for c in parts)
+    weighed, counted = (any(getattr(c, name) is not None for c in parts) for name in ("squares", "rows"))
+    squares = joined((c.squared(True), c.squared(False)) for c in parts) if weighed else None
+    return GroupCounts(score, *weights, squares, None, joined(c.rows_at for c in parts) if counted else None)
 
 
 def rows_worth(weight: Counts, square: Counts) -> NDArray[np.int64]:
@@ -255,10 +250,9 @@ def rows_worth(weight: Counts, square: Counts) -> NDArray[np.int64]:
 
 
 def run_means(counts: GroupCounts, least: int, cuts: list[float]) -> Floats | None:
-    """Give each score of a group the mean of its run: at least so many rows, or clusters, that follow each other.
+    """Give each score the mean of its run: at least so many rows, or clusters, that follow each other.
 
-    Runs end at the cuts; where too few rows lie before a cut they join those after it, and None says that too few lie
-    after the last one.
+    Runs end at the cuts; too few rows before a cut join those after it, and None says that too few lie after the last.
     """
     many, place = np.add(*counts.rows_at), np.arange(len(counts.score))
     unit = place
@@ -296,10 +290,7 @@ def _begins(place: list[int], unit: list[int], many: list[int], least: int) -> l
 
 @dataclass(frozen=True, eq=False)
 class Units:
-    """The independent units that rows belong to: how many, and a hash of each one's name, ascending.
-
-    Hashes match the units of tables that are merged; where they were dropped, nobody's name can be tried against them.
-    """
+    """The units that rows belong to: how many, and hashes of their names, ascending, to match those of tables by."""
 
     size: int
     hashes: NDArray[np.uint64] | None = None
@@ -307,11 +298,7 @@ class Units:
 
 @dataclass(frozen=True, eq=False)
 class Clusters:
-    """The rows of a table that belong together, one column a property: what sums over units are made from.
-
-    ``unit`` numbers the cluster of each row, ``group`` and ``entry`` tell where its score stands in the table,
-    ``positive`` its label, ``weight`` its weight; ``size`` is the number of clusters.
-    """
+    """The rows of a table that belong together, one column a property: what sums over units are made from."""
 
     unit: Indices
     group: Indices
@@ -346,11 +333,7 @@ def _by_key_and_weight(key: NDArray[np.int64], weight: Counts) -> Indices:
 def _sort_by_score(
     scores: NDArray[np.float64], labels: NDArray[np.int8]
 ) -> tuple[NDArray[np.float64], NDArray[np.int8]]:
-    """Sort scores, which may be overwritten, with their labels as a plain sort of integers.
-
-    Floats >= 0 order like their bits and leave the sign bit free, so the label rides along as the
-    lowest bit of a 64-bit key. Sorting values is several times cheaper than an argsort and its gathers.
-    """
+    """Sort scores, which may be overwritten, with their labels as the lowest bit of a plain sort of integers."""
     below = np.flatnonzero(scores < 0)
     if len(below) == 0:
         return _sort_nonnegative(scores, labels)
@@ -375,7 +358,6 @@ def _sort_nonnegative(
 
 
 def _add_up_units(scores: NDArray[np.float64], labels: NDArray[np.int8]) -> GroupCounts:
-    """Add up sorted rows of weight one."""
     step = scores[1:] != scores[:-1]
     if step.all():
         positive = labels.astype(np.int64)
@@ -397,5 +379,4 @@ def _add_up(
 
 
 def _run_starts(step: NDArray[np.bool_]) -> NDArray[np.intp]:
-    """Give the places where a new score begins, from where neighbours differ."""
     return np.concatenate(([0], np.flatnonzero(step) + 1))

@@ -38,17 +38,6 @@ class InfeasibleRuleError(ValueError):
     """Tell that no repair strength keeps the rule that was asked for; the message names the best there is.
 
     Where a certificate was asked for, ``shortfall`` has what is missing in figures.
-
-    Examples
-    --------
-    >>> from fairpot import FairPOT, InfeasibleRuleError
-    >>> score, sex = [0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1] * 10, (["M"] * 4 + ["F"] * 4) * 10
-    >>> y = [1, 1, 0, 0, 1, 0, 1, 0] * 10
-    >>> try:
-    ...     FairPOT(max_gap=0.02, confidence=0.95).fit(score, y, sensitive_features=sex)
-    ... except InfeasibleRuleError as error:
-    ...     print(str(error).splitlines()[0])
-    no lam can be certified to have a gap within 0.02 with confidence 0.95 ...
     """
 
     def __init__(self, message: str = "", shortfall: Any = None) -> None:

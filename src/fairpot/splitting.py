@@ -45,13 +45,9 @@ def weighted_rows(table: ScoreTable) -> WeightedRows:
 def split_table(table: ScoreTable, n_splits: int, random_state: Any = None) -> list[ScoreTable]:
     """Deal the rows that a table counts to folds, every group and outcome evenly to each.
 
-    Whole counts are dealt row by row, shuffled inside each group and outcome: each fold is a draw without
-    replacement, of sizes that differ by one at most. Importance weights are dealt as so many equal rows as they are
-    worth; entries of other fractional weights go to one fold each. Where rows
-    belong together, whole clusters are dealt, those of each group with and without positives evenly.
-
-    ``random_state``: None deals the rows in the order of their scores, so that every fold has low and high ones.
-    Returns: they add up to the table; all of them have all its groups.
+    Whole counts are dealt row by row, importance weights as so many equal rows as they are worth, entries of other
+    fractional weights to one fold each, and rows that belong together as whole clusters. ``random_state`` None deals
+    rows in the order of their scores, so that every fold has low and high ones.
     """
     generator = None if random_state is None else _generator(random_state)
     if table.clusters is not None:
@@ -88,7 +84,6 @@ def _kept(counts: GroupCounts, positive: Counts, negative: Counts) -> GroupCount
 
 
 def _parted(sides: Sides, share: Sequence[Floats], there: NDArray[np.intp]) -> Sides:
-    """Give each side's share at some entries."""
     return sides[0][there] * share[0], sides[1][there] * share[1]
 
 
@@ -105,8 +100,7 @@ def _deal_clusters(
 def deal_units(weight: Floats, n_splits: int, order: NDArray[np.intp]) -> NDArray[np.intp]:
     """Deal whole clusters: those of a group with and without positives in turn, largest first, evenly to each fold.
 
-    ``weight[unit, 2 * group + positive]`` is what each has of every group and outcome; of equals the first in ``order``
-    is dealt first.
+    ``weight[unit, 2 * group + positive]`` is what each has; of equals the first in ``order`` is dealt first.
     """
     has_positive = weight[:, 1::2].sum(axis=1) > 0
     group = np.argmax(weight[:, ::2] + weight[:, 1::2], axis=1)

@@ -1,9 +1,4 @@
-"""ScoreTable: the one small table per group that every number in fairpot depends on.
-
-It knows what the rows were: the weight of positives and negatives at each score of each group, the sums of squared
-weights where weights say how much a row counts, and which rows belong together. All of it is carried along when a
-table is cut, rescored, merged or quantised.
-"""
+"""ScoreTable: the one small table per group that every number in fairpot depends on."""
 
 from __future__ import annotations
 
@@ -32,6 +27,7 @@ from fairpot.counts import (
     Sides,
     Units,
     count_units,
+    side_by_side,
 )
 from fairpot.transport import Floats
 
@@ -42,11 +38,7 @@ Maps = Mapping[Hashable, Callable[[Floats], Floats]]
 
 @dataclass(frozen=True)
 class QuantisationBound:
-    """How far quantising a table can move any number made from it.
-
-    ``xauc[g, h]`` and ``auc`` bound the change of those metrics (the share of pairs that fall into
-    one bin), ``score`` the change of any score.
-    """
+    """How far quantising a table can move AUC, any ``xauc[g, h]`` (the share of pairs in one bin) and any score."""
 
     auc: float
     xauc: NDArray[np.float64]
@@ -58,9 +50,7 @@ class QuantisationBound:
 class ScoreTable:
     """Count rows: how many with and without the outcome have each score, in each group.
 
-    All rank metrics, the transport map and the whole trade-off curve are functions of this table;
-    engines that cannot hold the rows build it with one ``GROUP BY group, score``. From rows of any kind it comes
-    with :func:`fairpot.score_table`, which checks them.
+    :func:`fairpot.score_table` makes it from rows of any kind; every number of fairpot is a function of it.
 
     Parameters
     ----------
@@ -75,8 +65,7 @@ class ScoreTable:
     lower_is_riskier : bool, default False
         Whether a low score meant high risk: the scores of the table are then those of the rows with a minus.
     high_score_means : {"help", "harm"} or None, default None
-        What a high score does to the person who has it, if that was said. It changes no count. It is said of
-        the rows' own scores: with ``lower_is_riskier``, "help" says that a low score, which is ranked high, harms.
+        What a high score of the rows' own does to the person who has it, if that was said. It changes no count.
     group_columns : tuple of str, default ()
         The names of the columns with the group, where they are known: sentences call group 0 "black=0" by them.
 
@@ -123,10 +112,16 @@ class ScoreTable:
 
         ``square`` is what each row adds to the sums of squared weights, where weights say how much a row counts;
         ``unit`` the number of each row's cluster among ``units``; ``rows`` how many rows each is, where that is not
-        its weight; ``lower_is_riskier`` stores that the scores have been given a minus, ``high_score_means`` what a
-        high one does to a person. :func:`fairpot.score_table` makes rows clean, whatever they come in.
+        its weight; ``lower_is_riskier`` stores that the scores have been given a minus.
         """
-        scores, labels = _plain(scores, labels)
+        scores = np.ascontiguousarray(scores, dtype=np.float64)
+        if not np.isfinite(scores).all():
+            raise ValueError(f"{int((~np.isfinite(scores)).sum())} scores are NaN or infinite.")
+        if labels is not None:
+            labels = np.asarray(labels)
+            if len(labels) != len(scores) or not ((labels == 0) | (labels == 1)).all():
+                raise ValueError(f"labels must be 0 or 1, one for each of the {len(scores)} scores.")
+            labels = labels.astype(np.int8, copy=False)
         if codes is not None and not (codes.min() >= 0 and codes.max() < len(groups)):
             raise ValueError(f"codes must lie in 0 ... {len(groups) - 1}, got {codes.min()} to {codes.max()}.")
         if weight is not None and not (weight >= 0).all():
@@ -287,10 +282,7 @@ class ScoreTable:
     def meaning(self, high_score_means: Meaning | None) -> ScoreTable:
         """Store what a high score does to a person; what the table knows already must agree.
 
-        Parameters
-        ----------
-        high_score_means : {"help", "harm"} or None
-            What a high score does to the person who has it; None keeps what the table knows.
+        {high_score_means}
         """
         given = replace(self, high_score_means=high_score_means) if high_score_means is not None else self
         if self.high_score_means is not None and given.high_score_means != self.high_score_means:
@@ -324,15 +316,8 @@ class ScoreTable:
         """All groups as one: scores, weights and their squares, without the clusters of their rows."""
         if len(self.counts) == 1:
             return self.counts[0]
-        parts = [np.concatenate([getattr(c, name) for c in self.counts]) for name in ("score", "positive", "negative")]
-        squares = rows = None
-        if self.importance:
-            plus, minus = (np.concatenate([c.squared(side) for c in self.counts]) for side in (True, False))
-            squares = plus, minus
-        if self.weighted:
-            yes, no = (np.concatenate(sides) for sides in zip(*(c.rows_at for c in self.counts)))
-            rows = yes, no
-        return GroupCounts(parts[0], parts[1], parts[2], squares, None, rows).rescored(parts[0])
+        together = side_by_side(self.counts)
+        return together.rescored(together.score)
 
     def joined(self) -> ScoreTable:
         """All groups as one, "all", with what is known of their rows."""
@@ -357,7 +342,6 @@ class ScoreTable:
 
     @cached_property
     def _tops(self) -> dict[tuple[float, str], dict[Hashable, float]]:
-        """Where the tops begin that were asked for: all groups are pooled for it once."""
         return {}
 
     def above(self, thresholds: Mapping[Hashable, float]) -> ScoreTable:
@@ -418,7 +402,6 @@ class ScoreTable:
         return replace(self, counts=tuple(counts), units=None)
 
     def _with(self, counts: Iterable[GroupCounts]) -> ScoreTable:
-        """Put other counts in the place of these."""
         return replace(self, counts=tuple(counts))
 
     def for_pairs(self) -> ScoreTable:
@@ -435,23 +418,22 @@ class ScoreTable:
         other : ScoreTable
             A table of other rows, with outcomes if this one has them.
         """
-        if self.labelled != other.labelled:
-            raise ValueError(
-                "a table with labels and one without cannot be merged: the sum would have half its labels.\n"
-                "Hint: count both with their outcomes."
-            )
-        if self.lower_is_riskier != other.lower_is_riskier:
-            raise ValueError(
-                "a table in which a low score meant high risk and one in which a high one did cannot be merged.\n"
-                "Hint: count one of them again, with the same lower_is_riskier."
-            )
+        meant = "whose weights are so many rows and one whose weights are how much a row counts"
+        unlike = (
+            (self.labelled != other.labelled, "with labels and one without", "outcomes"),
+            (
+                self.lower_is_riskier != other.lower_is_riskier,
+                "whose low scores are risky and another",
+                "one direction",
+            ),
+            ({self.weights, other.weights} == {"frequency", "importance"}, meant, "the same `weights`"),
+            ((self.units is None) != (other.units is None), "whose rows belong together and another", "clusters"),
+        )
+        for wrong, what, way_out in unlike:
+            if wrong:
+                raise ValueError(f"a table {what} cannot be merged.\nHint: count both with {way_out}.")
         if None not in (self.high_score_means, other.high_score_means):
             self.meaning(other.high_score_means)
-        if {self.weights, other.weights} == {"frequency", "importance"}:
-            raise ValueError(
-                "a table whose weights are so many rows and one whose weights are how much a row counts cannot be "
-                'merged.\nHint: count both without weights="frequency" (or both with it).'
-            )
         units, here, there = _united(self, other)
         merged = dict(zip(here.groups, here.counts))
         for group, counts in zip(there.groups, there.counts):
@@ -487,11 +469,6 @@ class ScoreTable:
 
 def _united(one: ScoreTable, other: ScoreTable) -> tuple[Units | None, ScoreTable, ScoreTable]:
     """Number the units of two tables alike: those of the same name are the same."""
-    if (one.units is None) != (other.units is None):
-        raise ValueError(
-            "a table whose rows belong together and one whose rows do not cannot be merged.\n"
-            "Hint: count both with clusters."
-        )
     if one.units is None or other.units is None or one.units is other.units:
         return one.units, one, other
     if one.units.hashes is None or other.units.hashes is None:
@@ -513,30 +490,7 @@ def _renumbered(table: ScoreTable, hashes: NDArray[np.uint64]) -> ScoreTable:
     )
 
 
-def _plain(
-    scores: NDArray[np.float64], labels: NDArray[np.int8] | None
-) -> tuple[NDArray[np.float64], NDArray[np.int8] | None]:
-    """Bring rows to the types that are counted; refuse what would be counted wrongly."""
-    scores = np.ascontiguousarray(scores, dtype=np.float64)
-    if not np.isfinite(scores).all():
-        raise ValueError(f"{int((~np.isfinite(scores)).sum())} scores are NaN or infinite.")
-    if labels is None:
-        return scores, None
-    labels = np.asarray(labels)
-    if len(labels) != len(scores) or not _are_binary(labels):
-        raise ValueError(f"labels must be 0 or 1, one for each of the {len(scores)} scores.")
-    return scores, labels.astype(np.int8, copy=False)
-
-
-def _are_binary(labels: NDArray[Any]) -> bool:
-    """Whether all labels are 0 or 1: one pass over the bytes of what the checks hand over."""
-    if labels.dtype == np.int8:
-        return len(labels) == 0 or bool(labels.view(np.uint8).max() <= 1)
-    return bool(np.isin(labels, (0, 1)).all())
-
-
 def _taken(columns: Sequence[Any], rows: NDArray[np.intp]) -> list[Any]:
-    """Take some rows of columns that may not be there."""
     return [None if column is None else column.take(rows) for column in columns]
 
 

@@ -149,7 +149,7 @@ def test_what_is_printed(run, csv, people):
     for part in (
         "Calibration",
         "tied pairs: ",
-        "xAUC of",
+        "xAUC with 95% intervals",
     ):
         assert part in everything
         assert part not in out

@@ -156,7 +156,7 @@ OPTIONS = {
     "fit with two rules": (["fit", "CSV", *COLUMNS, "--lam", "0.1", "--max-gap", "0.1"], "Say it in one way"),
     "lam above 1": (["fit", "CSV", *COLUMNS, "--lam", "1.1"], "--lam"),
     "lam for wasserstein": (["fit", "CSV", *COLUMNS, "--method", "wasserstein", "--lam", "1"], "--lam is not for"),
-    "theta": (["fit", "CSV", *COLUMNS, "--theta", "1"], "Here it is --strength"),
+    "theta": (["fit", "CSV", *COLUMNS, "--theta", "1"], "No such option"),
     "theta of 0": (["fit", "CSV", *COLUMNS, "--method", "optimal-merge", "--strength", "0"], "theta must be"),
     "lam for others": (
         ["fit", "CSV", *COLUMNS, "--method", "logit-shift", "--lam", "1"],
@@ -172,11 +172,8 @@ OPTIONS = {
     "grid of no repair": (["report", "CSV", *COLUMNS, "--keep", "grid", "-o", "r.html"], "--keep goes with a repair"),
     "top of no repair": (["report", "CSV", *COLUMNS, "--repair-top", "-o", "r.html"], "--repair-top goes with"),
     "reference of no repair": (["report", "CSV", *COLUMNS, "--reference", "F", "-o", "r.html"], "--reference goes"),
-    "alpha of a fit": (["fit", "CSV", *COLUMNS, "--lam", "1", "--alpha", "0.1"], "Here it is --top 0.1, with --rep"),
-    "capacity": (["report", "CSV", *COLUMNS, "--max-gap", "1", "--capacity", "9"], "Here it is --top 200"),
-    "calibrate": (["fit", "CSV", *COLUMNS, "--max-gap", "1", "--calibrate"], "Here it is --keep probabilities"),
-    "keep-grid": (["fit", "CSV", *COLUMNS, "--max-gap", "1", "--keep-grid"], "Here it is --keep grid"),
-    "region of a fit": (["fit", "CSV", *COLUMNS, "--max-gap", "1", "--region", "group"], "Here it is --top-of group"),
+    "alpha of a fit": (["fit", "CSV", *COLUMNS, "--lam", "1", "--alpha", "0.1"], "No such option"),
+    "capacity": (["report", "CSV", *COLUMNS, "--max-gap", "1", "--capacity", "9"], "No such option"),
     "region-from": (["fit", "CSV", *COLUMNS, "--max-gap", "1", "--region-from", "batch"], "No such option"),
     "common-dial": (["fit", "CSV", *COLUMNS, "--max-gap", "1", "--common-dial"], "No such option"),
     "reference for wasserstein": (

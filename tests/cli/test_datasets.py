@@ -39,8 +39,9 @@ def test_same_seed_same_bytes(run, tmp_path):
     assert (tmp_path / "one.csv").read_bytes() == (tmp_path / "two.csv").read_bytes()
 
 
-def test_fetch_and_write_real_data(run, data_home, tmp_path):
-    answer = run("datasets", "write", "compas", tmp_path / "c.parquet", "--home", data_home)
+def test_fetch_and_write_real_data(run, data_home, tmp_path, monkeypatch):
+    monkeypatch.setenv("FAIRPOT_DATA", str(data_home))
+    answer = run("datasets", "write", "compas", tmp_path / "c.parquet")
     assert "7,214 rows" in answer.out
     assert run("audit", tmp_path / "c.parquet", "--json").json["rows"] == 7214
 

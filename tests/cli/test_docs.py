@@ -97,8 +97,7 @@ def test_documents_have_the_fields_that_schema_and_page_name(run, tmp_path, monk
     certified = check("fit", "fit", "scores.csv", *top)
     assert [each["group"] for each in certified["certificate"]["starts"]] == ["a", "b"]
     assert certified["fitted"]["trust"]["certificate"]["bound"] == 0.5
-    for more in (["--keep", "probabilities"], ["--net-benefit-at", 0.3]):
-        check("fit", "fit", "scores.csv", "--max-gap", 0.1, *more)
+    check("fit", "fit", "scores.csv", "--max-gap", 0.1, "--keep", "probabilities")
     short = check("uncertified", "fit", "scores.csv", "--max-gap", 0.01, "--confidence", 0.95, expect=4)
     assert all(f"`{field}`" in page.partition("\n## shortfall\n")[2] for field in short["shortfall"])
 

@@ -127,22 +127,6 @@ def test_no_file_is_replaced_unasked(run, csv, tmp_path):
     assert output.read_text().startswith("<!doctype html>")
 
 
-def test_names_only_where_an_id_column_is_named(run, folder, people, tmp_path):
-    fp = FairPOT(0.4).fit(table_of(people))
-    change = fp.transform(people["risk"], sensitive_features=people["sex"]) - people["risk"]
-    for name in ("people.csv", "people.parquet"):
-        output = tmp_path / f"{name}.json"
-        run("report", folder / name, *COLUMNS, "--lam", "0.4", "--id", "id", "-o", output)
-        found = json.loads(output.read_text())["largest_changes"]
-        assert len(found) == 20
-        moved = [each["after"] - each["before"] for each in found]
-        assert moved == pytest.approx(change[[int(each["id"]) for each in found]].tolist())
-        assert sorted(map(abs, moved)) == pytest.approx(sorted(change.abs())[-20:])
-    assert "no way" not in run("report", folder / "people.csv", *COLUMNS, "-o", tmp_path / "r.html").err
-    said = run("report", folder / "people.csv", *COLUMNS, "--id", "id", "-o", tmp_path / "x.html", expect=2).err
-    assert "say how far a repair goes" in said
-
-
 def test_a_certificate_is_judged_on_these_rows(run, csv, held_out, tmp_path):
     target, drifted = tmp_path / "map.json", tmp_path / "drifted.csv"
     run("fit", csv, *COLUMNS, "--max-gap", 0.3, "--confidence", 0.9, "-o", target)

@@ -87,7 +87,7 @@ def test_merged_parts_are_the_whole(rows):
         counted(rows).merge(counted(rows, clusters=False))
     kinds = {"sensitive_features": rows["g"], "clusters": rows["c"]}
     times = score_table(rows["y"], rows["s"], **kinds, sample_weight=np.full(500, 2), weights="frequency")
-    with pytest.raises(ValueError, match=r"cannot be merged.\nHint: count both without weights="):
+    with pytest.raises(ValueError, match=r"cannot be merged.\nHint: count both with the same `weights`"):
         counted(rows).merge(times)
     plain = score_table(rows["y"], rows["s"], **kinds)
     assert plain.merge(times).weights == "frequency"

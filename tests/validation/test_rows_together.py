@@ -21,7 +21,7 @@ def test_shuffled_index_is_refused_and_a_numbering_is_not():
         lambda: FairPOT(0.5).fit(frame["score"], frame["y"], sensitive_features=mixed["sex"]),
         lambda: fairpot.audit(frame["y"], frame["score"], sensitive_features=mixed[["sex"]]),
     ):
-        with pytest.raises(ValueError, match=r"in another order \(\d+ of 400 rows differ\)(.|\n)*Hint: bring them"):
+        with pytest.raises(ValueError, match=r"in another order \(\d+ of 400 rows differ\)(.|\n)*Hint: pass the same"):
             bad()
     later = frame.set_axis(np.arange(1000, 1400))
     as_arrays = xauc_gap(y, score, sensitive_features=sex)

@@ -48,7 +48,6 @@ def check_weights(weight: NDArray[np.float64], rows: Counts, name: str) -> None:
 
 
 def check_weight_of_groups(total: NDArray[Any], groups: Sequence[Hashable], name: str) -> None:
-    """Insist that every group has some weight."""
     empty = [group for group, weight in zip(groups, total) if not weight > 0]
     if empty:
         raise ValueError(f"{name} is 0 in all rows of the group {empty[0]!r}.\nHint: drop those rows.")
@@ -90,7 +89,6 @@ def check_rows(
         labels = None if y is None else check_labels(y, len(clean), of_y, pos_label)
     except (TypeError, ValueError):
         _refuse_swapped(y, scores, (of_y, of_scores), order)
-        _refuse_groups_for_scores(scores, sensitive_features, (of_scores, of_groups))
         raise
     codes, groups = check_groups(sensitive_features, len(clean), of_groups) if grouped else (None, ("all",))
     weight = None if sample_weight is None else _check_weight(sample_weight, len(clean), of_weight)
@@ -116,21 +114,6 @@ def _right_order(label: str, score: str) -> str:
         first = f"({label}, {score}), the outcomes first"
         return f"the order is {first}; after a fitted model, and in methods of estimators, it is (scores, y)."
     return f"the order is ({score}, {label}), the scores first; without a model it is (y_true, y_score)."
-
-
-def _refuse_groups_for_scores(scores: Any, groups: Any, names: tuple[str, str]) -> None:
-    """Say of scores that were refused that they look like groups, where they are text and the groups are numbers."""
-    try:
-        texts, numbers = as_column(scores, names[0]), as_column(groups, names[1])
-        to_floats(numbers, names[1])
-    except (TypeError, ValueError):
-        return
-    if len(texts) == len(numbers) > 0 and all(isinstance(value, str) for value in texts.tolist()):
-        text, number = (f"({len(set(column.tolist()))} different ones)" for column in (texts, numbers))
-        raise TypeError(
-            f"the columns look swapped: {names[0]} holds text {text}, and {names[1]} holds numbers {number}.\n"
-            f"Hint: pass the numbers as {names[0]} and the groups as {names[1]}."
-        ) from None
 
 
 def _check_weight(sample_weight: Any, rows: int, name: str) -> NDArray[Any]:

@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import Lazy
+from fairpot._validation import wording
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -37,7 +38,6 @@ def as_native_columns(values: Any) -> nw.DataFrame[Any] | nw.Series[Any] | None:
 
 
 def is_frame(values: Any) -> bool:
-    """Whether these are several columns in a frame."""
     wrapped = as_native_columns(values)
     return isinstance(wrapped, nw.DataFrame) and wrapped.shape[1] > 1
 
@@ -83,7 +83,8 @@ def as_column(values: Any, name: str) -> NDArray[Any]:
             raise ValueError(_one_column(name, array.shape))
         array = array[:, 0]
     if array.ndim != 1:
-        raise ValueError(f"{name} must be a column with one value a row, got {_describe(values, array)}.")
+        what = type(values).__name__ if array.ndim == 0 else f"an array of shape {array.shape}"
+        raise ValueError(f"{name} must be a column with one value a row, got {what}.")
     if array.dtype.kind in "US" and isinstance(values, list | tuple) and not set(map(type, values)) <= {str, bytes}:
         array = np.array(values, dtype=object)  # NumPy turns None and numbers beside text into text
     return array
@@ -124,11 +125,7 @@ def _is_missing(value: Any) -> bool:
 
 
 def without_missing(columns: dict[str, Any]) -> tuple[dict[str, Any], dict[str, int]]:
-    """Leave out the rows in which a column has no value.
-
-    Returns the columns, and how many rows were left out: in all ("rows") and for each column. Columns of different
-    lengths come back as they are, for the checks to complain about.
-    """
+    """Leave out rows in which a column has no value; count them, in all ("rows") and for each column."""
     lacks = {name: lacking(values) for name, values in columns.items() if values is not None}
     if len({len(rows) for rows in lacks.values()}) != 1:
         return columns, {"rows": 0}
@@ -187,10 +184,6 @@ def _one_column(name: str, shape: tuple[int, ...]) -> str:
     return f"{name} must be one column, got {shape[1]} columns.\nHint: {hint}."
 
 
-def _describe(values: Any, array: NDArray[Any]) -> str:
-    return type(values).__name__ if array.ndim == 0 else f"an array of shape {array.shape}"
-
-
 def check_column_names(names: Any, name: str = "sensitive_features") -> list[str]:
     """Check the name of one column, or a list of them."""
     listed = [names] if isinstance(names, str) else names
@@ -203,12 +196,10 @@ def check_column_names(names: Any, name: str = "sensitive_features") -> list[str
 
 
 def select_columns(X: Any, names: Sequence[str]) -> Any:
-    """Return the named columns of a frame as a frame of the same library."""
     return _frame_with(X, names).select(*names).to_native()
 
 
 def drop_columns(X: Any, names: Sequence[str]) -> Any:
-    """Return a frame without the named columns."""
     return _frame_with(X, names).drop(*names).to_native()
 
 
@@ -216,64 +207,44 @@ def _frame_with(X: Any, names: Sequence[str]) -> nw.DataFrame[Any]:
     frame = as_native_columns(X)
     if not isinstance(frame, nw.DataFrame):
         raise TypeError(
-            f"sensitive_features={_shown(names)} names columns of X, but X is no frame: {type(X).__name__}.\n"
+            f"sensitive_features={list(names)} names columns of X, but X is no frame: {type(X).__name__}.\n"
             "Hint: pass a pandas, Polars or PyArrow frame (in a pipeline, set_output(transform='pandas') on the steps "
             "before), or pass the groups to the call, sensitive_features=..."
         )
     unknown = [c for c in names if c not in frame.columns]
     if unknown:
-        raise ValueError(f"X has no column {_shown(unknown)} (columns: {_shortened(frame.columns)}).")
+        raise ValueError(f"X has no column {unknown[0]!r} {wording.all_columns(frame.columns)}.")
     return frame
-
-
-def _shown(names: Sequence[str]) -> str:
-    return repr(names[0]) if len(names) == 1 else repr(list(names))
-
-
-def _shortened(columns: Sequence[Any], most: int = 12) -> str:
-    shown = ", ".join(map(repr, columns[:most]))
-    return shown if len(columns) <= most else f"{shown} and {len(columns) - most} more"
 
 
 def check_alignment(**columns: Any) -> None:
     """Refuse columns whose indices say that they are of other rows, or of the same rows in another order.
 
-    Rows are matched by position. The index of an array made into a series (0, 1, 2, ...) says nothing about which rows
-    they are, so it goes with any other.
+    An index that only numbers rows (0, 1, 2, ...) says nothing about which rows they are, so it goes with any other.
     """
     indexed = {name: value.index for name, value in _flat(columns) if _has_index(value)}
     named = [name for name, index in indexed.items() if not _is_numbering(index)]
     for first in dict.fromkeys([*list(indexed)[:1], *named[:1]]):
-        for name in indexed:
-            both_named = first in named and name in named
-            _check_index(first, indexed[first], name, indexed[name], named=both_named)
-
-
-def _check_index(first: str, one: Any, name: str, other: Any, *, named: bool) -> None:
-    """Refuse rows in another order, and, where both name their rows, those of another split.
-
-    Columns of different lengths are told so elsewhere.
-    """
-    if len(one) != len(other) or one.equals(other):
-        return
-    differ = int((np.asarray(one, dtype=object) != np.asarray(other, dtype=object)).sum())
-    rows = f"({differ} of {len(other)} rows differ)"
-    way_out = "if positions are right as they are, pass .to_numpy() or .reset_index(drop=True)."
-    if _same_labels(one, other):
-        raise ValueError(
-            f"{name} has the index labels of {first} in another order {rows}, and rows are matched by position: "
-            "outcomes and groups would go to the wrong rows.\n"
-            f"Hint: bring them into one order, {name}.loc[{first}.index]; {way_out}"
-        )
-    if named:
-        raise ValueError(
-            f"{name} has other index labels than {first} {rows}: these look like other rows, such as those of another "
-            f"split.\nHint: pass the same rows of both, as {name}.loc[{first}.index] does where it has them; {way_out}"
-        )
+        one = indexed[first]
+        for name, other in indexed.items():
+            if len(one) != len(other) or one.equals(other):  # other lengths are told elsewhere
+                continue
+            shuffled = one.symmetric_difference(other, sort=False).empty
+            if not shuffled and not {first, name} <= set(named):
+                continue
+            differ = int((np.asarray(one, dtype=object) != np.asarray(other, dtype=object)).sum())
+            what, why = f"has other index labels than {first}", "these look like other rows"
+            if shuffled:
+                what = f"has the index labels of {first} in another order"
+                why = "rows are matched by position: outcomes and groups would go to the wrong rows"
+            raise ValueError(
+                f"{name} {what} ({differ} of {len(other)} rows differ): {why}.\n"
+                f"Hint: pass the same rows in one order, as {name}.loc[{first}.index] does where it has them; if "
+                "positions are right as they are, pass .to_numpy() or .reset_index(drop=True)."
+            )
 
 
 def _is_numbering(index: Any) -> bool:
-    """Whether an index only numbers the rows from 0."""
     if type(index).__name__ == "RangeIndex":
         return bool(index.start == 0 and index.step == 1)
     return index.dtype.kind in "iu" and bool((index == np.arange(len(index))).all())
@@ -291,10 +262,3 @@ def _flat(columns: dict[str, Any]) -> list[tuple[str, Any]]:
 
 def _has_index(value: Any) -> bool:
     return type(value).__module__.split(".")[0] == "pandas" and hasattr(value, "index") and hasattr(value, "iloc")
-
-
-def _same_labels(one: Any, other: Any) -> bool:
-    try:
-        return bool(one.sort_values().equals(other.sort_values()))
-    except TypeError:  # labels that cannot be ordered
-        return sorted(map(repr, one)) == sorted(map(repr, other))

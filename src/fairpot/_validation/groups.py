@@ -24,10 +24,7 @@ else:
     nw = Lazy("narwhals")
 
 Codes = NDArray[Any]  # any integers
-# Up to this many groups, comparing the column with each name beats sorting it.
-_FEW = 32
-
-
+_FEW = 32  # up to this many groups, comparing the column with each name beats sorting it
 LONGEST_NAME = 500  # characters of a group's name, which stands in every table, message and page
 
 
@@ -53,7 +50,8 @@ def check_groups(
     if len(columns) == 1:
         codes, names = coded[0]
     else:
-        labels = None if _unnamed(sensitive_features) else [label for label, _ in columns]
+        unnamed = not isinstance(sensitive_features, dict) and as_native_columns(sensitive_features) is None
+        labels = None if unnamed else [label for label, _ in columns]
         codes, names = _intersect(coded, labels, name)
     long = sum(len(each) > LONGEST_NAME for each in names if isinstance(each, str))
     if long:
@@ -135,10 +133,7 @@ def place_groups(
 def check_seen(
     names: Sequence[Hashable], known: Sequence[Hashable], rows_at: Callable[[Sequence[int]], float]
 ) -> tuple[Hashable, ...]:
-    """Insist that every group was there in fit, and return what it was called there.
-
-    ``rows_at`` counts the rows of groups, given their places.
-    """
+    """Insist that every group was there in fit; return what it was called there. ``rows_at`` counts rows at places."""
     found, unseen = _found(names, known)
     if unseen:
         rows, groups = int(rows_at(unseen)), [names[place] for place in unseen]
@@ -153,14 +148,7 @@ def _found(names: Sequence[Hashable], known: Sequence[Hashable]) -> tuple[list[A
 
 
 class GroupFinder:
-    """Find groups by what they may be called: an intersection by its columns in any order, or by its values alone.
-
-    Examples
-    --------
-    >>> find = GroupFinder(["sex=F, age=old", "sex=M, age=old"])
-    >>> find("age=old, sex=M"), find({"age": "old", "sex": "M"}), find(("M", "old")), find("M")
-    ('sex=M, age=old', 'sex=M, age=old', 'sex=M, age=old', None)
-    """
+    """Find groups by what they may be called: an intersection by its columns in any order, or by its values alone."""
 
     __slots__ = ("_known", "_named", "_valued")
 
@@ -244,11 +232,6 @@ def check_group_name(group: Any, names: Sequence[Hashable], name: str) -> Hashab
     return next(known for known in names if known == group)
 
 
-def _unnamed(values: Any) -> bool:
-    """Whether several columns came without names, as a matrix."""
-    return not isinstance(values, dict) and as_native_columns(values) is None
-
-
 def _encode(column: Column, label: str) -> tuple[Codes, tuple[Hashable, ...]]:
     """Code one column without sorting it, by names in sorted order; missing values are an error."""
     codes, names = _named(column, label)
@@ -322,7 +305,6 @@ def _by_comparison(column: NDArray[Any]) -> tuple[Codes, list[Any]]:
 
 
 def _by_sort(column: NDArray[Any]) -> tuple[Codes, list[Any]]:
-    """Sort a column that has many names."""
     distinct, inverse = np.unique(column, return_inverse=True)
     return inverse, distinct.tolist()
 

@@ -23,22 +23,11 @@ else:
 
 
 def is_number(value: Any) -> bool:
-    """Whether a value is a real number (booleans are not)."""
     return isinstance(value, numbers.Real) and not isinstance(value, bool)
 
 
 def as_double(value: Any) -> float:
-    """Return a number as a double; a float32 or float16 is read as the shortest decimal that it prints as.
-
-    So ``np.float32(0.1)`` is 0.1, as whoever typed it meant, not the 0.10000000149 of its bits: the top 0.1 of ten
-    rows is one row in either type.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> as_double(np.float32(0.1))
-    0.1
-    """
+    """Return a number as a double; ``np.float32(0.1)`` is the 0.1 that was typed, not the 0.10000000149 of its bits."""
     return float(str(value)) if isinstance(value, np.float32 | np.float16) else float(value)
 
 
@@ -53,17 +42,13 @@ def check_share(value: Any, name: str, *, zero: bool) -> float:
 
 
 def check_choice(value: Any, name: str, allowed: Sequence[str]) -> str:
-    """Check that an option is one of the allowed names."""
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {wording.got(value)}.")
     return value
 
 
 def check_scores(scores: Any, name: str = "scores") -> NDArray[np.float64]:
-    """Check scores and return them as a float64 array.
-
-    Any real numbers will do: probabilities, log-odds, ranks. Only their order and spacing matter.
-    """
+    """Check scores, any real numbers, and return them as a float64 array."""
     array = as_column(scores, name)
     if len(array) == 0:
         raise ValueError(wording.empty(name))
@@ -74,10 +59,7 @@ def check_scores(scores: Any, name: str = "scores") -> NDArray[np.float64]:
 
 
 def bad_scores(scores: NDArray[np.float64], rows: NDArray[np.int64] | None, name: str, *, whole: bool = False) -> str:
-    """Say what is wrong with scores that are not all finite, ``rows`` of each (None: one).
-
-    ``whole`` says that they were whole numbers: those that doubles cannot tell apart come as infinite.
-    """
+    """Say what is wrong with scores, ``rows`` of each; ``whole``: infinite ones are whole numbers beyond doubles."""
     rows = np.ones(len(scores), dtype=np.int64) if rows is None else rows
     missing, infinite = int(rows[np.isnan(scores)].sum()), int(rows[np.isinf(scores)].sum())
     if missing:
@@ -159,7 +141,6 @@ def _require_numbers(array: NDArray[Any], name: str, noun: str) -> None:
 
 
 def check_labels(y: Any, rows: int, name: str = "y", pos_label: Any = None) -> NDArray[np.int8]:
-    """Check labels and return them as 0 and 1."""
     array = as_column(y, name)
     if len(array) != rows:
         raise ValueError(wording.other_length(name, len(array), rows))
@@ -167,26 +148,22 @@ def check_labels(y: Any, rows: int, name: str = "y", pos_label: Any = None) -> N
     if gone.any():
         raise ValueError(wording.missing_labels(name, int(gone.sum())))
     if pos_label is not None:
-        return _by_name(array, name, pos_label)
-    if array.dtype.kind == "b":
+        if np.ndim(pos_label):
+            what = f"pos_label must be one label, got {type(pos_label).__name__}."
+            raise TypeError(f"{what}\nHint: name the value that means the outcome happened.")
+        return np.asarray(array == named_label(_distinct(array, name), pos_label, name)).astype(np.int8)
+    kind = array.dtype.kind
+    whole = kind == "b" or (kind in "iu" and array.min() >= 0 and array.max() <= 1)
+    if whole or (kind == "f" and ((array == 0) | (array == 1)).all()):
         return array.astype(np.int8)
-    if array.dtype.kind in "iu" and array.min() >= 0 and array.max() <= 1:
-        return array.astype(np.int8)
-    if array.dtype.kind == "f" and ((array == 0) | (array == 1)).all():
-        return array.astype(np.int8)
-    if array.dtype.kind == "O" and all(
-        isinstance(v, bool | int | float | np.number | np.bool_) for v in array.tolist()
-    ):
+    if kind == "O" and all(isinstance(v, bool | int | float | np.number | np.bool_) for v in array.tolist()):
         return check_labels(np.array(array.tolist(), dtype=np.float64), rows, name)
     _distinct(array, name)
     raise ValueError(wording.not_binary(name, Counter(array.tolist()), "pos_label"))
 
 
 def swapped_values(labels: NDArray[Any], scores: NDArray[Any]) -> tuple[int, int] | None:
-    """Count the distinct values of labels that were refused and of their scores; None unless they look swapped.
-
-    They do where more than two numbers stand for labels and no more than two values for scores.
-    """
+    """Count the distinct values of refused labels (more than two numbers) and of scores (two at most), else None."""
     try:
         outcomes, ranked = (set(column[~missing(column)].tolist()) for column in (labels, scores))
     except TypeError:  # values that cannot be told apart
@@ -195,15 +172,6 @@ def swapped_values(labels: NDArray[Any], scores: NDArray[Any]) -> tuple[int, int
         return None
     could_be_scores = all(isinstance(value, decimal.Decimal) or is_number(value) for value in outcomes)
     return (len(outcomes), len(ranked)) if could_be_scores else None
-
-
-def _by_name(array: NDArray[Any], name: str, pos_label: Any) -> NDArray[np.int8]:
-    if np.ndim(pos_label):
-        raise TypeError(
-            f"pos_label must be one label, got {type(pos_label).__name__}.\n"
-            "Hint: name the value that means the outcome happened."
-        )
-    return np.asarray(array == named_label(_distinct(array, name), pos_label, name)).astype(np.int8)
 
 
 def named_label(values: list[Any], pos_label: Any, name: str) -> Any:
@@ -229,7 +197,6 @@ def _distinct(array: NDArray[Any], name: str) -> list[Any]:
 
 
 def check_level(level: Any, name: str = "level") -> float:
-    """Check a level of confidence, strictly between 1/2 and 1."""
     if not is_number(level):
         raise TypeError(f"{name} must be a number such as 0.95, got {wording.got(level)}.")
     if not 0.5 < level < 1:

@@ -25,11 +25,7 @@ _QUOTED = re.compile(r"""'[^']*'|"[^"]*\"""")
 
 @contextmanager
 def showing_values(shown: bool = True) -> Iterator[None]:
-    """Let errors quote what rows hold and columns are called, for whoever may see it, or let them quote neither.
-
-    ``--debug`` does the first, every other command the second. Outside, as in Python, columns are named and values are
-    not quoted.
-    """
+    """Let errors quote values and name columns (``--debug``), or do neither; outside, columns are named."""
     _SAID.append(shown)
     try:
         yield
@@ -38,23 +34,15 @@ def showing_values(shown: bool = True) -> Iterator[None]:
 
 
 def values_are_shown() -> bool:
-    """Whether errors may quote what rows hold."""
     return bool(_SAID) and _SAID[-1]
 
 
 def names_are_shown() -> bool:
-    """Whether errors may name columns that the caller did not name."""
     return not _SAID or _SAID[-1]
 
 
 def got(value: Any) -> str:
-    """Show an argument that is not what it should be; a column in its place is described, not quoted.
-
-    Examples
-    --------
-    >>> got("sum"), got([0.5] * 900)
-    ("'sum'", 'a list of 900 values')
-    """
+    """Show an argument that is not what it should be; a column in its place is described, not quoted."""
     column = hasattr(value, "__array__") or isinstance(value, list | tuple | dict)
     if isinstance(value, str | Number) or not column or not getattr(value, "shape", (1,)):
         return repr(value)
@@ -63,27 +51,16 @@ def got(value: Any) -> str:
 
 
 def such_as(name: Any) -> str:
-    """Name an example, where columns may be named."""
     return f", such as {quoted(name)}" if names_are_shown() else ""
 
 
 def without_quotes(text: str) -> str:
-    """Return another library's message without what it quotes, unless values may be shown.
-
-    Examples
-    --------
-    >>> without_quotes("Failed to parse string: 'Smith' as a scalar of type double")
-    "Failed to parse string: '...' as a scalar of type double"
-    """
+    """Return another library's message without what it quotes, unless values may be shown."""
     return text if values_are_shown() else _QUOTED.sub("'...'", text)
 
 
 def all_columns(columns: Sequence[str], known: bool = True) -> str:
-    """List the columns of a file in brackets; where it is perhaps another file, its first row may be somebody's.
-
-    ``known`` says that other columns were found under their names. Else they are listed if they look like names: a
-    first row of somebody's has a score or an outcome, which are figures.
-    """
+    """List the columns of a file in brackets; a first row that may be somebody's (figures, no names) is counted."""
     likely = known or (len(columns) > 2 and all(map(_NAME.fullmatch, columns)))
     if not names_are_shown() and (not likely or any(map(_is_figure, columns))):
         return f"({counted(len(columns), 'column')}; --debug names them)"
@@ -100,7 +77,6 @@ def _is_figure(name: str) -> bool:
 
 
 def counted(number: float, noun: str, form: str = "") -> str:
-    """Say how many of something there are."""
     what, tie, more = noun.partition(" with")
     return f"{number:{form}} {what}{'' if number == 1 else 's'}{tie}{more}"
 
@@ -115,32 +91,25 @@ def of_clusters(reason: str | None) -> bool:
 
 
 def empty(name: str) -> str:
-    """Say that there are no rows."""
     return f"{name} is empty: there are no rows to work on."
 
 
 def _drop_missing() -> str:
-    """Say how rows with missing values are left out, where there is an option for it."""
     option = argument("drop_missing", True)
     return f"leave those rows out with {option}" if option.startswith("--") else "drop those rows"
 
 
 def missing_numbers(name: str, rows: int, noun: str = "score") -> str:
-    """Say that scores or weights are missing."""
     said = f"{name} has {counted(rows, 'missing (NaN) row')}; every row needs a {noun}."
     return f"{said}\nHint: {_drop_missing()} or fill them first."
 
 
 def beyond_doubles(name: str) -> str:
-    """Say that whole numbers are too large for doubles."""
     return f"{name} holds integers beyond 2**53, which doubles cannot tell apart.\nHint: divide or rank them first."
 
 
 def no_numbers(name: str, rows: int, example: Any = None, first: int | None = None, *, in_text: bool = False) -> str:
-    """Say that a column holds what is no number: the first row, and what it holds only where values may be shown.
-
-    ``in_text`` says that it was read from text, whose decimal mark can be told.
-    """
+    """Say that a column holds what is no number; ``in_text``: it was read from text, whose decimal mark can be told."""
     such = f", such as {quoted(example)}" if example is not None and values_are_shown() else ""
     where = "" if first is None else f" (the first is row {first})"
     return (
@@ -151,12 +120,10 @@ def no_numbers(name: str, rows: int, example: Any = None, first: int | None = No
 
 
 def wrong_kind(name: str, what: str, hint: str) -> str:
-    """Say that a whole column is of a type that is no number."""
     return f"{name} must be numbers, got {what}.\nHint: {hint}."
 
 
 def missing_groups(name: str, rows: int, noun: str = "group") -> str:
-    """Say that groups or clusters are missing."""
     own = "a group of their own such as 'unknown'" if noun == "group" else f"each a {noun} of its own"
     return f"{name} has {counted(rows, 'row')} without a {noun}.\nHint: {_drop_missing()}, or give them {own}."
 
@@ -172,7 +139,6 @@ def too_many_clustered(limit: int, memory: str | None = None) -> str:
 
 
 def long_text(where: str, most: int) -> str:
-    """Say that a column whose values name something holds long texts."""
     return (
         f"{where} has a text of more than {most:,} bytes, which names no group, outcome or cluster.\n"
         "Hint: was a column of texts named? Give its values short names first."
@@ -180,7 +146,6 @@ def long_text(where: str, most: int) -> str:
 
 
 def single_group(where: str, group: Hashable, rows: int) -> str:
-    """Say that there is nothing to compare; ``where`` ends in "has" or "have"."""
     return (
         f"{where} a single group, {group!r}, in all {counted(rows, 'row')}: there is nothing to compare it with.\n"
         "Hint: name another column, or add the rows of the other groups."
@@ -188,7 +153,6 @@ def single_group(where: str, group: Hashable, rows: int) -> str:
 
 
 def ungrouped(name: str, rows: int) -> str:
-    """Say that rows which are to be adjusted have no group."""
     kept = f"{argument('missing_group', 'keep')} leaves the score of rows without a group as it is"
     none = f"{argument('missing_group', 'null')} gives them none"
     return f"{name} has {counted(rows, 'row')} without a group.\nHint: {kept}, {none}."
@@ -221,22 +185,17 @@ def together(problems: Sequence[Exception]) -> Exception:
 
 
 def _names(groups: Sequence[Hashable]) -> str:
-    """List groups; many are only counted: they may be no groups at all."""
     if len(groups) > 2 * _MOST_LISTED:
         return f"{len(groups)} different ones"
     return f"[{', '.join(map(quoted, groups))}]"
 
 
 def missing_labels(name: str, rows: int) -> str:
-    """Say that outcomes are missing."""
     return f"{name} has {counted(rows, 'missing row')}.\nHint: {_drop_missing()}: their outcome is not known."
 
 
 def not_binary(name: str, rows: Mapping[Any, int], positive: str) -> str:
-    """Say that labels are not 0/1, with the rows of each; ``positive`` is the argument that names the outcome.
-
-    Which of two values is the outcome cannot be guessed ('died' and 'survived'), so neither is suggested.
-    """
+    """Say that labels are not 0/1, with the rows of each; which of two is the outcome cannot be guessed."""
     values = in_order(set(rows))
     if len(values) == 2:
         both = " and ".join(f"{value!r} ({counted(rows[value], 'row')})" for value in values)
@@ -263,14 +222,12 @@ def swapped(label: str, score: str, values: tuple[int, int], order: str, *, more
 
 
 def dropped_rows(dropped: Mapping[str, int], left: int) -> str:
-    """Say how many rows were left out, and which columns lacked a value."""
     each = ", ".join(f"{name!r} is missing in {rows}" for name, rows in dropped.items() if name != "rows" and rows)
     said = f"{counted(dropped['rows'], 'row')} {'was' if dropped['rows'] == 1 else 'were'} left out"
     return f"{said}, {left} are left: {each}."
 
 
 def not_plain(name: str, reason: str = "") -> str:
-    """Say that a column holds lists, structures or the like."""
     return f"{name} must hold plain values (text, numbers, booleans){f': {reason}' if reason else ''}."
 
 
@@ -282,13 +239,11 @@ def listed(values: Sequence[Any]) -> str:
 
 
 def quoted(value: Any) -> str:
-    """Quote a value, cut where it is long."""
     text = repr(value)
     return text if len(text) <= _LONGEST else f"{text[:_LONGEST]}..."
 
 
 def in_order(values: set[Any]) -> list[Any]:
-    """Sort values, also those that do not compare."""
     try:
         return sorted(values)
     except TypeError:
@@ -296,7 +251,6 @@ def in_order(values: set[Any]) -> list[Any]:
 
 
 def other_length(name: str, rows: int, than: int, of: str = "there are {than} scores") -> str:
-    """Say that a column is not of the same rows as another."""
     return (
         f"{name} has {rows} rows, but {of.format(than=than)}.\n"
         "Hint: pass columns of the same rows; take all of them from one frame, after rows were dropped."

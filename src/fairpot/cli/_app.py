@@ -13,9 +13,9 @@ import click
 
 from fairpot._log import FORMS, tell
 from fairpot._version import __version__
-from fairpot.cli._errors import Failure, is_quiet, one_line, run, tell_user
+from fairpot.cli._errors import Failure, one_line, run, tell_user
 from fairpot.cli._options import WholeContext
-from fairpot.cli._settings import NAME, TOLD, Settings, find_settings, passed_by, read_settings, said_early
+from fairpot.cli._settings import NAME, TOLD, Settings, find_settings, read_settings, said_early
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -68,9 +68,6 @@ class App(click.Group):
         parameters = [] if command is None else command.params
         found = find_settings(arguments) if any(each.name == "settings" for each in parameters) else None
         defaults = {} if found is None else {arguments[0]: _defaults(parameters, read_settings(found))}
-        beside = None if found is not None or is_quiet(arguments) else passed_by(arguments)
-        if beside is not None:
-            tell_user("note", one_line(f"{beside} is not read; --settings {beside} would use it."))
         with self.make_context("fairpot", arguments, default_map=defaults) as context:
             if found is not None:
                 context.meta[NAME] = str(found)
@@ -82,7 +79,6 @@ class App(click.Group):
                 raise
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """List the commands in the order they are used, then those of other distributions."""
         return list(_texts())
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
@@ -98,7 +94,6 @@ class App(click.Group):
         return None
 
     def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
-        """Complete names of commands without importing them."""
         from click.shell_completion import CompletionItem
 
         named = [CompletionItem(name, help=text) for name, text in _texts().items() if name.startswith(incomplete)]
@@ -107,7 +102,6 @@ class App(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the command that was named; suggest the nearest where there is none."""
         if args and self.get_command(ctx, args[0]) is None and not args[0].startswith("-"):
             import difflib
 
@@ -116,7 +110,6 @@ class App(click.Group):
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the list of commands without importing them."""
         with formatter.section("Commands"):
             formatter.write_dl(list(_texts().items()))
 
@@ -149,17 +142,13 @@ def _loaded(point: EntryPoint) -> click.Command:
     owner = point.dist.name if point.dist is not None else point.value
     try:
         command = point.load()
+        if not isinstance(command, click.Command):
+            raise TypeError(f"{point.value} is not a click command.")
     except Exception as error:
-        why = f"{type(error).__name__}: {error}"
         raise Failure(
-            f"the command {point.name!r} of {owner} cannot be loaded: {why}\n"
+            f"the command {point.name!r} of {owner} cannot be loaded: {type(error).__name__}: {error}\n"
             f"Hint: pip install --upgrade fairpot {owner} brings versions that go together."
         ) from error
-    if not isinstance(command, click.Command):
-        raise Failure(
-            f"the command {point.name!r} of {owner} cannot be loaded: {point.value} is not a click command.\n"
-            f"Hint: pip uninstall {owner}, or tell its authors."
-        )
     return command
 
 

@@ -46,7 +46,7 @@ _OPTIONS = {
 _FLAGS = ("--force", "--replace", "--lower-is-riskier", "--private", "--follow-links")
 _CHOICES = ("--top-of", "--keep")
 _ASKED = {
-    **dict.fromkeys(("--score", "--label", "--group", "--weight", "--cluster", "--id", "--keep"), "COLUMN"),
+    **dict.fromkeys(("--score", "--label", "--group", "--weight", "--cluster", "--keep"), "COLUMN"),
     "--reference": "NAME",
     "--validate": "FILE",
     "--positive": "VALUE",
@@ -141,7 +141,6 @@ def _run(work: Callable[[], Any], said: list[str], arguments: Sequence[str]) -> 
 
 
 def is_quiet(arguments: Sequence[str]) -> bool:
-    """Whether nothing but errors is to be printed."""
     return "--quiet" in arguments or "-q" in arguments
 
 
@@ -165,17 +164,11 @@ def _remembered(interrupts: list[int]) -> Iterator[None]:
 
 
 def explain(error: Exception, arguments: Sequence[str] = ()) -> list[str]:
-    """Put an error into one or two lines."""
     if isinstance(error, click.UsageError):
         name = error.ctx.command_path if error.ctx is not None else "fairpot"
         return [one_line(error.format_message()), f"Hint: {name} --help shows the options, with an example."]
     if isinstance(error, click.ClickException):
         return _lines(error.message)
-    if isinstance(error, ModuleNotFoundError) and error.name is not None:
-        package = error.name.split(".")[0]
-        if package in ("click", "rich", "duckdb", "pyarrow"):
-            what = f"the command line needs the package {package!r}, which is not installed."
-            return [what, "Hint: pip install 'fairpot[cli]'"]
     if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
         return ["there is not enough memory.", "Hint: lower --memory, or use a larger machine."]
     if isinstance(error, zlib.error):
@@ -202,7 +195,6 @@ def _command(arguments: Sequence[str], needs: dict[str, Any]) -> str:
 
 
 def _lines(message: str) -> list[str]:
-    """Split a message into what is wrong and its hint."""
     what, hint, way_out = _AROUND.sub("", message).partition("\nHint:")
     return [one_line(what)] + ([f"Hint: {one_line(way_out)}"] if hint else [])
 

@@ -16,16 +16,14 @@ if TYPE_CHECKING:
     from fairpot.results.ranking import GroupNumbers
     from fairpot.results.rates import Action, Flagged
 
-_MOST_PAIRS, _MOST_GROUPS, _WIDEST, _MOST_CELLS = 5, 12, 12, 30
+_MOST_PAIRS, _MOST_GROUPS, _MOST_CELLS = 5, 12, 132
 
 
 def part_of(alpha: float | None) -> str:
-    """Name a part of the list."""
     return "over all rows" if alpha is None else f"in the top {words.share(alpha)}"
 
 
 def with_limits(found: Estimate | None) -> list[str]:
-    """Show a number and the ends of its interval."""
     return [figure(each) for each in _three(found)]
 
 
@@ -70,7 +68,6 @@ def print_groups(out: Output, found: Audit) -> None:
 
 
 def print_top(out: Output, ranking: Ranking, *, lower_is_riskier: bool) -> None:
-    """Show how much of each group is in a top, how many of them are found there and how rightly."""
     assert ranking.top is not None
 
     def row(name: Any, each: GroupNumbers | Ranking, start: float | None) -> list[str]:
@@ -85,35 +82,23 @@ def print_top(out: Output, ranking: Ranking, *, lower_is_riskier: bool) -> None:
     out.table(title, columns, [*rows, row("all", ranking, None)])
 
 
-def print_matrix(out: Output, ranking: Ranking) -> None:
-    """Show every xAUC: of rows over columns; on the diagonal the AUC inside the group."""
-    groups = [each.group for each in ranking.groups]
-    title = f"xAUC of each group (rows) over each other (columns) {part_of(ranking.alpha)}"
-    if len(groups) > _WIDEST:
-        out.heading(title)
-        out.line(f"between {len(groups)} groups; --json has every xAUC")
-        return
-    inside = {each.group: each.auc for each in ranking.groups}
-    cells = {(c.positive, c.negative): c.xauc for c in ranking.xauc}
-    rows = [[shown(g), *(figure(inside[g] if g == h else cells[g, h]) for h in groups)] for g in groups]
-    out.table(title, ["with \\ without", *map(shown, groups)], rows)
-
-
 def print_intervals(out: Output, ranking: Ranking) -> None:
     """Show every xAUC with its interval, and why one has none."""
     named = [(f"{shown(c.positive)} over {shown(c.negative)}", c.xauc) for c in ranking.xauc]
     known = [(name, found) for name, found in named if found is not None]
-    if len(known) > _MOST_CELLS or ranking.level is None:
+    sure = "" if ranking.level is None else f" with {words.level(ranking.level)} intervals"
+    title = f"xAUC{sure} {part_of(ranking.alpha)}"
+    if len(known) > _MOST_CELLS:
+        out.heading(title)
+        out.line(f"between {len(ranking.groups)} groups; --json has every xAUC")
         return
     rows = [[name, *with_limits(found), figure(found.se)] for name, found in known]
-    title = f"xAUC with {words.level(ranking.level)} intervals {part_of(ranking.alpha)}"
     out.table(title, ["", "xAUC", "from", "to", "standard error"], rows)
     for text in sorted({found.reason for _, found in known if found.reason}):
         out.line(f"no interval: {shown(text)}")
 
 
 def print_calibration(out: Output, found: Audit) -> None:
-    """Show how well scores are calibrated, in each group and in all."""
     if found.calibration is None:
         return
     known: list[tuple[Any, Calibration | None]] = [(each.group, each.calibration) for each in found.ranking.groups]
@@ -200,7 +185,6 @@ def _print_moves(out: Output, found: Effect, where: str) -> None:
 
 
 def _print_actions(out: Output, action: Action) -> None:
-    """Show who is acted on before and after, by group and outcome."""
     rows = []
     said = any(each.valence for each in action.groups)
     for each in action.groups:
@@ -236,7 +220,6 @@ def _print_stages(out: Output, found: Sequence[CalibrationStages] | None) -> Non
 
 
 def print_certificate(out: Output, found: Certificate) -> None:
-    """Show what a certificate was read from."""
     named = (
         (words.auc_name(found.alpha), found.auc_before, found.auc),
         (words.gap_name(found.alpha), found.gap_before, found.gap),

@@ -12,7 +12,7 @@ from typing import Annotated, Any
 import click
 
 from fairpot.cli._errors import NotCertified
-from fairpot.cli._options import INNER_SHARE, LEVEL, SCORE, SHARE, Kind, flag_of, option, together, was_given
+from fairpot.cli._options import LEVEL, SCORE, SHARE, Kind, flag_of, option, together, was_given
 from fairpot.cli._printing import Inline, Output
 from fairpot.cli._rows import RowOptions, RowsSaid
 from fairpot.exceptions import InfeasibleRuleError, ReversedScoreWarning, SmallGroupWarning
@@ -24,7 +24,7 @@ from fairpot.tradeoff.rules import Rule
 
 
 class MethodName(Kind):
-    """The name of a method, as the command line or as Python calls it."""
+    """The name of a method, as the command line or as Python calls it; looked for when it is asked for."""
 
     def __init__(self) -> None:
         super().__init__("method", self._find)
@@ -36,7 +36,6 @@ class MethodName(Kind):
             raise ValueError(f"{value!r} is not one of {', '.join(names())}.") from None
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
-        """Show the names."""
         return "[" + "|".join(names()) + "]"
 
 
@@ -46,16 +45,10 @@ how_far = together(
     option("--max-gap GAP", "Target gap: take the highest AUC within it on these rows.", type=SHARE),
     option("--max-auc-loss LOSS", "Find the smallest gap that costs at most this much AUC.", type=SHARE),
     option("--confidence LEVEL", "With --max-gap: certify it, tested on --validate or on folds left out.", type=LEVEL),
-    option(
-        "--net-benefit-at SCORE",
-        "With --max-gap: highest net benefit of acting from this probability on, not highest AUC.",
-        type=INNER_SHARE,
-        rare=True,
-    ),
     option("--smallest-gap", "Take the smallest gap, whatever it costs.", rare=True),
     option("--strength NUMBER", "The repair strength, whatever the method calls it.", type=SCORE, rare=True),
 )
-WISHES = ("lam", "max_gap", "max_auc_loss", "confidence", "net_benefit_at", "smallest_gap", "strength")
+WISHES = ("lam", "max_gap", "max_auc_loss", "confidence", "smallest_gap", "strength")
 # What becomes of scores after their repair.
 keep_option = option(
     "--keep grid|probabilities",
@@ -69,7 +62,6 @@ class RuleSaid:
 
     max_gap: float | None = None
     max_auc_loss: float | None = None
-    net_benefit_at: float | None = None
     confidence: float | None = None
     smallest_gap: bool = False
 
@@ -100,13 +92,11 @@ class Wish:
         return Rule(**self.rules).in_words(where, self.confidence)
 
     def said(self) -> RuleSaid | None:
-        """Return the rule for JSON."""
         if self.value is not None:
             return None
         return RuleSaid(**self.rules, confidence=self.confidence, smallest_gap=not self.rules)
 
     def make(self, settings: Mapping[str, Any]) -> Repair:
-        """Make the estimator that was asked for."""
         made = method_called(self.method)
         rules = dict(self.rules)
         if self.value is None and not rules and made._unasked is not None:
@@ -117,10 +107,7 @@ class Wish:
 
     @contextmanager
     def fitting(self, out: Output, rows: RowOptions) -> Iterator[None]:
-        """Show how far a fit is; where no repair can be certified, answer with a document and an exit code of its own.
-
-        What a fit warns of stands in the answer.
-        """
+        """Show how far a fit is, whose warnings stand in the answer; what is not certified has its own document."""
         sure = self.confidence is not None
         try:
             with out.progress("certifying" if sure else "fitting", known=False), warnings.catch_warnings():
@@ -138,7 +125,6 @@ class Wish:
 
 
 def asked(given: Mapping[str, Any]) -> dict[str, Any]:
-    """Keep what was said."""
     return {name: value for name, value in given.items() if value is not None and value is not False}
 
 
@@ -148,8 +134,6 @@ def one_wish(method: str, given: Mapping[str, Any]) -> Wish:
     confidence = there.pop("confidence", None)
     if confidence is not None and "max_gap" not in there:
         raise click.UsageError("--confidence certifies a gap: it needs --max-gap.")
-    if "net_benefit_at" in there and "max_gap" not in there:
-        raise click.UsageError("--net-benefit-at takes the highest net benefit within a gap: it needs --max-gap.")
     own = "lam" if method_called(method).dial.name == "lam" else "strength"
     flags = f"--{own}, --max-gap and/or --max-auc-loss, or --smallest-gap"
     rules = {name: there.pop(name) for name in RULES if name in there}

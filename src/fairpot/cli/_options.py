@@ -6,11 +6,11 @@ import functools
 import math
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import click
 
+from fairpot._defaults import UNMAPPED
 from fairpot._log import FORMS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
@@ -67,16 +67,13 @@ class WholeWords(click.HelpFormatter):
     _HYPHEN = "\x1f"  # textwrap knows it for no place to break a line
 
     def write_text(self, text: str) -> None:
-        """Write a paragraph."""
         super().write_text(text.replace("-", self._HYPHEN))
 
     def write_dl(self, rows: Iterable[tuple[str, str]], col_max: int = 30, col_spacing: int = 2) -> None:
-        """Write names and what they mean."""
         whole = [(name, text.replace("-", self._HYPHEN)) for name, text in rows]
         super().write_dl(whole, min(col_max, self.width // 3), col_spacing)
 
     def getvalue(self) -> str:
-        """Return all of it."""
         return super().getvalue().replace(self._HYPHEN, "-")
 
 
@@ -84,17 +81,6 @@ class WholeContext(click.Context):
     """What a command runs in, with help in whole words."""
 
     formatter_class = WholeWords
-
-
-# What a command calls what others, and papers, know by another name.
-_CALLED = {
-    "--alpha": "--top 0.1, with --repair-top to move nobody below it",
-    "--region": "--top-of group",
-    "--capacity": "--top 200",
-    "--calibrate": "--keep probabilities",
-    "--keep-grid": "--keep grid",
-}
-_CALLED |= dict.fromkeys(("--t", "--theta", "--slope", "--shift"), "--strength, whatever the method calls it")
 
 
 class Sectioned(click.Command):
@@ -108,19 +94,7 @@ class Sectioned(click.Command):
         how: Options = {"is_eager": True, "expose_value": False, "callback": _show_everything}
         self.params.append(Option(["--help-all"], is_flag=True, section=OUTPUT, help=text, **how))
 
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Read the options; one that goes by another name here is told so."""
-        try:
-            return super().parse_args(ctx, args)
-        except click.NoSuchOption as error:
-            known = {name for each in self.params for name in each.opts}
-            said = _CALLED.get(error.option_name, "")
-            if re.split("[ ,]", said)[0] not in known:
-                raise
-            raise click.UsageError(f"No such option: {error.option_name}. Here it is {said}.", ctx) from None
-
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write the options in sections."""
         found: dict[str, list[tuple[str, str]]] = {section: [] for section in SECTIONS}
         for parameter in self.get_params(ctx):
             record = parameter.get_help_record(ctx)
@@ -146,7 +120,6 @@ class Kind(click.ParamType):  # type: ignore[type-arg]
         self.name, self.read = name, read
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Read a value."""
         try:
             return self.read(value)
         except ValueError as error:
@@ -199,13 +172,11 @@ def _size(value: Any) -> str:
 SHARE, TOP_SHARE = number(0, 1), number(0, 1, above=True)
 SCORE = number(-1e300, 1e300)
 LEVEL = number(0.5, 0.999999, above=True)
-INNER_SHARE = number(0, 1, above=True, below=True)
 TOP, SIZE = Kind("top", _top), Kind("size", _size)
 SEED = click.IntRange(0, 2**32 - 1)
 
 
 def was_given(name: str) -> bool:
-    """Tell whether the command line itself, not a default or a settings file, gave a parameter."""
     source = click.get_current_context().get_parameter_source(name)
     return source is click.core.ParameterSource.COMMANDLINE
 
@@ -217,7 +188,6 @@ def needs(name: str, what: str) -> None:
 
 
 def flag_of(name: str) -> str:
-    """Name the option of a parameter."""
     return "--" + name.replace("_", "-")
 
 
@@ -268,43 +238,7 @@ def output_options(command: Command) -> Callable[..., Any]:
 only_this_map = output_option("--expect-sha256 HEX", "Refuse any map but the one with this SHA-256.", rare=True)
 
 
-@dataclass(frozen=True)
-class MapFile:
-    """A map that was named, and how it is told from others."""
-
-    path: str
-    expect_sha256: str | None = None
-
-    def load(self) -> Any:
-        """Load the map."""
-        from fairpot.repair.fair_maps import load
-
-        return load(self.path, expect_sha256=self.expect_sha256)
-
-    def stored(self) -> Any:
-        """Load what applying the map needs, which is quicker."""
-        from fairpot.repair.stored import stored_maps
-
-        return stored_maps(self.path, expect_sha256=self.expect_sha256)
-
-
-def map_options(named: Decorator | None = None) -> Decorator:
-    """Add a map and which map alone will do, which a command takes as ``map_file``; an argument unless it is named."""
-    named = named or click.argument("model_file", metavar="MAP")
-
-    def decorate(command: Command) -> Any:
-        @functools.wraps(command)
-        def inner(*, model_file: str | None, expect_sha256: str | None, **values: Any) -> Any:
-            if model_file is None and expect_sha256 is not None:
-                raise click.UsageError("--expect-sha256 says which map alone will do: it needs --map.")
-            found = None if model_file is None else MapFile(model_file, expect_sha256)
-            return command(map_file=found, **values)
-
-        return together(named, only_this_map)(inner)
-
-    return decorate
-
-
+map_options = together(click.argument("model_file", metavar="MAP"), only_this_map)
 group_options = together(
     option(
         "--min-group ROWS", "Leave groups with fewer rows out of the comparison.", type=click.IntRange(0), default=0
@@ -320,6 +254,15 @@ ties_option = option(
     "Count equal scores as half a win (as scikit-learn) or as none (as the paper).",
     default="half",
     rare=True,
+)
+unmapped_options = together(
+    option(
+        "--unknown-group",
+        "Rows whose group the map does not know: an error, the score as it is, or no adjusted score.",
+        type=UNMAPPED,
+        default="error",
+    ),
+    option("--missing-group", "Rows without a group: likewise.  [default: error]", type=UNMAPPED),
 )
 top_of_option = option(
     "--top-of all|group", "Take the top of the whole list, or of each group.", default="all", rare=True

@@ -14,6 +14,7 @@ from typing import Any, Self
 import click
 import numpy as np
 
+from fairpot._optional import import_optional
 from fairpot._validation import wording
 from fairpot._version import __version__
 from fairpot.cli._settings import in_force
@@ -36,7 +37,6 @@ class Value:
 
     @classmethod
     def each(cls, values: Mapping[Hashable, float]) -> tuple[Self, ...]:
-        """List values by group."""
         return tuple(cls(group, float(value)) for group, value in values.items())
 
 
@@ -50,12 +50,10 @@ class Quantised:
 
     @classmethod
     def of(cls, bound: QuantisationBound | None) -> Self | None:
-        """Read it off a bound; None where every number is exact."""
         return None if bound is None else cls(bound.auc, float(bound.xauc.max()), bound.score)
 
     @property
     def text(self) -> str:
-        """Say it."""
         return quantised(self.auc, self.xauc, self.score)
 
 
@@ -69,7 +67,6 @@ class Dial:
 
     @classmethod
     def of(cls, name: str, value: Any) -> Self:
-        """Take one number, or one for each group."""
         return cls(name, None, Value.each(value)) if isinstance(value, Mapping) else cls(name, value)
 
     def text(self, columns: Sequence[str]) -> str:
@@ -132,7 +129,6 @@ class Output:
             click.echo(line)
 
     def heading(self, text: str) -> None:
-        """Write what the following lines are about, after an empty line."""
         self.line()
         self.line(text, "bold")
 
@@ -161,13 +157,10 @@ class Output:
         if self.silent or not _is_terminal(sys.stderr):
             yield None
             return
-        # Loaded where a bar is drawn alone.
-        from rich.console import Console
-        from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeRemainingColumn
-
-        console = Console(file=sys.stderr, markup=False, emoji=False)
-        columns = (TextColumn("{task.description}"), BarColumn(), TaskProgressColumn(), TimeRemainingColumn())
-        with Progress(*columns, console=console, transient=True) as bar:
+        rich = import_optional("rich.progress", "cli")  # loaded where a bar is drawn alone
+        console = import_optional("rich.console", "cli").Console(file=sys.stderr, markup=False, emoji=False)
+        columns = (rich.TextColumn("{task.description}"), rich.BarColumn(), rich.TaskProgressColumn())
+        with rich.Progress(*columns, rich.TimeRemainingColumn(), console=console, transient=True) as bar:
             task = bar.add_task(shown(what), total=1.0 if known else None)
 
             def report(done: float, doing: str | None = None) -> None:
@@ -192,12 +185,10 @@ figure = FRACTIONS.figure
 
 
 def count(value: float | None) -> str:
-    """Show a number of rows, which weights may have made a fraction."""
     return "-" if value is None else wording.shown_rows(value)
 
 
 def percent(part: float, whole: float) -> str:
-    """Show a share."""
     return f"{part / whole:.1%}" if whole else "-"
 
 

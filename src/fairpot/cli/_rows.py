@@ -52,12 +52,10 @@ class RowOption:
 
     @property
     def flag(self) -> str:
-        """Its name on the command line."""
         return "--" + self.key.replace("_", "-")
 
     @property
     def is_column(self) -> bool:
-        """Whether it names a column."""
         return self.value == "COLUMN"
 
     def option(self, reads: Reads) -> Decorator:
@@ -175,17 +173,15 @@ class RowOptions:
     def of_map(self, model: Any) -> RowOptions:
         """Take from a map what was not given: the names of columns, which way scores run, what a high one does."""
         known = model.columns_ or {"score": "score", "group": ["group"]}
-        if self.lower_is_riskier and not model.lower_is_riskier_:
-            raise Failure(
-                "the map was fitted without --lower-is-riskier, so it takes a high score for high risk.\n"
-                "Hint: leave --lower-is-riskier out, or fit the map again with it."
-            )
         known_meaning = model.high_score_means_
-        if self.high_score_means is not None and known_meaning not in (None, self.high_score_means):
-            raise Failure(
-                f"the map was fitted with --high-score-means {known_meaning}, and this is --high-score-means "
-                f"{self.high_score_means}.\nHint: leave it out, or fit the map again."
-            )
+        wrong = ""
+        if self.lower_is_riskier and not model.lower_is_riskier_:
+            wrong = "the map was fitted without --lower-is-riskier, so it takes a high score for high risk"
+        elif self.high_score_means is not None and known_meaning not in (None, self.high_score_means):
+            wrong = f"the map was fitted with --high-score-means {known_meaning}, "
+            wrong += f"and this is --high-score-means {self.high_score_means}"
+        if wrong:
+            raise Failure(f"{wrong}.\nHint: leave that option out, or fit the map again with it.")
         return replace(
             self,
             score=known["score"] if _left_open("score") else self.score,
@@ -195,7 +191,6 @@ class RowOptions:
         )
 
     def elsewhere(self, inputs: Sequence[str]) -> RowOptions:
-        """Return the same columns of other files."""
         return replace(self, inputs=tuple(inputs), sql=None, database=None)
 
     def counted(self, out: Output, what: str = "counting rows") -> CountedRows:
@@ -216,7 +211,6 @@ class RowOptions:
         return counted
 
     def describe(self) -> str:
-        """Say which columns are used."""
         columns = [(each.key, _several(value)) for each, value in self._given() if each.is_column]
         return ", ".join(f"{key} {' x '.join(map(repr, names))}" for key, names in columns)
 
@@ -226,7 +220,6 @@ class RowOptions:
         return [word for each, value in self._given() if each.reads in wanted for word in each.words(value)]
 
     def said(self, reads: Reads = "outcomes") -> RowsSaid:
-        """Return what was said of the rows, for JSON."""
         said: dict[str, dict[str, Any]] = {"columns": {}, "files": {}, "scan": {}}
         for each in meant_for(reads):
             value = getattr(self, each.name)
@@ -257,7 +250,6 @@ class RowOptions:
 
 
 def _left_open(name: str) -> bool:
-    """Tell whether neither the command line nor a settings file said anything of an option."""
     return click.get_current_context().get_parameter_source(name) in (None, click.core.ParameterSource.DEFAULT)
 
 
@@ -328,7 +320,6 @@ def with_groups_of(table: ScoreTable, known: Sequence[Hashable], what: str) -> S
 
 
 def listed_groups(text: str | None, groups: Iterable[Hashable]) -> list[Hashable] | None:
-    """Find the groups that were named, with commas between them."""
     if text is None:
         return None
     known = list(groups)

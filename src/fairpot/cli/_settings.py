@@ -16,7 +16,6 @@ from fairpot.exceptions import ModelFileError
 
 NAME = "fairpot.toml"
 TOLD = "settings are told"
-_MOST_NAMED = 100  # files beside which settings are looked for
 _PLAIN = (str, int, float, bool)
 _LARGEST = 10**15
 Settings = dict[str, Any]  # values by the names of options
@@ -36,10 +35,7 @@ def said_early(arguments: Sequence[str], option: str) -> list[str]:
 
 
 def find_settings(arguments: Sequence[str]) -> Path | None:
-    """Find the settings that are named with --settings, else those in the working directory; none with --no-settings.
-
-    Data come from strangers, and what stands beside them does too: :func:`passed_by` only mentions it.
-    """
+    """Find the settings named with --settings, else in the working directory; those beside data may be a stranger's."""
     words = list(takewhile(lambda word: word != "--", arguments))  # what follows are names of files
     named = said_early(arguments, "--settings")
     if named and "--no-settings" in words:
@@ -53,22 +49,8 @@ def find_settings(arguments: Sequence[str]) -> Path | None:
     return Path(NAME)
 
 
-def passed_by(arguments: Sequence[str]) -> Path | None:
-    """Find settings that stand beside a file that is named, and are not read."""
-    for word in arguments[1:_MOST_NAMED]:
-        if not word.startswith("-") and os.path.exists(word):
-            beside = (Path(word) if os.path.isdir(word) else Path(word).parent) / NAME
-            if os.path.lexists(beside) and beside.parent.resolve() != Path.cwd():
-                return beside
-    return None
-
-
 def read_settings(path: Path) -> Settings:
-    """Read a settings file; return defaults by the names of parameters.
-
-    A file holds ``[columns]`` with what a row is, ``[files]`` with how files are written, and options such as
-    ``top = 0.1`` at the top. A key that is not known is an error: a typing mistake is not a silent default.
-    """
+    """Read a settings file; return defaults by the names of parameters. A key that is not known is an error."""
     import tomllib
 
     from fairpot.modelfile.files import bytes_of  # loads much, and most runs have no settings
@@ -115,10 +97,7 @@ _DECIDE = ("lam", "strength", "smallest_gap")
 
 
 def drop_idle(values: Settings) -> None:
-    """Take back settings that this command line leaves no use for: they are defaults, which give way to what is typed.
-
-    A map, or a strength of the repair, leaves nothing to choose; whose top it is goes with a top alone.
-    """
+    """Take back settings that this command line leaves no use for: they give way to what is typed."""
     context = click.get_current_context()
     typed, setting = click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.DEFAULT_MAP
     source = {name: context.get_parameter_source(name) for name in values}

@@ -9,15 +9,16 @@ from typing import Annotated, Any
 
 import click
 
-from fairpot._defaults import UNMAPPED
 from fairpot._validation import wording
 from fairpot.cli import _options as opt
 from fairpot.cli._errors import Failure
 from fairpot.cli._printing import Inline, Output, count, percent, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, row_options
+from fairpot.repair.stored import stored_maps
 from fairpot.rows.applying import TYPES
 from fairpot.rows.applying import apply as apply_map
 from fairpot.rows.formats.layout import OUTPUTS
+from fairpot.rows.readers.protocol import AppliedRows
 from fairpot.rows.rewriting import check_outputs
 
 
@@ -29,22 +30,11 @@ class ApplyDocument:
     map: str
     output: str
     changes: str | None
-    rows: int
-    moved: int | None
-    column: str
-    ranks_exact: bool
-    score_range: tuple[float, float] | None
-    unknown: int
-    missing: int
-    dropped: int
-    notes: tuple[str, ...]
-    made_by: str
-    sha256: str | None
-    changes_sha256: str | None
+    done: Annotated[AppliedRows, Inline]
 
 
 @click.command(cls=opt.Sectioned, short_help="Adjust the scores of files with a map.")
-@opt.map_options()
+@opt.map_options
 @row_options("scores")
 @opt.output_option("-o --output FILE", "Where the rows go, with a column more.", required=True)
 @opt.output_option("--column NAME", "Name of the new column; default: that of the score and _adjusted.")
@@ -52,13 +42,7 @@ class ApplyDocument:
 @opt.output_option("--changes FILE", "Also write each row's original and adjusted score and rank.")
 @opt.option("--threshold SCORE", "In --changes: who crosses this score.", type=opt.SCORE)
 @opt.output_option("--keep COLUMN", "In --changes: also this column, such as an identifier.", multiple=True)
-@opt.option(
-    "--unknown-group",
-    "Rows whose group the map does not know: an error, the score as it is, or no adjusted score.",
-    type=UNMAPPED,
-    default="error",
-)
-@opt.option("--missing-group", "Rows without a group: likewise.", type=UNMAPPED, default="error")
+@opt.unmapped_options
 @opt.output_option("--output-format", "Format of the output; default: what its name ends in.", type=tuple(OUTPUTS))
 @opt.output_option(
     "--types",
@@ -75,7 +59,7 @@ class ApplyDocument:
 @opt.force_option
 @opt.output_options
 def apply(
-    map_file: opt.MapFile, rows: RowOptions, out: Output, output: str, changes: str | None, force: bool, **options: Any
+    model_file: str, rows: RowOptions, out: Output, output: str, changes: str | None, force: bool, **options: Any
 ) -> None:
     """Write the rows of files with their adjusted score as one column more.
 
@@ -101,39 +85,36 @@ def apply(
             raise click.UsageError("standard output takes the rows or the JSON document, not both.")
         out = Output(quiet=True)
     for target in filter(None, (output, changes)):  # an output never replaces what it is made from
-        if os.path.exists(target) and os.path.exists(map_file.path) and os.path.samefile(target, map_file.path):
+        if os.path.exists(target) and os.path.exists(model_file) and os.path.samefile(target, model_file):
             raise Failure(f"{shown(target)} is also an input.\nHint: name another file for the output.")
     check_outputs(rows.inputs, (output, changes), overwrite=force, folder=rows.reader.writes_folders)
-    model = map_file.stored()
+    options["missing_group"] = options["missing_group"] or "error"
+    model = stored_maps(model_file, expect_sha256=options.pop("expect_sha256"))
     rows = rows.of_map(model)
     options |= {"drop_missing": rows.drop_missing, "memory_limit": rows.memory, "threads": rows.threads}
     source = rows.source
     with out.progress("adjusting") as bar:
         told = None if bar is None else lambda done, total: bar(done / max(total, 1))
         done = apply_map(model, source, output, changes=changes, overwrite=force, progress=told, **options)
-    written = ApplyDocument(rows.said("scores"), map_file.path, output, changes, **vars(done))
-    out.document(written)
-    out.line(f"Written: {shown(output)}, {count(written.rows)} rows with the column {written.column!r}")
+    out.document(ApplyDocument(rows.said("scores"), model_file, output, changes, done))
+    out.line(f"Written: {shown(output)}, {count(done.rows)} rows with the column {done.column!r}")
     if model.lower_is_riskier_:
         out.line("The map takes a low score for high risk, as in `fit`")
     became = {"null": "no adjusted score", "keep": "score kept as it is"}
     unknown, missing = (became.get(options[name], "") for name in ("unknown_group", "missing_group"))
-    _warn_of(written.unknown, f"with a group that the map does not know: {unknown}.")
-    _warn_of(written.missing, f"without a group: {missing}.")
-    if written.moved is not None:  # a cluster does not compare scores
-        _print_done(out, written, written.moved)
+    _warn_of(done.unknown, f"with a group that the map does not know: {unknown}.")
+    _warn_of(done.missing, f"without a group: {missing}.")
+    if done.moved is None:  # a cluster does not compare scores
+        return
+    out.line(f"{count(done.moved)} scores changed ({percent(done.moved, done.rows)})")
+    out.notes(done.notes)
+    _warn_of(done.dropped, "without a score or a group: left out.")
+    if changes is not None:
+        out.line(f"Written: {shown(changes)}, what changed for whom")
+        if not done.ranks_exact:
+            out.note("too many distinct scores: ranks are close, not exact.")
 
 
 def _warn_of(rows: int, what: str) -> None:
     if rows:
         warnings.warn(f"{wording.counted(rows, 'row')} {what}", UserWarning, stacklevel=1)
-
-
-def _print_done(out: Output, done: ApplyDocument, moved: int) -> None:
-    out.line(f"{count(moved)} scores changed ({percent(moved, done.rows)})")
-    out.notes(done.notes)
-    _warn_of(done.dropped, "without a score or a group: left out.")
-    if done.changes is not None:
-        out.line(f"Written: {shown(done.changes)}, what changed for whom")
-        if not done.ranks_exact:
-            out.note("too many distinct scores: ranks are close, not exact.")

@@ -220,7 +220,6 @@ def _print_tables(out: Output, found: Audit, rows: RowOptions, *, everything: bo
     lines.print_rates(out, rates, lower_is_riskier=lower)
     if everything:
         for ranking in (told.ranking, *told.tops):
-            lines.print_matrix(out, ranking)
             lines.print_intervals(out, ranking)
         lines.print_calibration(out, told)
         if told.ranking.tied is not None:

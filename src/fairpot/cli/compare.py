@@ -10,14 +10,14 @@ from typing import Annotated, Any
 import click
 
 from fairpot._defaults import Ties
-from fairpot.cli._methods import MethodName, keep_option
+from fairpot.cli._methods import MethodName
 from fairpot.cli._options import SEED, SHARE, TOP, Sectioned, group_options, needs, option, output_options, ties_option
 from fairpot.cli._printing import Inline, Output, Quantised, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options, with_groups_of
 from fairpot.comparison import Comparison
 from fairpot.comparison import compare as compare_methods
 from fairpot.exceptions import FairpotWarning, InfeasibleRuleError
-from fairpot.repair.registry import method, method_name, names, takes_reference
+from fairpot.repair.registry import method, method_name, takes_reference
 from fairpot.results import Finding, audit
 from fairpot.tradeoff.rules import top_share
 from fairpot.words import name_of
@@ -37,7 +37,6 @@ class CompareDocument:
 @click.command(cls=Sectioned, short_help="Compare all methods on one file.")
 @row_options()
 @option("--method", "Only this one; repeatable.", "methods", type=MethodName(), multiple=True)
-@keep_option
 @option(
     "--max-gap GAP",
     "Target gap, kept on the rows that are fitted; repeatable.",
@@ -81,14 +80,11 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
     if held_out:
         found = rows.elsewhere(held_out).counted(out, "counting held-out rows")
         other = with_groups_of(found.table, table.groups, "the held-out file")
-    chosen: Any = None  # which leaves the choice to the library
-    if options["methods"] or options["keep"] is not None:
-        chosen = [method(name)(keep=options["keep"]) for name in options["methods"] or names()]
     with out.progress("comparing methods") as bar:
         result = compare_methods(
             table,
             held_out=other,
-            methods=chosen,
+            methods=list(options["methods"]) or None,
             cv=options["folds"],
             random_state=options["seed"],
             reference=named_group(reference, table.groups),

@@ -102,14 +102,13 @@ def list_(out: Output) -> None:
 @click.argument("output", metavar="FILE")
 @option("--rows N", "How many rows, of generated data.", type=click.IntRange(20))
 @option("--seed N", "Seed of all that is drawn.", type=SEED, default=4)
-@option("--home FOLDER", "Where fetched files are looked for and stored; default: FAIRPOT_DATA, a cache.")
 @force_option
 @output_options
-def write(name: str, output: str, rows: int | None, seed: int, home: str | None, force: bool, out: Output) -> None:
+def write(name: str, output: str, rows: int | None, seed: int, force: bool, out: Output) -> None:
     """Write a dataset to a file with the columns score, label, group and its features.
 
     The scores are those of a logistic regression, out of fold: no row is scored by a model that was trained on it. The
-    name says the format. Published data are fetched, and verified to be the published ones.
+    name says the format. Published data are looked for in FAIRPOT_DATA and a cache, else fetched, and verified.
 
     \b
     Examples:
@@ -123,7 +122,7 @@ def write(name: str, output: str, rows: int | None, seed: int, home: str | None,
     with complete_file(output, overwrite=force) as place:
         with out.progress(f"scoring {name}", known=False):
             drawn = [] if rows is None else [rows]
-            data = make(data_home=home) if fetched else make(*drawn, random_state=seed)
+            data = make() if fetched else make(*drawn, random_state=seed)
             table = _scored(data, seed)
         _write(table, place, Path(output))
     out.document(WrittenDocument(name, _MODEL, output, table.num_rows, tuple(table.column_names)))

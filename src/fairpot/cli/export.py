@@ -9,13 +9,14 @@ from typing import Any
 
 import click
 
-from fairpot._defaults import ADJUSTED, UNMAPPED
+from fairpot._defaults import ADJUSTED
 from fairpot.cli import _options as opt
 from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._rows import RowOptions, row_options
 from fairpot.export import SimplifiedMaps, simplify, to_javascript, to_onnx, to_python, to_sql
 from fairpot.export.functions import MODULES, OUTSIDE, count_pieces, formulas_of
 from fairpot.export.sql_dialects import DIALECTS
+from fairpot.repair.fair_maps import load
 from fairpot.results.kinds import Group
 from fairpot.rows.output import check_output, complete_file
 
@@ -34,20 +35,14 @@ class ExportDocument:
 
 
 @click.command(cls=opt.Sectioned, short_help="Write a map as SQL, ONNX, Python or JavaScript.")
-@opt.map_options()
+@opt.map_options
 @opt.option("--to sql|onnx|python|javascript", "What to write.", "form", required=True)
 @opt.option("--dialect", "The database, for --to sql.", type=tuple(DIALECTS))
 @opt.output_option("-o --output FILE", "Where to; without it text goes to standard output.")
 @row_options("names")
 @opt.option("--table NAME", "For SQL: the table to read; without it only the expression is written.")
 @opt.output_option("--column NAME", "Name of the new column or output; default: the score's and _adjusted.")
-@opt.option(
-    "--unknown-group",
-    "Rows whose group the map does not know: stop, the score as it is, or no score.",
-    type=UNMAPPED,
-    default="error",
-)
-@opt.option("--missing-group", "Rows without a group: likewise.  [default: error]", type=UNMAPPED)
+@opt.unmapped_options
 @opt.option(
     "--outside",
     "Scores far outside the fitted range: none, or they count as the limit.",
@@ -60,7 +55,7 @@ class ExportDocument:
 @opt.force_option
 @opt.output_options
 def export(
-    map_file: opt.MapFile, form: str, rows: RowOptions, out: Output, output: str | None, force: bool, **options: Any
+    model_file: str, form: str, rows: RowOptions, out: Output, output: str | None, force: bool, **options: Any
 ) -> None:
     """Write a map so that a database, another language or an ONNX runtime gives the scores that `apply` gives.
 
@@ -74,20 +69,18 @@ def export(
     error is printed and written down. SQL for BigQuery, Snowflake, SQL Server and Oracle has been parsed but not run;
     the output says so. MariaDB is --dialect mysql.
     """
-    if (form == "sql") != (options["dialect"] is not None):
-        missing = "--to sql needs a --dialect, such as --dialect duckdb." if form == "sql" else None
-        raise click.UsageError(missing or "--dialect goes with --to sql, and only with it.")
+    if form == "sql" and options["dialect"] is None:
+        raise click.UsageError("--to sql needs a --dialect, such as --dialect duckdb.")
     if form == "onnx" and output is None:
         raise click.UsageError("ONNX is not text: name a file with -o.")
-    if options["table"] is not None and form != "sql":
-        raise click.UsageError("--table goes with --to sql.")
-    if options["module"] is not None and form != "javascript":
-        raise click.UsageError("--module goes with --to javascript.")
+    for name, only in (("dialect", "sql"), ("table", "sql"), ("module", "javascript")):
+        if options[name] is not None and form != only:
+            raise click.UsageError(f"--{name} goes with --to {only}, and only with it.")
     if output is not None:
-        check_output(output, overwrite=force, inputs=[Path(map_file.path)])
-    model = map_file.load()
+        check_output(output, overwrite=force, inputs=[Path(model_file)])
+    model = load(model_file, expect_sha256=options["expect_sha256"])
     rows = rows.of_map(model)
-    maps = model.maps_
+    maps: Any = model.maps_
     if model.lower_is_riskier_:  # they are of scores with a minus, and an export is of scores as they are
         maps = {group: each.reflected() for group, each in maps.items()}
     error, knots = options["max_error"], options["max_knots"]
@@ -95,7 +88,7 @@ def export(
         maps = simplify(maps, max_error=error, max_knots=knots)
     made = _written(form, maps, rows, options | model.exported)
     if output is not None:
-        with complete_file(output, overwrite=force, inputs=[Path(map_file.path)]) as place:
+        with complete_file(output, overwrite=force, inputs=[Path(model_file)]) as place:
             place.write_bytes(made if isinstance(made, bytes) else made.encode())
     simple = maps if isinstance(maps, SimplifiedMaps) else None
     pieces, groups = count_pieces(formulas_of(maps)), tuple(model.groups_)

@@ -14,18 +14,17 @@ from fairpot._validation import wording
 from fairpot.cli import _options as opt
 from fairpot.cli._lines import print_certificate, print_effect
 from fairpot.cli._methods import WISHES, RuleSaid, Wish, how_far, keep_option, method_option, one_wish, settings_for
-from fairpot.cli._printing import Dial, Inline, Output, Quantised, Value, figure, shown
+from fairpot.cli._printing import Dial, Inline, Output, Quantised, Value, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options, with_groups_of
 from fairpot.comparison import Rival
 from fairpot.comparison.run import higher_auc
-from fairpot.metrics.benefit import net_benefit
 from fairpot.modelfile.content import ModelFile
 from fairpot.repair.choose import Achieved
 from fairpot.repair.estimator import Repair
 from fairpot.repair.finish import in_words
 from fairpot.repair.fitting import RULES
 from fairpot.results import Effect, effect
-from fairpot.results.kinds import Count, Group, Score
+from fairpot.results.kinds import Count, Group
 from fairpot.rows.output import complete_file
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.rules import among
@@ -55,23 +54,6 @@ class Delivered:
 
 
 @dataclass(frozen=True)
-class BeforeAfter:
-    """A number before and after a repair."""
-
-    before: float
-    after: float
-
-
-@dataclass(frozen=True)
-class NetBenefit:
-    """Net benefit of acting from a threshold on, before and after."""
-
-    threshold: Score
-    fitted: BeforeAfter
-    held_out: BeforeAfter | None
-
-
-@dataclass(frozen=True)
 class FitDocument:
     """What the repair does."""
 
@@ -84,7 +66,6 @@ class FitDocument:
     fitted: Effect
     held_out: Effect | None
     repair_needed: bool | None
-    net_benefit: NetBenefit | None
     certificate: Mapping[str, Any] | None
     private: Mapping[str, Any] | None
     simplified: Mapping[str, Any] | None
@@ -171,7 +152,6 @@ def fit(
         how: opt.Options = {"ties": options["ties"], "threshold": list(threshold), "reference": options["reference"]}
         fitted = _effect(model, table, how)
         later = None if other is None else _effect(model, other, how)
-        benefits = _net_benefits(model, wish, table, other)
         content = model.fair_maps_.private_content() if private else model.fair_maps_.file_content()
         if place is not None:
             model.save(place, columns={"score": rows.score, "group": rows.groups}, private=private)
@@ -186,7 +166,6 @@ def fit(
         fitted,
         later,
         _repair_needed(wish, fitted),
-        benefits,
         content.certificate,
         content.private,
         content.simplified,
@@ -198,7 +177,6 @@ def fit(
     _print_answer(out, done, wish, rows)
     _print_fit(out, done, content, wish)
     _print_effects(out, done, everything)
-    _print_net_benefits(out, benefits)
     if everything and model.certificate_ is not None:
         print_certificate(out, model.certificate_)
     _print_map(out, content, options["keep"])
@@ -312,34 +290,6 @@ def _print_map(out: Output, content: ModelFile, keep: str | None) -> None:
         out.line(f"private: maps are simplified; adjusted scores within {error} of those shown, counts rounded")
         if content.certificate is None and keep is None:
             out.line("a certificate is of the full map and is not saved with a private one")
-
-
-def _net_benefits(model: Repair, wish: Wish, fitted: ScoreTable, held_out: ScoreTable | None) -> NetBenefit | None:
-    """Measure net benefit before and after, where it is what was chosen by."""
-    at = wish.rules.get("net_benefit_at")
-    if at is None:
-        return None
-
-    def both(table: ScoreTable) -> BeforeAfter:
-        after = table.rescored(model.fair_maps_.maps_on(table))
-        return BeforeAfter(net_benefit(table, at), net_benefit(after, at))
-
-    return NetBenefit(at, both(fitted), None if held_out is None else both(held_out))
-
-
-def _print_net_benefits(out: Output, found: NetBenefit | None) -> None:
-    """Say what acting from the threshold on brings, in rows with the outcome for every 1,000 rows."""
-    if found is None:
-        return
-    named = (("fitted rows", found.fitted), ("held-out rows", found.held_out))
-    lines = [
-        [said, figure(each.before, 4), figure(each.after, 4), figure(1000 * (each.after - each.before), 1, "+")]
-        for said, each in named
-        if each is not None
-    ]
-    title = f"Net benefit of acting from {found.threshold:g} on"
-    out.table(title, ["", "before", "after", "change for 1,000 rows"], lines)
-    out.line("net benefit: rows with the outcome found, less those acted on without it at the threshold's odds", "dim")
 
 
 def _repair_needed(wish: Wish, fitted: Effect) -> bool | None:

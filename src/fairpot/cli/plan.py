@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,9 +16,7 @@ from fairpot.inference import SamplePlan, plan_sample_size
 from fairpot.results.kinds import Group
 
 _INNER = opt.number(0, 0.999999, above=True)
-_expected = functools.partial(opt.option, type=_INNER, multiple=True)
 _EXPECTED = ("share", "rate", "auc")
-_NAMES = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True)
@@ -60,10 +57,8 @@ class PlanDocument:
 @opt.option("--power NUMBER", "How often that should succeed.", type=_INNER, default=0.8)
 @opt.option("--level LEVEL", "Confidence level.", type=opt.LEVEL, default=0.95)
 @opt.option("--auc NUMBER", "AUC to expect, where no file is named.", type=_INNER, default=0.8)
-@_expected(
-    "--share NUMBER", "Share of the first of two groups; give it once per group for three or more.", default=(0.5,)
-)
-@_expected("--rate NUMBER", "Share of rows with the outcome; give it once per group where they differ.", default=(0.5,))
+@opt.option("--share NUMBER", "Share of the first of two groups.", type=_INNER, default=0.5)
+@opt.option("--rate NUMBER", "Share of rows with the outcome.", type=_INNER, default=0.5)
 @opt.option(
     "--true-gap GAP",
     "Gap to assume; default: GAP to detect; to certify the file's gap if it is below GAP, else 0.",
@@ -105,15 +100,8 @@ def _arguments(rows: RowOptions, out: Output, options: opt.Options) -> opt.Optio
         for name in _EXPECTED:
             opt.needs(name, "is for a plan without rows; the file has its own.")
         return {**options, "table": rows.counted(out).table}
-    share = expected["share"]
-    shares = dict(zip(_NAMES, share if len(share) > 1 else (share[0], 1 - share[0])))
-    rates = expected["rate"]
-    if len(rates) not in (1, len(shares)):
-        raise click.UsageError(
-            f"--rate is given {len(rates)} times for {len(shares)} groups: give it once, or {len(shares)} times."
-        )
-    each = rates[0] if len(rates) == 1 else dict(zip(shares, rates))
-    return {**options, "auc": expected["auc"], "rates": each, "shares": shares}
+    share, rate = expected.pop("share"), expected.pop("rate")
+    return {**options, **expected, "rates": rate, "shares": {"a": share, "b": 1 - share}}
 
 
 def _print_plan(out: Output, found: SamplePlan, groups: tuple[PlannedGroup, ...]) -> None:

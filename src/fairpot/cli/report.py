@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import datetime
 import shlex
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -12,15 +11,15 @@ from typing import TYPE_CHECKING, Annotated, Any
 import click
 
 from fairpot import words
-from fairpot._optional import import_optional
 from fairpot._validation import wording
 from fairpot.cli import _options as opt
-from fairpot.cli._errors import Failure
 from fairpot.cli._methods import WISHES, asked, how_far, keep_option, method_option, one_wish
 from fairpot.cli._printing import Inline, Output, Quantised, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, named_group, row_options, with_groups_of
+from fairpot.repair.fair_maps import load
+from fairpot.report.content import read_card
 from fairpot.results import Audit, Effect
-from fairpot.rows.applying import apply, read_whole
+from fairpot.rows.applying import read_whole
 from fairpot.rows.output import complete_file
 from fairpot.rows.readers.protocol import CountedRows
 from fairpot.rows.streams import hashing
@@ -32,7 +31,6 @@ if TYPE_CHECKING:
 
 
 _FORMATS = (".html", ".json", ".md")
-_MOST_PEOPLE = 20
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,8 @@ class ReportDocument:
 
 @click.command(cls=opt.Sectioned, short_help="Write a page that a committee can read.")
 @row_options()
-@opt.map_options(opt.option("--map FILE", "Report on this saved map.", "model_file"))
+@opt.option("--map FILE", "Report on this saved map.", "model_file")
+@opt.only_this_map
 @opt.option("--fit-on FILE", "Fit the repair on these rows; default: the same rows.", multiple=True)
 @method_option
 @how_far
@@ -58,7 +57,6 @@ class ReportDocument:
     several=True,
 )
 @opt.option("--threshold SCORE", "Show who crosses this; repeatable.", type=opt.SCORE, multiple=True)
-@opt.option("--id COLUMN", "Name the people whose scores change most by this column.", "identity", rare=True)
 @opt.option("--title TEXT", "What the report is called.", default="", rare=True)
 @opt.option("--outcome TEXT", 'The outcome in words, such as "a stroke within a year".', default="")
 @opt.option("--card FILE", "Show this model card (TOML): purpose, owner, not_for, and what else it says.", rare=True)
@@ -68,17 +66,12 @@ class ReportDocument:
 def report(
     rows: RowOptions,
     out: Output,
-    map_file: opt.MapFile | None,
+    model_file: str | None,
+    expect_sha256: str | None,
     fit_on: tuple[str, ...],
     method: str,
-    threshold: tuple[float, ...],
     top: tuple[float | int, ...],
     top_of: str,
-    repair_top: bool,
-    identity: str | None,
-    title: str,
-    outcome: str,
-    card: str | None,
     output: str,
     force: bool,
     **options: Any,
@@ -95,32 +88,29 @@ def report(
       fairpot report new.parquet --fit-on past.parquet --max-gap 0.02 -o report.html
       fairpot report new.csv --map map.json --threshold 0.5 --outcome "a stroke within a year" -o report.html
 
-    The file holds counts, no rows, unless --id asks for names. A repair looks better on the rows it was fitted on:
-    report on others.
+    The file holds counts, no rows. A repair looks better on the rows it was fitted on: report on others.
     """
     if Path(output).suffix.lower() not in _FORMATS:
         raise click.UsageError(f"a report is written as {', '.join(_FORMATS)}, and {output!r} ends in none of them.")
-    about = _card(card)
+    about = {name: options.pop(name) for name in ("title", "outcome", "threshold")}
+    card = read_card(options.pop("card"))  # before the work begins
     wishes = {name: options.pop(name) for name in WISHES}
-    _check_choices(map_file, bool(fit_on), asked(wishes))
+    _check_choices(model_file, bool(fit_on), asked(wishes))
     if not top:
         opt.needs("top_of", "says something of the top: it needs --top.")
     wish = one_wish(method, wishes) if asked(wishes) else None
-    if identity is not None and map_file is None and wish is None:
-        raise click.UsageError("--id names the people whose scores change most: say how far a repair goes, or --map.")
-    if identity is not None and "-" in rows.inputs:
-        raise click.UsageError("--id reads the rows a second time, which standard input (-) cannot give.")
-    fitted = None if map_file is None else map_file.load()
+    fitted: Any = None if model_file is None else load(model_file, expect_sha256=expect_sha256)
     rows = rows if fitted is None else rows.of_map(fitted)
     read = [rows, *([rows.elsewhere(fit_on)] if fit_on else [])]
-    files = [file for each in read for file in each.source.inputs] + ([Path(map_file.path)] if map_file else [])
+    files = [file for each in read for file in each.source.inputs] + ([Path(model_file)] if model_file else [])
     with complete_file(output, overwrite=force, inputs=files) as place:
         with hashing() as read_here:
             counted = rows.counted(out)
         table = counted.table
         if wish is not None:
             fit_table = read[1].counted(out, "counting the rows to fit on").table if fit_on else table
-            options |= {"top": top[0] if top else None, "top_of": top_of, "repair": "top" if repair_top else "all"}
+            options |= {"top": top[0] if top else None, "top_of": top_of}
+            options["repair"] = "top" if options.pop("repair_top") else "all"
             options["reference"] = named_group(options["reference"], fit_table.groups)
             with wish.fitting(out, rows):
                 fitted = wish.make(options).fit(fit_table)
@@ -131,14 +121,11 @@ def report(
         made = FairnessReport(
             table,
             fitted,
-            title=title,
-            outcome=outcome,
-            threshold=list(threshold) or None,
+            **about,
+            ties=options["ties"],
             alpha=[top_share(each, table) for each in top],
             region="group" if top_of == "group" else "pooled",
-            ties=options["ties"],
-            largest_changes=None if identity is None else _largest_changes(rows, fitted, identity),
-            card=about,
+            card=card,
             inputs=read_whole(rows.source, read_here),
             **_origin(rows, counted),
         )
@@ -149,20 +136,12 @@ def report(
     _print(out, made, output)
 
 
-def _card(path: str | None) -> dict[str, list[str]] | None:
-    """Read the card before the work begins."""
-    from fairpot.report.content import read_card
-
-    try:
-        return read_card(path)
-    except (OSError, ValueError) as fault:
-        raise Failure(str(fault)) from None
-
-
-def _check_choices(map_file: opt.MapFile | None, fit_on: bool, wishes: opt.Options) -> None:
+def _check_choices(model_file: str | None, fit_on: bool, wishes: opt.Options) -> None:
     """Insist that what is said of a repair goes together; what settings say is a default, which gives way."""
     typed = [name for name in ("method", "keep", "repair_top", "reference") if opt.was_given(name)]
-    if map_file is not None:
+    if model_file is None:
+        opt.needs("expect_sha256", "says which map alone will do: it needs --map.")
+    if model_file is not None:
         opt.needs("top_of", "does not go with --map, a repair that is fitted already.")
         other = [*wishes, *typed, *(["fit_on"] if fit_on else [])]
         if other:
@@ -191,29 +170,6 @@ def _named(name: Any) -> str:
     if isinstance(name, bool):
         return "yes" if name else ""
     return " x ".join(name) if isinstance(name, list) else name or ""
-
-
-def _largest_changes(rows: RowOptions, model: Any, column: str) -> list[opt.Options]:
-    """Name the people whose scores change most, the largest change first."""
-    duckdb = import_optional("duckdb", "cli")
-    with tempfile.TemporaryDirectory(prefix="fairpot-") as folder:
-        changes = Path(folder) / "changes.parquet"
-        apply(
-            model,
-            rows.source,
-            Path(folder) / "rows.parquet",
-            changes=changes,
-            keep=[column],
-            drop_missing=rows.drop_missing,
-        )
-        name = '"' + column.replace('"', '""') + '"'
-        query = (
-            f'SELECT {name}, "group", old_score, new_score FROM read_parquet(?) WHERE new_score <> old_score '
-            f'ORDER BY abs(new_score - old_score) DESC, "row" LIMIT {_MOST_PEOPLE}'
-        )
-        with duckdb.connect() as connection:
-            found = connection.execute(query, [str(changes)]).fetchall()
-    return [{"id": who, "group": group, "before": before, "after": after} for who, group, before, after in found]
 
 
 def _print(out: Output, made: FairnessReport, output: str) -> None:

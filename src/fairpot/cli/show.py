@@ -15,10 +15,10 @@ import numpy as np
 from fairpot import words
 from fairpot._lineage import Lineage, lineage_of
 from fairpot.cli._errors import ABOVE_LIMIT, Failure
-from fairpot.cli._options import MapFile, Sectioned, only_this_map, option, output_options
+from fairpot.cli._options import Sectioned, only_this_map, option, output_options
 from fairpot.cli._printing import Dial, Output, Value, count, shown
 from fairpot.modelfile.files import MAX_BYTES, bytes_of, check_digest, naming
-from fairpot.repair.fair_maps import FairMaps
+from fairpot.repair.fair_maps import FairMaps, load
 from fairpot.repair.finish import in_words
 from fairpot.results.kinds import Group
 from fairpot.rows.formats.layout import format_of_name, unreadable
@@ -66,21 +66,11 @@ class ShowDocument:
 
 
 @dataclass(frozen=True)
-class ExportSaid:
-    """What a file says of itself: which fairpot wrote it, from which map file, in which run, from which input."""
-
-    fairpot: str
-    map_sha256: str | None
-    run: str | None
-    input_sha256: tuple[str, ...]
-
-
-@dataclass(frozen=True)
 class ShownExport:
     """What an export, adjusted rows or a report says of itself, and whether it was made from a map."""
 
     file: str
-    export: ExportSaid
+    export: Lineage
     belongs: bool | None
 
 
@@ -105,11 +95,11 @@ def show(file: str, other: str | None, expect_sha256: str | None, out: Output) -
         made = _lineage(file)
         if made is not None and expect_sha256 is not None:
             check_digest(made.map_sha256 or "", expect_sha256)
-    found: Lineage | FairMaps = MapFile(file, expect_sha256).load() if made is None else made
+    found: Lineage | FairMaps = load(file, expect_sha256=expect_sha256) if made is None else made
     digest = found.map_sha256 if isinstance(found, Lineage) else found.sha256_
-    belongs = None if other is None else MapFile(other).load().sha256_ == digest
+    belongs = None if other is None else load(other).sha256_ == digest
     if isinstance(found, Lineage):
-        out.document(ShownExport(file, ExportSaid(*found), belongs))
+        out.document(ShownExport(file, found, belongs))
         whose = "without a map" if digest is None else f"from the map file with SHA-256 {digest}"
         out.line(f"Written by fairpot {found.fairpot} {whose}")
         out.lines([f"SHA-256 of the input: {each}" for each in found.input_sha256])

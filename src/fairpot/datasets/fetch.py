@@ -52,10 +52,7 @@ _MOST_BYTES = 100 << 20  # of a file in an archive; those that are known have fe
 
 @dataclass(frozen=True)
 class DataFile:
-    """A public file: its name on disk, its hash, and where its owner publishes it.
-
-    ``members`` is the way through nested archives, for a download that is not the file itself.
-    """
+    """A public file: name on disk, hash, where it is published, and ``members``, the way through nested archives."""
 
     name: str
     sha256: str
@@ -101,7 +98,6 @@ def download(file: DataFile, folder: Path) -> Path:
 
 
 def _extract(content: bytes, file: DataFile) -> bytes:
-    """Follow ``file.members`` through archives inside archives."""
     for member in file.members:
         try:
             with zipfile.ZipFile(io.BytesIO(content)) as archive:
@@ -115,7 +111,6 @@ def _extract(content: bytes, file: DataFile) -> bytes:
 
 
 def _compare(found: str, file: DataFile, place: str) -> None:
-    """Raise if a hash is not the expected one."""
     if found != file.sha256:
         raise ValueError(
             f"{place} is not the published {file.name}: its SHA-256 is {found}, "
@@ -126,7 +121,6 @@ def _compare(found: str, file: DataFile, place: str) -> None:
 
 
 def _cache_folder() -> Path | None:
-    """Return pooch's cache folder of fairpot, or None without pooch."""
     try:
         pooch: Any = import_optional("pooch", "data")
     except MissingDependencyError:

@@ -39,19 +39,11 @@ _RARE = 20  # charge descriptions with fewer rows are one
 _BANK = """\
 Bank Marketing
 --------------
-45,211 clients of a Portuguese bank called in a marketing campaign between 2008 and 2010. Target: the client
-subscribed a term deposit (11.7%). 16 features: age, job, marital, education, default, balance, housing,
-loan, contact, day, month, duration, campaign, pdays, previous, poutcome.
-
-Groups: {groups[0]} and {groups[1]}. The FairPOT paper says "age <= 25", but the positive rates it gives
-(25.6% and 11.4%) are those of age < 25, which is the default here; young="<=25" takes the words instead
-(24.0% and 11.3%).
-
-duration is the length of the call that decided the outcome: unknown before the call, and by far the strongest
-feature. It is kept because the paper uses all 16; drop it for a model that could be used in practice.
-
-Reference: S. Moro, P. Cortez, P. Rita. A data-driven approach to predict the success of bank telemarketing.
-Decision Support Systems 62, 2014. doi:10.1016/j.dss.2014.03.001
+45,211 clients of a Portuguese bank called in a marketing campaign between 2008 and 2010, with 16 features.
+Target: the client subscribed a term deposit (11.7%). Groups: {groups[0]} and {groups[1]}; the FairPOT paper
+says "age <= 25", but the positive rates it gives (25.6% and 11.4%) are those of age < 25.
+duration is the length of the call that decided the outcome, unknown before it: drop it for a model in use.
+Reference: S. Moro, P. Cortez, P. Rita. Decision Support Systems 62, 2014. doi:10.1016/j.dss.2014.03.001
 """
 
 _COMPAS = """\
@@ -59,17 +51,11 @@ COMPAS, two-year recidivism
 ---------------------------
 7,214 people screened with COMPAS in Broward County, Florida, in 2013 and 2014, as published by ProPublica,
 without any filter. Target: a new offence within two years (45.1%). Groups: sex (positive rates 47.3%
-male, 35.7% female). Features: {features}.
-
-The FairPOT paper counts 12 features and does not name them; these are our choice. Charge descriptions with
-fewer than {rare} rows are grouped as "other", empty ones are "missing".
-
-Only these columns leave the loader. Names, birth dates, case numbers and every date are dropped: in this
-file everyone screened after 2014-04-01 has label 1, so any date gives the label away, and so do is_recid,
-the r_ and vr_ columns, event, start, end and the custody dates. decile_score and score_text are the
-assessment itself; with_scores=False leaves them out. A new arrest or charge is not the same as a new
-offence, and arrests depend on policing: a fair ranking of this label is not yet a fair ranking of
-behaviour.
+male, 35.7% female). Features, our choice of the 12 that the FairPOT paper counts: {features}.
+Charge descriptions with fewer than {rare} rows are grouped as "other", empty ones are "missing".
+Only these columns leave the loader: names are nobody's business, and dates and custody columns give the
+label away. A new arrest or charge is not the same as a new offence, and arrests depend on policing: a fair
+ranking of this label is not yet a fair ranking of behaviour.
 """
 
 
@@ -81,9 +67,6 @@ def fetch_bank(
     young: Literal["<25", "<=25"] = "<25",
 ) -> Bunch:
     """Load Bank Marketing: 45,211 clients, 16 features, two age groups.
-
-    The file bank-full.csv is looked for in `data_home`, in the folder ``FAIRPOT_DATA`` and in the cache, else
-    downloaded (extra ``data``). Every copy is verified.
 
     Parameters
     ----------
@@ -131,9 +114,6 @@ def fetch_compas(
 ) -> Bunch:
     """Load COMPAS: 7,214 people, 12 features, grouped by sex.
 
-    The file compas-scores-two-years.csv is looked for in `data_home`, in the folder ``FAIRPOT_DATA`` and in the
-    cache, else downloaded (extra ``data``). Every copy is verified.
-
     Parameters
     ----------
     {data_files}
@@ -175,6 +155,5 @@ def fetch_compas(
 
 
 def _group_rare(values: list[str]) -> list[str]:
-    """Replace empty descriptions by "missing" and rare ones by "other"."""
     counts = Counter(values)
     return [("other" if counts[value] < _RARE else value) if value else "missing" for value in values]

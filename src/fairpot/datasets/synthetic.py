@@ -15,15 +15,10 @@ from fairpot.datasets.fetch import check_flag, check_whole, make_rng
 _DESCR = """\
 Synthetic two-group data
 ------------------------
-{n} rows, {d} independent Gaussian features, groups "a" and "b" of equal size. Group a has mean {means[0]}
-and standard deviation {stds[0]} in every feature, group b mean {means[1]} and standard deviation {stds[1]}.
-Each group has its own logistic model: coefficients drawn from N(0, 1), an intercept found by bisection so
-that the mean probability is {rates[0]} in group a and {rates[1]} in group b. Labels are drawn from those
-probabilities.
-
-The coefficients are part of the draw. How well the groups can be ranked, and which of them is at a
-disadvantage, therefore changes a lot from one random_state to the next: report several draws, never a
-single one.
+{n} rows, {d} independent Gaussian features, groups "a" and "b" of equal size with means {means} and standard
+deviations {stds}. Each group has its own logistic model: coefficients drawn from N(0, 1), an intercept that makes
+the mean probabilities {rates}. The coefficients are part of the draw, and which group is at a disadvantage changes
+from one random_state to the next: report several draws, never a single one.
 """
 
 
@@ -39,8 +34,7 @@ def make_synthetic(
 ) -> Bunch:
     """Draw the paper's synthetic data: two groups with their own features, coefficients and positive rates.
 
-    The coefficients are drawn anew for each `random_state`, and results vary a lot between draws: over ten of them
-    the held-out AUC of XGBoost went from 0.68 to 0.83. Repeat over many seeds before drawing conclusions.
+    Results vary a lot between draws (held-out AUC 0.68 to 0.83): repeat over many seeds before drawing conclusions.
 
     Parameters
     ----------
@@ -113,7 +107,6 @@ def calibrate_intercept(linear: NDArray[np.float64], rate: float) -> float:
 
 
 def _check_pairs(means: tuple[float, float], stds: tuple[float, float], rates: tuple[float, float]) -> None:
-    """Raise for spreads and rates that no data set can have."""
     for name, pair in {"means": means, "stds": stds, "rates": rates}.items():
         if np.shape(pair) != (2,) or not all(is_number(value) and np.isfinite(value) for value in pair):
             raise ValueError(f"{name} must be two finite numbers, for groups a and b; got {pair!r}.")
