@@ -11,7 +11,7 @@ from fairpot._svg import Markup, printable
 from fairpot.report import tables
 from fairpot.report.tables import Table, View
 from fairpot.words import page as words
-from fairpot.words.page import HEADS, TEXT, count, rate
+from fairpot.words.page import TEXT
 
 
 def make_markdown(view: View) -> str:
@@ -26,12 +26,12 @@ def make_markdown(view: View) -> str:
         *([f"### {TEXT['care']}", _items(care)] if care else []),
         *([f"## {TEXT['card']}", _items([f"{name}: {said}" for name, said in card])] if card else []),
         f"## {plain_line(view.line(None, 'who'))}",
-        _table(_above(view)),
+        _table(tables.crossing(view)),
         f"## {TEXT['part numbers']}",
         *_tables(*tables.numbers(view), tables.stages(view), tables.pairs(view) if view.many else None),
         *(_tables(tables.curve(view), level="##")),
         *(_tables(tables.moves(view), level="##") if view.repaired else []),
-        *_tables(_lines(view), tables.bands(view) if view.repaired else None, tables.largest_changes(view)),
+        *_tables(tables.largest_changes(view)),
         f"## {TEXT['read']}",
         _items(tables.how_to_read(view)),
         f"## {TEXT['not']}",
@@ -50,30 +50,6 @@ def _tables(*found: Table | None, level: str = "###") -> list[str]:
         if each is not None:
             parts += [f"{level} {plain_line(each.caption)}", _table(each), plain_line(each.note)]
     return parts
-
-
-def _above(view: View) -> Table:
-    """Show who is above the line, in shares and rows, by group and outcome."""
-    rows = []
-    for each in tables.crossings(view):
-        cells = [f"{rate(n, each.rows)} ({count(n)})" for n in (each.above, each.now)][: 1 + view.repaired]
-        rows.append([each.group, TEXT["with" if each.positive else "without"], count(each.rows), *cells])
-    head = (*HEADS["crossing"][:3], *(HEADS["both"] if view.repaired else HEADS["share"]))
-    return Table("above", "", head, rows, 2)
-
-
-def _lines(view: View) -> Table:
-    """Show a few thresholds and top shares."""
-    size = len(view.found.lines.thresholds)
-    kinds = [list(range(size)), list(range(size, len(view.report.lines)))]
-    shown = 3 if view.repaired else 1
-    rows = []
-    for i in (i for kind in kinds for i in kind[:: max(1, len(kind) // 4)]):
-        for each in tables.crossings(view, i):
-            label = TEXT["with" if each.positive else "without"]
-            cells = [count(n) for n in (each.above, each.enter, each.leave)][:shown]
-            rows.append([view.line(i), each.group, label, *cells])
-    return Table("lines", TEXT["rows above"], HEADS["lines"][: 3 + shown], rows, 3)
 
 
 def plain_line(text: Any) -> str:

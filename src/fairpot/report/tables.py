@@ -12,7 +12,6 @@ from fairpot.inference import Estimate
 from fairpot.report.content import Crossing, Report, Setting
 from fairpot.report.figures import Figure, told_gap
 from fairpot.report.measure import Measured
-from fairpot.report.people import SMALLEST_BAND
 from fairpot.results import Finding
 from fairpot.results.ranking import Pair, state_of
 from fairpot.words import (
@@ -206,9 +205,8 @@ def _all_numbers(view: View) -> Table:
         now = view.live(lambda k, write=write, read=read: write(read(view.settings[k])))  # type: ignore[misc]
         rows.append([name, before, now] if view.repaired else [name, before])
     kind = "numbers" if view.repaired else "numbers audit"
-    notes = [TEXT["numbers note"]] if view.repaired else []
-    notes += [TEXT["away"]] if len(view.settings) > 2 and view.report.audit.calibration is not None else []
-    return Table("all", TEXT[kind], HEADS[kind], rows, note=" ".join(notes))
+    away = len(view.settings) > 2 and view.report.audit.calibration is not None
+    return Table("all", TEXT[kind], HEADS[kind], rows, note=TEXT["away"] if away else "")
 
 
 def _rows(view: View) -> list[tuple[str, Callable[[Any], str], Read]]:
@@ -240,11 +238,6 @@ def _rows(view: View) -> list[tuple[str, Callable[[Any], str], Read]]:
     if view.settings[0].groups[0].expected_calibration_error is not None:
         rows += [(say("row bias", group=g), signed, _of(i, "error_in_the_large")) for i, g in groups]
         rows += [(say("row error", group=g), auc, _of(i, "expected_calibration_error")) for i, g in groups]
-    if view.repaired:
-        for i, g in groups:
-            for label in ("with", "without"):
-                name = say("row place", group=g, label=TEXT[label])
-                rows.append((name, lambda v: POINTS.figure(v, 1, "+"), _of(i, f"place_change_{label}")))
     return rows
 
 
@@ -310,10 +303,9 @@ def crossing(view: View) -> Table:
     return Table("crossing", TEXT["rows above"], head, rows, 2, note)
 
 
-def crossings(view: View, place: int | None = None) -> list[Crossing]:
-    """List who crosses a line, of the groups that tables list."""
-    line = view.report.line if place is None else view.report.lines[place]
-    return [each for each in line.crossings if each.group in view.listed]
+def crossings(view: View) -> list[Crossing]:
+    """List who crosses the line that is shown first, of the groups that tables list."""
+    return [each for each in view.report.line.crossings if each.group in view.listed]
 
 
 def moves(view: View) -> Table:
@@ -330,18 +322,6 @@ def moves(view: View) -> Table:
         size = view.settings[0].groups[i].moved.rows
         rows.append([group, count(size), *(cell(i, name) for name in names)])
     return Table("moves", TEXT["moves"], HEADS["moves"], rows)
-
-
-def bands(view: View) -> Table | None:
-    """Show how far scores move, by bands of rows, in the groups that are moved."""
-    moving = {each.group for each in view.report.bands if each.largest_change}
-    rows = []
-    for each in (each for each in view.report.bands if each.group in moving):
-        low, high = map(score, each.scores)
-        shifts = score(each.mean_change, "+"), score(each.largest_change, "+")
-        rows.append([each.group, tag("span", say("to", low=low, high=high), class_="whole"), count(each.rows), *shifts])
-    note = say("bands note", least=SMALLEST_BAND)
-    return Table("bands", TEXT["bands"], HEADS["bands"], rows, 2, note) if rows else None
 
 
 def largest_changes(view: View) -> Table | None:

@@ -53,7 +53,7 @@ class _Drawn:
 
         {ax}
         """
-        return display("LimitDisplay").from_limit(self, ax=ax).ax_
+        return display("draw_limit")(self, ax)
 
 
 @documented
