@@ -11,17 +11,7 @@ import numpy as np
 from fairpot._docs import documented
 from fairpot._shown import Bar, bar
 from fairpot._svg import short
-from fairpot.display.display import (
-    COLOURS,
-    STATES,
-    Display,
-    add_legend,
-    look,
-    make_axes,
-    plain,
-    set_title,
-    wrapped,
-)
+from fairpot.display.display import COLOURS, STATES, Display, add_legend, look, make_axes, plain, set_title, wrapped
 from fairpot.results import Audit, Effect
 from fairpot.results.ranking import Pair
 from fairpot.tradeoff import Limit

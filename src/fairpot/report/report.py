@@ -25,7 +25,6 @@ from fairpot.repair.fair_maps import FairMaps, fair_maps
 from fairpot.repair.finish import in_words
 from fairpot.report.content import SCHEMA, About, Method, Named, Origin, Report, Turned, read_card
 from fairpot.report.figures import Figure, make_figures
-from fairpot.report.markdown import make_markdown
 from fairpot.report.measure import (
     ALPHAS,
     Dial,
@@ -39,7 +38,7 @@ from fairpot.report.measure import (
     thresholds,
 )
 from fairpot.report.page import make_compact, make_page
-from fairpot.report.tables import View
+from fairpot.report.tables import View, make_markdown
 from fairpot.results import Audit, Effect
 from fairpot.results.audit import audit_table, several
 from fairpot.results.effect import effect
@@ -75,19 +74,13 @@ class FairnessReport:
     region : {"pooled", "group"}, default "pooled"
         Whether an audit's share is that of the whole list or of each group.
     {ties, high_score_means}
-    columns : dict or None, default None
-        What the columns are called, by the part they play.
-    command, created : str, default ""
-        How to make the report again, and when it was made; shown as given.
-    inputs : list of str, default ()
-        SHA-256 of the files that the rows come from, where they were read whole.
-    warnings : list of str, default ()
-        More that a reader should know.
+    columns, command, created, inputs, warnings
+        What the columns are called, by the part they play; how to make the report again, and when it was made; SHA-256
+        of the files that the rows come from; more that a reader should know. All are shown as given.
     largest_changes : list of dict or None, default None
         People to name, each with ``id``, ``group``, ``before`` and ``after``. Nobody else is named.
     card : dict, path of a TOML file, or None, default None
-        What the score is for (``purpose``), who owns it (``owner``), what it must not be used for (``not_for``, one
-        text or a list), and whatever else its owner wants to be read; shown as it is.
+        What the score is for (``purpose``), who owns it (``owner``), what it must not be used for (``not_for``).
 
     Examples
     --------

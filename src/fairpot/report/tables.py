@@ -1,12 +1,14 @@
-"""The tables of a report, and its texts that follow the dial: what page and Markdown both show."""
+"""The tables of a report, its texts that follow the dial, and the Markdown that is made of both."""
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fairpot._svg import short, tag
+from fairpot._svg import Markup, printable, short, tag
 from fairpot._validation import wording
 from fairpot.inference import Estimate
 from fairpot.report.content import Crossing, Report, Setting
@@ -390,3 +392,65 @@ def subtitle(view: View) -> str:
     rows = wording.rows_by(ranking.rows, ranking.weighted_rows)
     said = say("subtitle", rows=rows, groups=len(ranking.groups), rate=percent(ranking.rate), outcome=view.outcome)
     return " · ".join(part for part in (said, about.source, about.origin.created) if part)
+
+
+def make_markdown(view: View) -> str:
+    """Write a view as Markdown."""
+    badge, care, facts = view.badge, view.notes(), card(view)
+    parts = [
+        f"# {plain_line(view.report.about.title)}",
+        plain_line(subtitle(view)),
+        "" if badge is None else f"**{plain_line(badge[0])}**",
+        f"## {TEXT['finding']}",
+        *(plain_line(sentence) for sentence in answer(view)),
+        *([f"### {TEXT['care']}", _items(care)] if care else []),
+        *([f"## {TEXT['card']}", _items([f"{name}: {said}" for name, said in facts])] if facts else []),
+        f"## {plain_line(view.line(None, 'who'))}",
+        _table(crossing(view)),
+        f"## {TEXT['part numbers']}",
+        *_tables(*numbers(view), stages(view), pairs(view) if view.many else None),
+        *(_tables(curve(view), level="##")),
+        *(_tables(moves(view), level="##") if view.repaired else []),
+        *_tables(largest_changes(view)),
+        f"## {TEXT['read']}",
+        _items(how_to_read(view)),
+        f"## {TEXT['not']}",
+        _items(words.NOT_SHOWN),
+        f"## {TEXT['part origin']}",
+        _items([f"{name}: {value}" for name, value in origin(view)]),
+        TEXT["privacy ids" if view.report.largest_changes else "privacy counts"],
+    ]
+    parts = [f"<!-- {view.report.about.origin.made_by} -->", *parts]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _tables(*found: Table | None, level: str = "###") -> list[str]:
+    parts = []
+    for each in found:
+        if each is not None:
+            parts += [f"{level} {plain_line(each.caption)}", _table(each), plain_line(each.note)]
+    return parts
+
+
+def plain_line(text: Any) -> str:
+    """Write a text so that none of it is taken for Markdown or HTML."""
+    line = " ".join(printable(str(text)).split())
+    for sign in "\\`*_[]|#":
+        line = line.replace(sign, "\\" + sign)
+    return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _table(found: Table) -> str:
+    marks = ["---" if i < found.texts else "---:" for i in range(len(found.head))]
+    cells = [[c if i == 1 else _cell(c) for c in line] for i, line in enumerate([found.head, marks, *found.rows])]
+    return "\n".join("| " + " | ".join(line) + " |" for line in cells)
+
+
+def _cell(content: Any) -> str:
+    """Write what stands in a cell: the words of markup, and of a text that follows the dial what it says now."""
+    text = html.unescape(re.sub(r"<[^>]*>", "", content)) if isinstance(content, Markup) else str(content)
+    return plain_line(text)
+
+
+def _items(items: Sequence[str]) -> str:
+    return "\n".join(f"- {plain_line(item)}" for item in items)
