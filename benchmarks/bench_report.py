@@ -41,7 +41,7 @@ def main() -> None:
         times = [time.process_time()]
         fp = FairPOT(max_gap=0.02).fit(table)
         times.append(time.process_time())
-        report = FairnessReport.from_table(table, fp)
+        report = FairnessReport(table, fp)
         _ = report.content
         times.append(time.process_time())
         size = len(report.to_html().encode())

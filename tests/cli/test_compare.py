@@ -23,7 +23,7 @@ def test_held_out(run, csv, folder, people, held_out):
     y, scores, sex = columns(people)
     result = compare(y, scores, sensitive_features=sex, held_out=columns(held_out), max_gaps=(0.03, 1.0))
     assert found["rows"] == "400 held-out rows"
-    assert [each["text"] for each in found["answers"]] == [result.verdict(bound) for bound in (0.03, 1.0)]
+    assert [each["text"] for each in found["answers"]] == [result.answer(bound).text for bound in (0.03, 1.0)]
     assert {each["method"] for each in found["chosen"]} == {"unrepaired", *result.methods}
     assert len(found["chosen"]) == 2 * (1 + len(result.methods))
     for told in found["chosen"]:
@@ -122,7 +122,7 @@ def test_gaps_among_those_ranked_highest(run, csv, folder, people, held_out):
     result = compare(y, scores, sensitive_features=sex, held_out=new, **options)
     assert found["top"] == 300
     assert not found["possible"]
-    assert [each["text"] for each in found["answers"]] == [result.verdict(0.1)]
+    assert [each["text"] for each in found["answers"]] == [result.answer(0.1).text]
     assert "gaps among the 300 highest" in str(result)
     best = result.fit_best(0.1, method="LogitShift")
     gaps = []

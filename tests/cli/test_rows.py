@@ -286,7 +286,7 @@ def test_numbers_are_those_of_python_in_every_command(run, plain, tmp_path, opti
     with spoken_by(as_option):
         python_compared = compare(table, methods=["fairpot"], cv=3, random_state=0, max_gaps=(0.02, 0.05, 0.1))
     assert [each["text"] for each in compared["answers"]] == [
-        python_compared.verdict(bound) for bound in (0.02, 0.05, 0.1)
+        python_compared.answer(bound).text for bound in (0.02, 0.05, 0.1)
     ]
 
     planned = run("plan", path, *LOW, *options, "--gap", 0.05, "--json").json

@@ -412,21 +412,20 @@ def made(aucs, gaps, limit=None, fitted=None):
 def test_verdict():
     limit = Limit(np.array([-1.0, 0.0, 1.0]), np.array([0.5, 0.736, 0.5]), np.array([2.0, 0.5, 0.0]), "F", "M")
     result = made([0.7333, 0.72, 0.7312], [0.2, 0.01, -0.04], limit)
-    assert result.verdict(0.05) == (
+    assert result.answer(0.05).text == (
         "at gap <= 0.05 the best is OptimalMerge (lam = 0.25): AUC 0.731 (0.002 below the original 0.733), gap 0.040 "
         "on rows it was not fitted on, within the target"
     )
-    assert result.verdict() == result.verdict(0.05)
-    above = made([0.73, 0.72, 0.74], [0.2, 0.01, 0.07], fitted=[0.2, 0.01, 0.04]).verdict()
+    above = made([0.73, 0.72, 0.74], [0.2, 0.01, 0.07], fitted=[0.2, 0.01, 0.04]).answer(0.05).text
     assert (
         "AUC 0.740 (0.010 above the original 0.730), gap 0.070 on rows it was not fitted on, above the target" in above
     )
-    assert "AUC 0.730 like the original scores, gap" in made([0.73, 0.72, 0.73001], [0.2, 0.01, 0.04]).verdict()
-    assert made([0.75, 0.72, 0.74], [0.02, 0.01, 0.04]).verdict() == (
+    assert "AUC 0.730 like the original scores, gap" in made([0.73, 0.72, 0.73001], [0.2, 0.01, 0.04]).answer(0.05).text
+    assert made([0.75, 0.72, 0.74], [0.02, 0.01, 0.04]).answer(0.05).text == (
         "at gap <= 0.05 keep the original scores: AUC 0.750, gap 0.020 on rows it was not fitted on, within the "
         "target; no repair has a higher AUC"
     )
-    assert made([0.75, 0.72, 0.74], [0.2, 0.1, 0.3]).verdict() == (
+    assert made([0.75, 0.72, 0.74], [0.2, 0.1, 0.3]).answer(0.05).text == (
         "no method keeps gap <= 0.05 on the rows it is fitted on; FairPOT: out of reach on the fitted rows: its gap "
         "there is 0.1"
     )
@@ -453,7 +452,7 @@ def test_where_chance_explains_the_lead_the_fewest_changed_scores_are_recommende
         plain = [each for each in tied if each.method != "XOrder"] or tied
         assert taken.method in [each.method for each in plain]
         assert taken.changed <= min(each.changed for each in plain) + 0.01
-        said = result.verdict(bound)
+        said = result.answer(bound).text
         if len(tied) > 1:
             assert said.startswith(f"at gap <= {bound:g} take {taken.label}")
             assert said.endswith("and it changes the fewest scores")
@@ -504,7 +503,9 @@ def test_it_is_written_by_its_schema(held_out, crossfitted):
             "unrepaired",
             *result.methods,
         ]
-        assert [each["text"] for each in document["answers"]] == [result.verdict(bound) for bound in result.max_gaps]
+        assert [each["text"] for each in document["answers"]] == [
+            result.answer(bound).text for bound in result.max_gaps
+        ]
     assert sum(callable(value) or isinstance(value, property) for value in vars(Comparison).values()) <= 30
 
 
@@ -872,7 +873,7 @@ def test_low_scores_that_mean_high_risk():
     options = {"methods": ["FairPOT"], "cv": 2, "max_gaps": [0.05]}
     high = compare(y, scores, sensitive_features=group, **options)
     low = compare(y, -scores, sensitive_features=group, lower_is_riskier=True, **options)
-    assert low.verdict(max_gap=0.05) == high.verdict(max_gap=0.05)
+    assert low.answer(0.05).text == high.answer(0.05).text
     other = score_table(y, scores, sensitive_features=group)
     with pytest.raises(ValueError, match="a low score means high risk in the rows to fit on"):
         compare(y, -scores, sensitive_features=group, lower_is_riskier=True, held_out=other, **options)
@@ -883,6 +884,6 @@ def test_a_pickle_answers_as_before(groups):
     y, scores, group = draw(600, 2, groups)
     found = compare(y, scores, sensitive_features=group, methods=["FairPOT", "PostLogit"], cv=2, max_gaps=[0.05])
     again = pickle.loads(pickle.dumps(found))
-    assert again.verdict(max_gap=0.05) == found.verdict(max_gap=0.05)
-    assert again.verdict(max_gap=0.08) == found.verdict(max_gap=0.08)
+    assert again.answer(0.05).text == found.answer(0.05).text
+    assert again.answer(0.08).text == found.answer(0.08).text
     assert again.frame().equals(found.frame())

@@ -11,14 +11,13 @@ from fairpot import FairPOT, audit, display, effect
 from fairpot.display import (
     CrossRocDisplay,
     EstimatesDisplay,
-    GroupCalibrationDisplay,
     ScoreDistributionDisplay,
     ScoreMapDisplay,
     TradeoffDisplay,
 )
 from fairpot.display.display import look
 
-OF_TABLES = [CrossRocDisplay, GroupCalibrationDisplay, ScoreDistributionDisplay]
+OF_TABLES = [CrossRocDisplay, ScoreDistributionDisplay]
 OF_ESTIMATORS = [*OF_TABLES, ScoreMapDisplay, TradeoffDisplay]
 
 
@@ -79,7 +78,7 @@ def test_odd_names_and_many_groups(kind, groups):
     (made[0] if isinstance(made, list) else made).figure.canvas.draw()
 
 
-@pytest.mark.parametrize("kind", [k for k in OF_ESTIMATORS if k is not GroupCalibrationDisplay])
+@pytest.mark.parametrize("kind", OF_ESTIMATORS)
 @pytest.mark.parametrize("scale", [1e-9, 1e5, -3.0])
 def test_scores_of_any_scale(kind, scale, rows):
     scores, y, group = rows
@@ -203,7 +202,7 @@ def test_axes_keep_two_thirds_of_the_picture_whatever_the_names(many):
 
 
 @pytest.mark.parametrize("own_axes", [False, True])
-@pytest.mark.parametrize("kind", [ScoreDistributionDisplay, GroupCalibrationDisplay, ScoreMapDisplay])
+@pytest.mark.parametrize("kind", [ScoreDistributionDisplay, ScoreMapDisplay])
 def test_a_long_legend_lies_below_the_picture_and_names_every_group(kind, own_axes):
     from matplotlib import pyplot as plt
 

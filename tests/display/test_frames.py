@@ -4,16 +4,13 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-from sklearn.calibration import calibration_curve
 from sklearn.metrics import auc as trapezoid
 from sklearn.metrics import roc_auc_score, roc_curve
 
 from display_cases import make_rows
 from fairpot import FairPOT, compare
 from fairpot.display import (
-    ComparisonDisplay,
     CrossRocDisplay,
-    GroupCalibrationDisplay,
     ScoreDistributionDisplay,
     ScoreMapDisplay,
     TradeoffDisplay,
@@ -60,9 +57,10 @@ def test_curves_are_those_of_scikit_learn_on_the_two_cells(rows, fitted):
             assert set(ours) == set(zip(fpr.round(12), tpr.round(12)))
 
 
-def test_areas_stay_exact_where_points_are_left_out(rows):
+def test_areas_stay_exact_where_points_are_left_out(rows, monkeypatch):
+    monkeypatch.setattr("fairpot.display.by_group._POINTS", 8)
     scores, y, group = rows
-    shown = CrossRocDisplay.from_predictions(y, scores, sensitive_features=group, points=8)
+    shown = CrossRocDisplay.from_predictions(y, scores, sensitive_features=group)
     found = shown.where(positive="F", negative="M")
     expected = xauc(y, scores, sensitive_features=group, positive="F", negative="M", ties="half")
     assert found["area"][0] == expected
@@ -78,27 +76,6 @@ def test_the_widest_pair_is_shown():
     assert shown.values("positive") == ["c", "a"]
     named = CrossRocDisplay.from_predictions(y, scores, sensitive_features=group, pair=("a", "b"))
     assert named.values("positive") == ["a", "b"]
-
-
-def test_calibration_equals_scikit_learn(rows):
-    scores, y, group = rows
-    scores = scores + np.random.default_rng(0).random(len(scores)) * 1e-6  # no ties: the bins are the same then
-    scores = np.clip(scores, 0, 1)
-    keep = np.concatenate([np.flatnonzero(group == g)[: (group == g).sum() // 10 * 10] for g in ("F", "M")])
-    shown = GroupCalibrationDisplay.from_predictions(y[keep], scores[keep], sensitive_features=group[keep])
-    for name in ("F", "M"):
-        own = keep[group[keep] == name]
-        rate, mean = calibration_curve(y[own], scores[own], n_bins=10, strategy="quantile")
-        found = shown.where(group=name)
-        np.testing.assert_allclose(found["rate"], rate)
-        np.testing.assert_allclose(found["mean_score"], mean)
-        assert (found["rate_low"] < rate).all()
-        assert (found["rate_high"] > rate).all()
-
-
-def test_calibration_refuses_what_is_no_probability():
-    with pytest.raises(ValueError, match=r"1 rows have a score outside \[0, 1\]"):
-        GroupCalibrationDisplay.from_predictions([0, 1], [0.5, 1.5], sensitive_features=["F", "M"])
 
 
 def test_maps_are_shown_as_they_are(fitted):
@@ -131,11 +108,15 @@ def test_the_curve_its_limit_and_its_point(rows, fitted):
     )
     axes = shown.ax_
     axes.figure.canvas.draw()
-    labels = axes.get_legend_handles_labels()[1]
+    labels = [text.get_text() for text in axes.figure.legends[0].get_texts()] if axes.figure.legends else (
+        axes.get_legend_handles_labels()[1]
+    )
     assert "best possible on these rows" in labels
-    band = curve.signed_gap - 0.01, curve.signed_gap + 0.01
+    few = fitted.tradeoff(lams=[0, 0.25, 1])
+    band = few.band()
+    np.testing.assert_array_equal(TradeoffDisplay.from_curve(few, band=band).columns["gap_low"], band.gap.low)
     banded = TradeoffDisplay.from_curve(curve, chosen=0.25, band=band)
-    np.testing.assert_array_equal(banded.columns["gap_low"], band[0])
+    assert np.isfinite(banded.columns["gap_low"]).sum() == 3
     assert (banded.chosen.lam, banded.chosen.auc) == (0.25, curve.at(0.25).auc)
     banded.figure_.canvas.draw()
 
@@ -203,9 +184,7 @@ def test_a_comparison(rows):
     scores, y, group = rows
     methods = ["FairPOT", "WassersteinRepair"]
     result = compare(y, scores, sensitive_features=group, methods=methods, cv=2, progress=False)
-    shown = ComparisonDisplay.from_comparison(result)
-    assert len(shown.frame()) == len(result.points)
-    axes = shown.ax_
+    axes = result.plot()
     axes.figure.canvas.draw()
     labels = [text.get_text() for text in axes.get_legend().get_texts()]
     assert {"FairPOT", "WassersteinRepair", "original", "best possible on these rows"} <= set(labels)

@@ -221,25 +221,12 @@ def test_a_map_frame_gives_what_transform_gives():
         np.testing.assert_allclose(new, frame["adjusted"], rtol=0, atol=1e-12)
 
 
-def test_maps_and_reports_have_a_frame_and_a_picture():
+def test_maps_have_a_frame_and_a_picture():
     score, y, group = draw(240, digits=2)
     fp = FairPOT(0.5).fit(score, y, sensitive_features=group)
     [moved] = fp.strengths_
     own = fp.maps_[moved]
     assert own.frame().to_numpy().tolist() == np.stack([own.knots, own(own.knots)], axis=1).tolist()
     assert len(ScoreMap.identity().frame()) == 0
-    top = FairPOT(0.5, top=0.5, repair="top").fit(score, y, sensitive_features=group)
-    report = fairpot.FairnessReport(top.table_, top)
-    found = fairpot.effect(top, top.table_)
-    rows = report.frame().set_index(["metric", "when"])
-    for when, numbers in (("before", found.before), ("after", found.after)):
-        for metric in ("auc", "gap"):
-            both = rows.loc[(metric, when)].set_index("alpha").loc[0.5]
-            number = getattr(numbers.tops[0], metric)
-            assert both["value"] == pytest.approx(float(number))
-            assert both["value_low"] == pytest.approx(number.low)
-    audited = fairpot.FairnessReport(top.table_)
-    assert set(audited.frame()["when"]) == {"before"}
-    for each in (own, report, audited):
-        assert each.plot().has_data()
-        plt.close("all")
+    assert own.plot().has_data()
+    plt.close("all")

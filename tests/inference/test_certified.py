@@ -254,7 +254,7 @@ def test_compare_calls_no_winner_that_chance_explains(fitted, held_out, many):
     change = change_of_scores(held_out[1], *columns, sensitive_features=held_out[2]).auc
     np.testing.assert_allclose([rival.lead, rival.lead.se], [change.change, change.se], rtol=2e-2, atol=1e-6)
     assert rival.clear == (rival.lead.low > 0) == (many == 5000)
-    assert ("the best is" in result.verdict(0.1)) == rival.clear
+    assert ("the best is" in result.answer(0.1).text) == rival.clear
     folds = compare(fitted[1], fitted[0], random_state=0, **rows)
     assert all(np.isfinite(r.lead.se) for r in folds.answer(0.1).rivals)
 

@@ -249,18 +249,6 @@ def test_the_picture_keeps_what_it_is_of(browser, tmp_path):
     context.close()
 
 
-def test_the_dial_marks_from_where_on_nobody_crosses(page, report):
-    """The mark stands where the text says, and follows the line that is chosen."""
-    page.get_by_label("the top of the list").check()
-    told = page.locator("[data-steady]").first.inner_text()
-    place = re.search(r"From λ = (\S+) on nobody else enters or leaves the top 10%", told)[1]
-    values = [f"{each.value or 0:.3g}" for each in report.content.dial.settings]
-    drawn = page.locator("[data-steady-mark]").get_attribute("d")
-    assert float(drawn[1:].split()[0]) == pytest.approx(8 + 984 * values.index(place) / (len(values) - 1))
-    page.get_by_label("from a score up").check()
-    assert page.locator("[data-steady-mark]").get_attribute("d") != drawn
-
-
 def test_a_click_on_the_curve_sets_the_dial(page, report):
     plot = page.locator(".plot[data-turn]")
     plot.scroll_into_view_if_needed()
@@ -441,7 +429,7 @@ def test_eight_groups_with_long_names_leave_room_for_price_and_dial(visit, tmp_p
     names = tuple(f"{letter} of a region with a long name that goes on" for letter in "abcdefgh")
     scores, y, group = make_rows(900, names)
     fp = FairPOT(0.4, ties="half").fit(scores, y, sensitive_features=group)
-    report = FairnessReport.from_table(fp.table_, fp)
+    report = FairnessReport(fp.table_, fp)
     page = visit(report.save(tmp_path / "report.html"), viewport={"width": 1280, "height": 800})
     for name in ("#cost-title", "#dial", "[data-go]", ".queue-lane:last-child svg"):
         box = page.locator(name).last.bounding_box()
@@ -485,7 +473,7 @@ def test_other_reports_open_cleanly(visit, tmp_path, kind, pytestconfig):
     scores = scores * 1e7 - 5e6 if kind == "far outside" else scores
     fp = FairPOT(0.4, ties="half").fit(scores, y, sensitive_features=group)
     method = None if kind == "audit" else fp
-    report = FairnessReport.from_table(fp.table_, method)
+    report = FairnessReport(fp.table_, method)
     page = visit(report.save(tmp_path / "report.html"), viewport={"width": 375, "height": 800})
     open_all(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= 375

@@ -248,7 +248,7 @@ def test_json_has_no_rows_of_people():
             return max([len(value), *map(longest, value)])
         return 0
 
-    big = FairnessReport.from_table(_many(20_000))
+    big = FairnessReport(_many(20_000))
     assert longest(big.to_dict()) < 600
     assert sum(len(c.score) for c in big.table.counts) > 10_000
 
@@ -472,7 +472,6 @@ def test_low_scores_that_mean_high_risk_are_shown_as_they_are(rows, method):
     assert made._measured.edges[0] <= credit.min() + 1e-9 <= credit.max() - 1e-9 <= made._measured.edges[-1]
     assert made._measured.grid[[0, -1]].tolist() == pytest.approx([credit.min(), credit.max()])
     assert all(each.threshold is None or each.threshold > 0 for each in made.content.lines)
-    assert all(each.scores[0] > 0 for each in made.content.bands)
     assert made.to_dict()["before"]["score_range"] == [credit.min(), credit.max()]
     assert not re.search(
         r"[-−][3-8]\d\d\b", re.sub(r"<(script|style).*?</\1>|\bd=\"[^\"]*\"", "", html, flags=re.DOTALL)

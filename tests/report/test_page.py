@@ -212,18 +212,13 @@ def test_nobody_is_named_without_an_id_column(fitted, rows):
     plain = FairnessReport.from_predictions(y, scores, sensitive_features=group, method=fitted)
     assert "person-" not in plain.to_html() + plain.to_json() + plain.to_markdown()
     assert "no person's row" in html_module.unescape(plain.to_html())
-    named = FairnessReport.from_predictions(y, scores, sensitive_features=group, method=fitted, ids=ids, most=5)
-    change = np.abs(fitted.transform(scores, sensitive_features=group) - scores)
-    found = [c.id for c in named.content.largest_changes]
-    assert len(found) == 5
-    assert sorted(change[[ids.index(i) for i in found]]) == sorted(np.sort(change)[-5:])
+    after = fitted.transform(scores, sensitive_features=group)
+    changes = [{"id": ids[i], "group": group[i], "before": scores[i], "after": after[i]} for i in (3, 5)]
+    named = FairnessReport.from_estimator(fitted, largest_changes=changes)
+    assert [c.id for c in named.content.largest_changes] == ["person-3", "person-5"]
     for text in (named.to_html(), named.to_markdown()):
-        assert found[0] in text
+        assert "person-3" in text
         assert "names the people" in text
-    with pytest.raises(ValueError, match="no method"):
-        FairnessReport.from_predictions(y, scores, sensitive_features=group, ids=ids)
-    with pytest.raises(ValueError, match="ids has 1 rows"):
-        FairnessReport.from_predictions(y, scores, sensitive_features=group, method=fitted, ids=["x"])
 
 
 def test_files(tmp_path, report):

@@ -1,14 +1,12 @@
 """Counts from the table against counts over rows."""
 
-import itertools
-
 import numpy as np
 import pytest
-from scipy.stats import rankdata
+from sklearn.calibration import calibration_curve
 
 from display_cases import make_rows
 from fairpot import FairnessReport, FairPOT, score_table
-from fairpot.report.people import SMALLEST_BAND, Mapped, above, bands, crossings, marks, mean_places, top_scores
+from fairpot.report.people import Mapped, above, crossings, marks, reliability, top_scores
 from fairpot.results.rates import moves
 from rows_cases import draw
 
@@ -69,26 +67,6 @@ def test_top_shares(cases):
     assert down[:, 1].sum() > 0  # those who stay are passed
 
 
-def test_places(cases):
-    _, y, group, after, table = cases
-    rank = (rankdata(after) - 0.5) / len(after)
-    found = mean_places(Mapped.of(table, MAPS))
-    for g, k, own in cells(y, group):
-        assert found[g, k] == pytest.approx(rank[own].mean())
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_bands_hold_everybody_and_no_band_few(seed):
-    rng = np.random.default_rng(seed)
-    scores = rng.integers(0, 40, rng.integers(12, 400)) / 40
-    counts = score_table(np.zeros(len(scores), dtype=int), scores).counts[0]
-    parts = bands(counts)
-    assert parts[0].start == 0
-    assert parts[-1].stop == len(counts.score)
-    assert all(a.stop == b.start for a, b in itertools.pairwise(parts))
-    assert all(counts.weight[part].sum() >= SMALLEST_BAND for part in parts)
-
-
 def test_weights_count_as_rows():
     scores, y, group = make_rows(60, seed=1)
     weight = np.arange(60) % 3 + 0.5
@@ -137,3 +115,14 @@ def test_the_queue_has_the_places_that_rows_have():
                 drawn = np.array(places)[positive == has]
                 assert (drawn >= higher - 1e-12).all()
                 assert (drawn <= higher + tied + 1e-12).all()
+
+
+def test_calibration_equals_scikit_learn():
+    scores, y, _ = make_rows(600, seed=2)
+    scores = np.clip(scores + np.random.default_rng(0).random(600) * 1e-6, 0, 1)  # no ties: the bins are the same then
+    rate, mean = calibration_curve(y, scores, n_bins=10, strategy="quantile")
+    found = reliability(score_table(y, scores).counts[0], 10)
+    np.testing.assert_allclose(found["rate"], rate)
+    np.testing.assert_allclose(found["mean_score"], mean)
+    assert (found["rate_low"] < rate).all()
+    assert (found["rate_high"] > rate).all()

@@ -309,33 +309,6 @@ def test_a_loss_of_auc_is_marked_where_chance_does_not_explain_it(lam):
     assert marked == (change.high < 0) == (lam == 1.0)
 
 
-def test_it_says_from_which_strength_on_nobody_enters_or_leaves(report, rows, fitted):
-    """Counted by hand at every setting: who is in the top before and after."""
-    scores, _, group = rows
-    line = next(i for i, each in enumerate(report.content.lines) if each.top == 0.1)
-    inside = []
-    for setting in report.content.dial.settings:
-        new = scores
-        if setting.value is not None:
-            new = fitted.at(setting.value).transform(scores, sensitive_features=group)
-        top = new >= np.sort(new)[-120]
-        inside.append(tuple((top & (group == name)).sum() for name in "FM"))
-    last = max(k for k in range(1, len(inside)) if inside[k] != inside[k - 1])
-    assert last < len(inside) - 1
-    from fairpot.report.page import steady
-
-    told, marks = steady(report._view)
-    assert marks[line] >= last  # those who come and go may be other rows, as many as before
-    name = f"λ = {report.content.dial.settings[marks[line]].value:.3g}"
-    assert f"From {name} on nobody else enters or leaves the top 10% (marked)." in told[line]
-    assert words.crossing_until(["0", "1", "2", "3"], [False] * 4, "the top 1%") == (
-        "Nobody enters or leaves the top 1% at any strength: only the order changes."
-    )
-    assert words.crossing_until(["a", "b", "c", "d"], [False, False, True, False], "it") == (
-        "Up to b nobody enters or leaves it. From c on nobody else enters or leaves it (marked)."
-    )
-
-
 def test_every_sentence_is_used():
     """A sentence nobody says would be translated in vain."""
     folder = Path(figures.__file__).parent
@@ -369,5 +342,4 @@ def test_a_tiny_group_is_not_the_headline():
     assert made.audit.to_dict() == audited.to_dict()
     assert made.content.dial.settings[0].told.gap == audited.ranking.headline
     assert made.audit.ranking.small_groups == ("tiny",)
-    assert 'class="heat hatched' in made.to_html()
     assert "(few rows)" in made.to_html()

@@ -57,10 +57,10 @@ class Skipped:
 
 @dataclass(frozen=True)
 class Possible:
-    """The best possible AUC within a target gap.
+    """The best possible AUC within a target gap, of more than two groups what nothing is above.
 
     ``auc`` is the highest that a repair which keeps the order inside each group could have on these rows, knowing their
-    outcomes; of more than two groups what nothing is above.
+    outcomes.
     """
 
     max_gap: Share
@@ -69,15 +69,10 @@ class Possible:
 
 @dataclass(frozen=True, eq=False)
 class Answer:
-    """Which method to take at a target gap.
+    """Which method to take at a target gap, and the one of highest AUC; None where none keeps it on its fitted rows.
 
-    Attributes
-    ----------
-    recommended, highest : str or None
-        The method to take, and the one of highest AUC; None where no method keeps the target on its fitted rows.
-    rivals : tuple of Rival
-        The lead of the highest over each of the others on the same held-out rows. Their intervals hold together with
-        95% confidence (Bonferroni). Methods that do not reach the target, or only know rows, have none.
+    ``rivals`` has the lead of the highest over each of the others on the same held-out rows; the intervals hold
+    together with 95% confidence (Bonferroni). Methods that do not reach the target, or only know rows, have none.
     """
 
     derived: ClassVar[Derived] = {"text": str}
@@ -108,9 +103,8 @@ class Answer:
 class Picture:
     """Every method at many strengths, judged on the held-out rows, in arrays; the first is the original scores.
 
-    ``dial`` and ``value`` are name and value of the strength; ``auc``, ``gap`` and ``signed_gap`` means over the folds,
-    the last positive where the reference is ranked higher. ``distance_to_limit`` is the best possible AUC at the signed
-    gap minus the AUC, NaN where that is not known; ``pareto`` marks what no other point beats in both gap and AUC.
+    ``signed_gap`` is positive where the reference is ranked higher; ``distance_to_limit`` is the best possible AUC there
+    minus the AUC, NaN where that is not known; ``pareto`` marks what no other point beats in both gap and AUC.
     """
 
     method: NDArray[np.str_]
@@ -136,23 +130,9 @@ class Comparison:
     gap: chance that favours one group in one fold and the other in another cancels. With more than two groups that is
     done for every two, ``gap`` is the largest of them, and ``signed_gap`` and ``distance_to_limit`` are NaN.
 
-    :meth:`at`, :meth:`best`, :meth:`recommended` and :meth:`answer` are about these choices.
-    ``points`` is a picture of the trade-off on the held-out rows, at many strengths; nothing is chosen from it.
-
-    Attributes
-    ----------
-    reference : name of the group whose scores do not change
-    limit : Limit, UpperLimit or None
-        The line that no repair which keeps the order inside each group can cross on these rows. It knows the outcomes
-        of the held-out rows. None with ``top``.
-    skipped : tuple of Skipped
-        Methods that cannot run on these rows.
-    rows : str
-        What the methods were evaluated on.
-    estimators : dict of method to estimator
-        As they were compared, unfitted.
-    table : ScoreTable
-        All rows that were given to fit.
+    :meth:`at`, :meth:`best`, :meth:`recommended` and :meth:`answer` are about these choices. ``points`` is a picture of
+    the trade-off on the held-out rows, from which nothing is chosen; ``limit`` the line that no repair which keeps the
+    order inside each group can cross there (None with ``top``), ``skipped`` the methods that cannot run on these rows.
 
     Examples
     --------
@@ -185,7 +165,7 @@ class Comparison:
     top: float | int | None = None
 
     def __repr__(self) -> str:
-        return f"<Comparison of {', '.join(self.methods)} on {self.rows}:\n {self.verdict(self.max_gaps[-1])}>"
+        return f"<Comparison of {', '.join(self.methods)} on {self.rows}:\n {self.answers[-1].text}>"
 
     def __str__(self) -> str:
         head = [*self.verdicts, f"{self.rows}, reference {self.reference}{self.gaps_where}", self.weighed]
@@ -202,8 +182,7 @@ class Comparison:
         return self._lines(words.cell)
 
     def _lines(self, write: Any) -> list[list[str]]:
-        each = [(trial.method, [trial.at(bound) for bound in self.max_gaps]) for trial in self.trials]
-        shown = [[words.named(name), *(write(found) for found in chosen)] for name, chosen in each]
+        shown = [[words.named(t.method), *(write(t.at(bound)) for bound in self.max_gaps)] for t in self.trials]
         return shown + [[name, *cells] for name, cells in words.possible_lines(self.possible, self._several).items()]
 
     @property
@@ -328,19 +307,19 @@ class Comparison:
 
         {max_gap}
         """
+        reached = self._reached(max_gap)
         first, before = self.trials[:2][-1].at(max_gap), self.trials[0].at(max_gap).auc
         original = np.nan if before is None else float(before)
-        if not self._reached(max_gap):
+        if not reached:
             return Answer(max_gap, None, None, (), None, None, first, original)
         best = self.best(max_gap)
-        others = [each for each in self._reached(max_gap) if each.method != best.method]
+        others = [each for each in reached if each.method != best.method]
         known = [each for each in others if each.evidence is not None and best.evidence is not None]
         rivals = tuple(_rival(best, each, 1 - (1 - LEVEL) / len(known)) for each in known)
         tied = [best, *(self.at(max_gap, each.method) for each in rivals if not each.clear)]
         plain = [each for each in tied if not isinstance(self.estimators.get(each.method), XOrder)]
-        taken = min(
-            plain or tied, key=lambda each: (round(each.changed or 0.0, 2), each.breakpoints, -(each.auc or 0.0))
-        )
+        simple = [(round(each.changed or 0.0, 2), each.breakpoints, -(each.auc or 0.0)) for each in plain or tied]
+        taken = (plain or tied)[simple.index(min(simple))]
         return Answer(max_gap, taken.method, best.method, rivals, taken, best, first, original)
 
     def recommended(self, max_gap: float = 0.05) -> Chosen:
@@ -375,13 +354,6 @@ class Comparison:
             )
         return estimator.set_params(max_gap=float(max_gap), top=self.top).fit(self.table)
 
-    def verdict(self, max_gap: float = 0.05) -> str:
-        """Say in one sentence which method to take at a target gap: the text of its :meth:`answer`.
-
-        {max_gap}
-        """
-        return self.answer(check_share(max_gap, "max_gap", zero=True)).text
-
     @property
     def verdicts(self) -> list[str]:
         """Which method to take at each of ``max_gaps``, in a sentence each; targets with the same answer share one."""
@@ -408,11 +380,11 @@ class Comparison:
         return frame_of(rows_of(self.chosen))
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw AUC against the gap for every method, see :class:`fairpot.display.ComparisonDisplay`.
+        """Draw AUC against the gap for every method, with the limit.
 
         {ax}
         """
-        return display("ComparisonDisplay").from_comparison(self, ax=ax).ax_
+        return display("draw_comparison")(self, ax)
 
     def _repr_html_(self) -> str:
         heads = ["method", *(f"gap <= {bound:g}" for bound in self.max_gaps)]

@@ -117,7 +117,7 @@ def compare(
     >>> y, group = data.target, data.group
     >>> score = data.data.to_numpy() @ [0.4, 0.1, 0.4, 0.2, 0.5]
     >>> result = fairpot.compare(y, score, sensitive_features=group, methods=["FairPOT", "OptimalMerge", "LogitShift"])
-    >>> print(result.verdict(max_gap=0.05))
+    >>> print(result.answer(max_gap=0.05).text)
     at gap <= 0.05 take FairPOT (lam 0.446 to 0.507): AUC 0.596 (0.048 below the original 0.644), gap 0.049 on rows it
     was not fitted on, within the target in 0 of 5 folds; chance cannot tell its AUC from that of OptimalMerge, and it
     changes the fewest scores

@@ -43,15 +43,12 @@ class Part(NamedTuple):
 
 
 class Setting(NamedTuple):
-    """What is the same for all methods: all rows, the group that stays, how pairs are counted, and which gap is meant.
-
-    ``top`` is the share of the list whose gap is compared; None for all of it.
-    """
+    """What is the same for all methods: all rows, the group that stays, how pairs are counted, whose gap is meant."""
 
     table: ScoreTable
     reference: Hashable
     ties: Ties
-    top: float | None = None
+    top: float | None = None  # the share of the list whose gap is compared; None for all of it
 
 
 class Judged(NamedTuple):
@@ -79,18 +76,14 @@ def judge(table: ScoreTable, setting: Setting) -> Judged:
 
 
 class Outcome(NamedTuple):
-    """What a choice on the fitted rows does to the held-out rows.
-
-    ``changed`` is the share of their scores that change, ``breakpoints`` what has to be written down to say how,
-    ``maps`` None for a method that only knows rows, and ``reason`` why the target is not kept on the fitted rows.
-    """
+    """What a choice on the fitted rows does to the held-out rows."""
 
     judged: Judged
     strength: float
-    changed: float
-    breakpoints: int
-    maps: Maps | None
-    reason: str | None = None
+    changed: float  # the share of scores that change
+    breakpoints: int  # what has to be written down to say how
+    maps: Maps | None  # None for a method that only knows rows
+    reason: str | None = None  # why the target is not kept on the fitted rows
 
 
 _MEANS = ("changed", "breakpoints")
@@ -262,17 +255,10 @@ def _quiet() -> Iterator[None]:
 class Chosen:
     """Hold what a method does at a target gap, on rows it was not fitted on.
 
-    Attributes
-    ----------
-    auc, gap, signed_gap : Estimate or None
-        Means over the folds, None where the method has nothing to show for the target. ``gap`` is the size of the mean
-        signed gap, of several groups the largest of any two; ``signed_gap`` is seen from the reference.
-    kept, changed : float or None
-        The share of the folds whose held-out gap is within the target, and of the held-out scores that change.
-    dial, strengths
-        What the method calls its repair strength, empty without one; and that of each fold.
-    reason : str or None
-        In how many folds the fitted rows do not keep the target, and why; None where all do.
+    AUC and gaps are means over the folds, None where the method has nothing to show for the target. ``gap`` is the size
+    of the mean signed gap, of several groups the largest of any two; ``signed_gap`` is seen from the reference.
+    ``kept`` and ``changed`` are shares: of the folds whose held-out gap is within the target, and of the held-out
+    scores. ``reason`` says in how many folds the fitted rows do not keep the target, and why.
     """
 
     method: str

@@ -5,23 +5,11 @@ Display: it keeps the axes (``ax_``) and the tidy table behind the picture (``fr
 matplotlib is imported only to draw.
 """
 
-from fairpot.display.by_group import (
-    CrossRocDisplay,
-    GroupCalibrationDisplay,
-    ScoreDistributionDisplay,
-    ScoreMapDisplay,
-)
-from fairpot.display.estimates import BandDisplay, EstimatesDisplay, LimitDisplay
-from fairpot.display.tradeoff import ComparisonDisplay, TradeoffDisplay
+from fairpot.display.by_group import CrossRocDisplay, ScoreDistributionDisplay, ScoreMapDisplay
+from fairpot.display.estimates import EstimatesDisplay
+from fairpot.display.estimates import draw_band as draw_band
+from fairpot.display.estimates import draw_limit as draw_limit
+from fairpot.display.tradeoff import TradeoffDisplay
+from fairpot.display.tradeoff import draw_comparison as draw_comparison
 
-__all__ = [
-    "BandDisplay",
-    "ComparisonDisplay",
-    "CrossRocDisplay",
-    "EstimatesDisplay",
-    "GroupCalibrationDisplay",
-    "LimitDisplay",
-    "ScoreDistributionDisplay",
-    "ScoreMapDisplay",
-    "TradeoffDisplay",
-]
+__all__ = ["CrossRocDisplay", "EstimatesDisplay", "ScoreDistributionDisplay", "ScoreMapDisplay", "TradeoffDisplay"]

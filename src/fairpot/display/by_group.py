@@ -1,4 +1,4 @@
-"""Groups before and after a repair: their scores, calibration, ROC curves inside and between them, and their maps."""
+"""Groups before and after a repair: their scores, ROC curves inside and between them, and their maps."""
 
 from __future__ import annotations
 
@@ -32,10 +32,8 @@ from fairpot.transport import Floats
 
 LABELS = ("positive", "negative")
 _MOST_FILLED = 4  # hills of more groups than these hide each other
-# Two-sided 95 %: the interval of a share by Wilson's method.
-_Z = 1.959963984540054
-# Points of a map that are drawn: breakpoints, and a grid.
-_KNOTS, _GRID = 400, 201
+# Points that are drawn: of a curve; of a map its breakpoints, and a grid.
+_POINTS, _KNOTS, _GRID = 1000, 400, 201
 
 
 @documented
@@ -102,14 +100,10 @@ class ScoreDistributionDisplay(TableDisplay):
                 panel.stairs(sign * rows["share"], edges, fill=True, alpha=0.13, color=style["color"])
 
 
-def _check_bins(bins: int) -> None:
-    if not isinstance(bins, int | np.integer) or bins < 1:
-        raise ValueError(f"bins must be a whole number, at least 1, got {bins!r}.")
-
-
 def score_edges(tables: list[ScoreTable], bins: int) -> Floats:
     """Return the edges of bins of equal width over all scores; over [0, 1] where these nearly fill it."""
-    _check_bins(bins)
+    if not isinstance(bins, int | np.integer) or bins < 1:
+        raise ValueError(f"bins must be a whole number, at least 1, got {bins!r}.")
     scores = [c.score for table in tables for c in table.counts if len(c.score)]
     low, high = min(float(s[0]) for s in scores), max(float(s[-1]) for s in scores)
     if low >= 0 and high <= 1 and high - low >= 0.5:
@@ -126,86 +120,6 @@ def histogram(scores: Floats, weight: Counts, edges: Floats) -> NDArray[Any]:
     total = np.concatenate((np.zeros(1, dtype=weight.dtype), np.cumsum(weight)))
     places = np.searchsorted(scores, edges[1:-1], side="left")
     return np.diff(total[np.concatenate(([0], places, [len(scores)]))])
-
-
-@documented
-class GroupCalibrationDisplay(TableDisplay):
-    """Draw the share of positives against the mean score, in bins, for each group.
-
-    The columns are ``state``, ``group``, ``mean_score``, ``rate``, ``rate_low`` and ``rate_high`` (Wilson's 95%
-    interval) and ``weight``. Bins hold about as many rows each; equal scores stay together.
-
-    Examples
-    --------
-    >>> from fairpot.display import GroupCalibrationDisplay
-    >>> y, sex = [0, 1, 1, 1], ["F", "F", "M", "M"]
-    >>> shown = GroupCalibrationDisplay.from_predictions(y, [0.2, 0.2, 0.7, 0.9], sensitive_features=sex, bins=1)
-    >>> shown.where(group="M")["mean_score"]
-    array([0.8])
-    """
-
-    @classmethod
-    def from_table(cls, table: ScoreTable, maps: Maps | None = None, *, bins: int = 10, ax: Any = None) -> Self:
-        """Draw counted rows, before and, with maps, after a repair.
-
-        Parameters
-        ----------
-        table : ScoreTable
-            Counted rows, with outcomes; the scores must be probabilities.
-        {maps}
-        bins : int, default 10
-            Bins of about equally many rows.
-        {ax}
-        """
-        shown = states(table, maps)
-        outside = sum(int(c.weight[(c.score < 0) | (c.score > 1)].sum()) for c in table.counts)
-        if outside:
-            raise ValueError(
-                f"{outside} rows have a score outside [0, 1]: calibration compares probabilities with outcomes.\n"
-                "Hint: turn the scores into probabilities first, or look at the other displays."
-            )
-        parts = [
-            {"state": state, "group": str(group)} | reliability(counts, bins)
-            for state, each in shown.items()
-            for group, counts in zip(each.groups, each.counts)
-        ]
-        return cls(stack(parts))._drawn(ax)
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw one panel for each state; ``ax`` has as many axes."""
-        panels = self._panels(ax, "Calibration by group", sharey=True)
-        high = max(float(self.columns["mean_score"].max()), float(self.columns["rate"].max())) * 1.05
-        for state, panel in panels.items():
-            panel.plot([0, high], [0, high], color="0.6", lw=0.8, label="score = rate")
-            for place, group in enumerate(self.values("group")):
-                rows = self.where(state=state, group=group)
-                own = look(place, marked=True)
-                panel.plot(rows["mean_score"], rows["rate"], ms=5, lw=1.4, label=named(group), **own)
-                panel.vlines(rows["mean_score"], rows["rate_low"], rows["rate_high"], color=own["color"], lw=0.8)
-            panel.set(xlabel="mean score")
-        panels[BEFORE].set_ylabel("share with the outcome")
-        add_legend(panel, grow=ax is None, loc="upper left")
-        return one_or_all(panels)
-
-
-def reliability(counts: GroupCounts, bins: int) -> dict[str, Floats]:
-    """Give mean score, rate and its interval in bins of about as many rows, which count for what they are worth."""
-    _check_bins(bins)
-    weight = counts.weight.astype(np.float64)
-    rows = np.add(*counts.counted)
-    place = np.minimum(((np.cumsum(rows) - rows / 2) * (bins / rows.sum())).astype(np.intp), bins - 1)
-    first = np.flatnonzero(np.diff(place, prepend=-1))
-    size, positive = np.add.reduceat(weight, first), np.add.reduceat(counts.positive.astype(np.float64), first)
-    worth = size**2 / np.add.reduceat(counts.squared(True) + counts.squared(False), first)
-    mean, (low, high) = np.add.reduceat(weight * counts.score, first) / size, _wilson(positive / size * worth, worth)
-    return {"mean_score": mean, "rate": positive / size, "rate_low": low, "rate_high": high, "weight": size}
-
-
-def _wilson(positive: Floats, size: Floats) -> tuple[Floats, Floats]:
-    share, scale = positive / size, 1 + _Z**2 / size
-    centre = (share + _Z**2 / (2 * size)) / scale
-    reach = _Z * np.sqrt(share * (1 - share) / size + _Z**2 / (4 * size**2)) / scale
-    return np.clip(centre - reach, 0.0, 1.0), np.clip(centre + reach, 0.0, 1.0)
 
 
 @documented
@@ -232,7 +146,6 @@ class CrossRocDisplay(TableDisplay):
         maps: Maps | None = None,
         *,
         pair: tuple[Hashable, Hashable] | None = None,
-        points: int = 1000,
         ax: Any = None,
     ) -> Self:
         """Draw counted rows, before and, with maps, after a repair.
@@ -242,8 +155,6 @@ class CrossRocDisplay(TableDisplay):
         {table, maps}
         pair : two names of groups, default None
             None takes the two that an audit speaks of: those with the largest gap.
-        points : int, default 1000
-            No curve keeps more points than this; areas are exact all the same.
         {ax}
         """
         rankings = {
@@ -255,7 +166,7 @@ class CrossRocDisplay(TableDisplay):
         for state, (each, ranking) in rankings.items():
             for g, h in ((first, second), (second, first), (first, first), (second, second)):
                 area = bar("", ranking.group(g).auc if g == h else ranking.cell(g, h).xauc)
-                curve = roc_curve(each[g], each[h], points)
+                curve = _roc_curve(each[g], each[h])
                 ends = {"area": area.value, "area_low": area.low, "area_high": area.high}
                 parts.append({"state": state, "positive": str(g), "negative": str(h), **curve, **ends})
         return cls(stack(parts))._drawn(ax)
@@ -288,13 +199,13 @@ class CrossRocDisplay(TableDisplay):
         panel.plot(rows["false_positive_rate"], rows["true_positive_rate"], **own)
 
 
-def roc_curve(winners: GroupCounts, losers: GroupCounts, points: int = 1000) -> dict[str, Any]:
-    """Trace the share of one group's positives against that of another's negatives from every threshold up."""
+def _roc_curve(winners: GroupCounts, losers: GroupCounts) -> dict[str, Any]:
+    """Trace the share of one group's positives against that of another's negatives, at so many points as are seen."""
     positives, negatives = float(winners.positive.sum()), float(losers.negative.sum())
     if not positives or not negatives:
         return dict.fromkeys(("false_positive_rate", "true_positive_rate"), np.full(1, np.nan))
     thresholds = winners.score if winners is losers else np.union1d(winners.score, losers.score)
-    thresholds = thresholds[few(len(thresholds), points - 1)][::-1]
+    thresholds = thresholds[few(len(thresholds), _POINTS - 1)][::-1]
     return {
         "false_positive_rate": from_above(losers.score, losers.negative, thresholds) / negatives,
         "true_positive_rate": from_above(winners.score, winners.positive, thresholds) / positives,

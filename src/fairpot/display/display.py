@@ -87,11 +87,7 @@ def set_title(panel: Any, text: str, state: str = "") -> None:
 
 
 def add_legend(ax: Any, *, grow: bool = False, of_all: bool = True, **options: Any) -> None:
-    """Put a short legend where it covers least, and one that is long, or of long names, below the axes.
-
-    ``grow`` makes the figure higher by the legend, where the figure is ours to change; ``of_all`` if the legend is that
-    of all its panels.
-    """
+    """Put a short legend where it covers least, a long one (of all panels) below; ``grow`` a figure of ours by it."""
     drawn = dict(zip(*reversed(ax.get_legend_handles_labels())))  # what is drawn again is named once
     style = {"frameon": False, "fontsize": "small", "handlelength": 3.2, "handles": list(drawn.values())}
     letters = max((len(line) for name in drawn for line in name.split("\n")), default=0)
@@ -260,17 +256,10 @@ def table_of(
                 "Hint: pass scores, y and sensitive_features."
             )
         return table
-    return as_table(
-        y,
-        scores,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        clusters=clusters,
-        weights=weights,
-        grouped=sensitive_features is not None,
-        pos_label=None if isinstance(scores, ScoreTable) else getattr(estimator, "pos_label", None),
-        names=("y", "scores"),
-    )
+    known = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
+    pos_label = None if isinstance(scores, ScoreTable) else getattr(estimator, "pos_label", None)
+    known |= {"weights": weights, "grouped": sensitive_features is not None, "pos_label": pos_label}
+    return as_table(y, scores, **known, names=("y", "scores"))
 
 
 def states(table: ScoreTable, maps: Maps | None) -> dict[str, ScoreTable]:

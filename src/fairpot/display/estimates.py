@@ -11,18 +11,7 @@ import numpy as np
 from fairpot._docs import documented
 from fairpot._shown import Bar, bar
 from fairpot._svg import short
-from fairpot.display.display import (
-    COLOURS,
-    STATES,
-    Display,
-    add_legend,
-    look,
-    make_axes,
-    plain,
-    set_title,
-    stack,
-    wrapped,
-)
+from fairpot.display.display import COLOURS, STATES, Display, add_legend, look, make_axes, plain, set_title, wrapped
 from fairpot.results import Audit, Effect
 from fairpot.results.ranking import Pair
 from fairpot.tradeoff import Limit
@@ -41,13 +30,6 @@ class EstimatesDisplay(Display):
     The columns are ``label``, ``state`` ("before", "after", or empty), ``value``, ``low`` and ``high``; NaN where there
     is no interval, and the picture says so. It shows 20 labels and says how many there are; the frame has all.
 
-    Attributes
-    ----------
-    title, axis : str
-        What stands above the picture and below it.
-    of : str
-        What a line is of, such as "pairs".
-
     Examples
     --------
     >>> from fairpot.display import EstimatesDisplay
@@ -55,9 +37,9 @@ class EstimatesDisplay(Display):
     ['old', 'new']
     """
 
-    title: str = ""
-    axis: str = ""
-    of: str = "numbers"
+    title: str = ""  # what stands above the picture
+    axis: str = ""  # and below it
+    of: str = "numbers"  # what a line is of
 
     @classmethod
     def from_bars(cls, bars: Iterable[tuple[str, float, float, float]], *, title: str = "", ax: Any = None) -> Self:
@@ -161,99 +143,37 @@ def _draw_intervals(axes: Any, value: Any, heights: Any, low: Any, high: Any, **
         axes.annotate("no interval", (value[place], heights[place]), **beside)
 
 
-@documented
-class BandDisplay(Display):
-    """Draw AUC and gap along the repair strength, with limits at each value and at all values together.
-
-    The columns are ``number`` ("auc", "gap"), ``place`` (the repair strength; of groups with their own the place on
-    the way), ``value``, ``low``, ``high``, ``low_all`` and ``high_all``.
-
-    Examples
-    --------
-    >>> import fairpot
-    >>> from fairpot.display import BandDisplay
-    >>> data = fairpot.datasets.make_synthetic(random_state=0)
-    >>> fp = fairpot.FairPOT().fit(data.data["x1"], data.target, sensitive_features=data.group)
-    >>> BandDisplay.from_band(fp.tradeoff(lams=[0, 0.5, 1]).band()).values("number")
-    ['auc', 'gap']
-    """
-
-    @classmethod
-    def from_band(cls, band: Any, *, ax: Any = None) -> Self:
-        """Draw what ``curve.band()`` returns into two axes, of AUC and of the gap.
-
-        Parameters
-        ----------
-        band : Band
-            What ``curve.band()`` returned.
-        {ax}
-        """
-        own = band.values.ndim == 1
-        place = band.values if own else np.arange(len(band), dtype=np.float64)
-        parts = [{"number": name, "place": place, **getattr(band, name)._asdict()} for name in ("auc", "gap")]
-        said = {"auc": "AUC", "gap": "gap", "place": band.dial if own else f"place on the way of {band.dial}"}
-        made = cls(stack(parts))
-        said["note"] = f"no interval: {band.reason}" if band.reason else f"{band.level:.0%} interval"
-        return made._drawn(ax, said=said)
-
-    def plot(self, ax: Any = None, *, said: dict[str, str] | None = None) -> Any:
-        """Draw AUC and gap in two panels; ``ax`` has two axes."""
-        panels = make_axes(ax, 2)
-        words = said or {"auc": "AUC", "gap": "gap", "place": "repair strength", "note": "interval"}
-        for panel, name in zip(panels, ("auc", "gap")):
-            rows = self.where(number=name)
-            for end, alpha, label in (("_all", 0.1, "all values together"), ("", 0.2, words["note"])):
-                shade = {"color": COLOURS[0], "alpha": alpha, "lw": 0, "label": label}
-                panel.fill_between(rows["place"], rows[f"low{end}"], rows[f"high{end}"], **shade)
-            panel.plot(rows["place"], rows["value"], color=COLOURS[0], label=words[name])
-            panel.set(xlabel=words["place"], ylabel=words[name])
-            set_title(panel, f"{words[name]} along {words['place']}")
-        add_legend(panels[-1], grow=ax is None)
-        return panels
+def draw_band(band: Any, ax: Any = None) -> Any:
+    """Draw AUC and gap along the repair strength in two panels, with limits at each value and at all together."""
+    panels = make_axes(ax, 2)
+    own = band.values.ndim == 1
+    values = band.values if own else np.arange(len(band), dtype=np.float64)
+    along = band.dial if own else f"place on the way of {band.dial}"
+    note = f"no interval: {band.reason}" if band.reason else f"{band.level:.0%} interval"
+    for panel, (name, said) in zip(panels, (("auc", "AUC"), ("gap", "gap"))):
+        rows = getattr(band, name)._asdict()
+        for end, alpha, label in (("_all", 0.1, "all values together"), ("", 0.2, note)):
+            shade = {"color": COLOURS[0], "alpha": alpha, "lw": 0, "label": label}
+            panel.fill_between(values, rows[f"low{end}"], rows[f"high{end}"], **shade)
+        panel.plot(values, rows["value"], color=COLOURS[0], label=said)
+        panel.set(xlabel=along, ylabel=said)
+        set_title(panel, f"{said} along {along}")
+    add_legend(panels[-1], grow=ax is None)
+    return panels
 
 
-@documented
-class LimitDisplay(Display):
-    """Draw the best possible AUC over the gap.
-
-    The columns are ``line`` ("best possible"; of more than two groups "at most"), ``gap``
-    (signed with two groups) and ``auc``. It knows the outcomes of the rows: no interval belongs to it.
-
-    Examples
-    --------
-    >>> from fairpot.display import LimitDisplay
-    >>> from fairpot.tradeoff import auc_limit
-    >>> y, score, sex = [0, 1, 0, 1], [0.1, 0.3, 0.2, 0.4], ["F", "F", "M", "M"]
-    >>> LimitDisplay.from_limit(auc_limit(y, score, sensitive_features=sex)).values("line")
-    ['best possible']
-    """
-
-    @classmethod
-    def from_limit(cls, limit: Any, *, ax: Any = None) -> Self:
-        """Draw what :func:`fairpot.tradeoff.auc_limit` returned.
-
-        Parameters
-        ----------
-        limit : Limit or UpperLimit
-            What :func:`fairpot.tradeoff.auc_limit` returned.
-        {ax}
-        """
-        if isinstance(limit, Limit):
-            parts = [{"line": "best possible", "gap": limit.signed_gap, "auc": limit.auc}]
-            label = wrapped(f"signed gap, {plain(limit.reference)} over {plain(limit.moved)}", 60)
-        else:
-            bounds = np.array([0.0, 0.02, 0.05, 0.1, 0.2])
-            parts = [{"line": "at most", "gap": bounds, "auc": limit.auc_at(bounds)}]
-            label = "target gap"
-        return cls(stack(parts))._drawn(ax, label=label)
-
-    def plot(self, ax: Any = None, *, label: str = "gap") -> Any:
-        """Draw one line each; ``ax`` is one of matplotlib's axes, None makes new ones."""
-        [axes] = make_axes(ax)
-        for place, line in enumerate(self.values("line")):
-            rows = self.where(line=line)
-            axes.plot(rows["gap"], rows["auc"], label=line, **look(place))
-        axes.set(xlabel=label, ylabel="AUC")
-        set_title(axes, "Best possible AUC on these rows")
-        add_legend(axes, grow=ax is None)
-        return axes
+def draw_limit(limit: Any, ax: Any = None) -> Any:
+    """Draw the best possible AUC over the gap."""
+    if isinstance(limit, Limit):
+        gap, lines = limit.signed_gap, {"best possible": limit.auc}
+        label = wrapped(f"signed gap, {plain(limit.reference)} over {plain(limit.moved)}", 60)
+    else:
+        gap, label = np.array([0.0, 0.02, 0.05, 0.1, 0.2]), "target gap"
+        lines = {"at most": limit.auc_at(gap)}
+    [axes] = make_axes(ax)
+    for place, (line, auc) in enumerate(lines.items()):
+        axes.plot(gap, auc, label=line, **look(place))
+    axes.set(xlabel=label, ylabel="AUC")
+    set_title(axes, "Best possible AUC on these rows")
+    add_legend(axes, grow=ax is None)
+    return axes

@@ -25,17 +25,8 @@ class TradeoffDisplay(Display):
 
     The columns are the repair strength (named as the method calls it), ``auc``, ``gap``, ``signed_gap``, ``pareto``,
     and where they are known ``limit_auc`` (the most that is possible at that gap on these rows; of more than two groups
-    what nothing is above), ``gap_low`` and ``gap_high``. With more than two groups the gap is drawn without its sign,
-    and ``first`` and ``second`` name the pair that it is the gap of.
-
-    Attributes
-    ----------
-    curve : TradeoffCurve
-    chosen : TradeoffPoint or None
-    max_gap : float or None
-        The gap that is allowed, drawn as a strip.
-    signless : bool
-        Whether the gap is drawn without its sign, as a band has none.
+    what nothing is above), ``gap_low`` and ``gap_high``. With more than two groups, and with a band, the gap has no
+    sign; ``first`` and ``second`` name the pair that it is of.
 
     Examples
     --------
@@ -50,7 +41,6 @@ class TradeoffDisplay(Display):
     curve: TradeoffCurve
     chosen: TradeoffPoint | None = None
     max_gap: float | None = None
-    signless: bool = False
 
     @classmethod
     def from_curve(
@@ -59,7 +49,7 @@ class TradeoffDisplay(Display):
         *,
         chosen: TradeoffPoint | float | None = None,
         limit: Limit | UpperLimit | None = None,
-        band: Band | tuple[Any, Any] | None = None,
+        band: Band | None = None,
         max_gap: float | None = None,
         ax: Any = None,
     ) -> Self:
@@ -73,9 +63,8 @@ class TradeoffDisplay(Display):
             The point to mark.
         limit : Limit or UpperLimit, default None
             Of the same rows, see :func:`fairpot.tradeoff.auc_limit`.
-        band : Band, or two arrays of shape (len(curve),), default None
-            What ``curve.band()`` returns, limits of the gap without its sign; or lower and upper limits of the
-            signed gap.
+        band : Band, default None
+            What ``curve.band()`` returns: limits of the gap without its sign.
         max_gap : float, default None
             The largest gap that you accept, drawn as a strip.
         {ax}
@@ -84,12 +73,15 @@ class TradeoffDisplay(Display):
         columns |= {name: getattr(curve, name) for name in ("auc", "gap", "signed_gap", "pareto")}
         columns |= curve.pair_columns()
         if limit is not None:
-            columns["limit_auc"] = limit.along(curve, signed=not isinstance(band, Band))
-        if band is not None:
-            columns |= dict(zip(("gap_low", "gap_high"), _limits(curve, band)))
+            columns["limit_auc"] = limit.along(curve, signed=band is None)
+        if band is not None:  # which may have fewer points than the curve
+            places = [int(np.argmin(np.abs(curve.lam - value))) for value in band.values]
+            for name, values in (("gap_low", band.gap.low), ("gap_high", band.gap.high)):
+                columns[name] = np.full(len(curve), np.nan)
+                columns[name][places] = values
         # On an exact curve a value lies inside an interval on which nothing changes: it keeps its own name.
         point = replace(curve.at(chosen), lam=float(chosen)) if isinstance(chosen, int | float) else chosen
-        return cls(columns, curve, point, max_gap, signless=isinstance(band, Band))._drawn(ax)
+        return cls(columns, curve, point, max_gap)._drawn(ax)
 
     @classmethod
     def from_estimator(
@@ -127,8 +119,8 @@ class TradeoffDisplay(Display):
 
     @property
     def signed(self) -> bool:
-        """Whether the gap is drawn with its sign: it has one where two groups are compared."""
-        return len(self.curve.moved) < 2 and not self.signless
+        """Whether the gap is drawn with its sign: it has one where two groups are compared, and a band has none."""
+        return len(self.curve.moved) < 2 and "gap_low" not in self.columns
 
     def plot(self, ax: Any = None) -> Any:
         """Draw."""
@@ -196,72 +188,27 @@ class TradeoffDisplay(Display):
             axes.plot(x, self.chosen.auc, "*", color=COLOURS[1], ms=15, mec="white", label=label, zorder=5)
 
 
-def _limits(curve: TradeoffCurve, band: Band | tuple[Any, Any]) -> list[NDArray[np.float64]]:
-    """Give lower and upper limits at each point of the curve; NaN where a band, which may have fewer, has none."""
-    if not isinstance(band, Band):
-        return [np.asarray(end, dtype=np.float64) for end in band]
-    places = [int(np.argmin(np.abs(curve.lam - value))) for value in band.values]
-    ends = [np.full(len(curve), np.nan) for _ in range(2)]
-    for end, values in zip(ends, (band.gap.low, band.gap.high)):
-        end[places] = values
-    return ends
-
-
-@documented
-@dataclass(frozen=True, eq=False, repr=False)
-class ComparisonDisplay(Display):
-    """Draw AUC against the gap for every method that was compared, with the limit.
-
-    The columns are those of ``result.frame()``.
-
-    Examples
-    --------
-    >>> from fairpot import compare
-    >>> from fairpot.datasets import make_synthetic
-    >>> from fairpot.display import ComparisonDisplay
-    >>> data = make_synthetic(n=600, random_state=5)
-    >>> result = compare(data.target, data.probability, sensitive_features=data.group, methods=["FairPOT"], cv=2)
-    >>> ComparisonDisplay.from_comparison(result).values("method")
-    ['unrepaired', 'FairPOT']
-    """
-
-    result: Any
-
-    @classmethod
-    def from_comparison(cls, result: Any, *, ax: Any = None) -> Self:
-        """Draw what :func:`fairpot.compare` returned.
-
-        Parameters
-        ----------
-        result : Comparison
-            What :func:`fairpot.compare` returned.
-        {ax}
-        """
-        names = ("method", "dial", "value", "auc", "gap", "signed_gap", "distance_to_limit", "pareto")
-        return cls({name: getattr(result.points, name) for name in names}, result)._drawn(ax)
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw; points far beyond the gap of the unrepaired scores are left out of sight."""
-        [axes] = make_axes(ax)
-        signed = bool(np.isfinite(self.columns["signed_gap"]).all())
-        gap, auc = self.columns["signed_gap" if signed else "gap"], self.columns["auc"]
-        right = 1.15 * float(np.abs(gap[0])) or 0.1
-        left = -0.35 * right if signed else -0.02 * right
-        seen = (gap >= left) & (gap <= right)
-        if self.result.limit is not None:
-            line = np.linspace(left, right, 200)
-            several = isinstance(self.result.limit, UpperLimit)
-            most = "best possible on these rows, at most" if several else "best possible on these rows"
-            axes.plot(line, self.result.limit.auc_at(line), color="black", lw=1, ls=":", label=most)
-        for place, method in enumerate(self.result.methods):
-            rows = np.flatnonzero((self.columns["method"] == method) & seen)
-            single = {"marker": "o"} if len(rows) < 3 else {}
-            axes.plot(gap[rows], auc[rows], lw=1.7, label=method, **look(place) | single)
-        axes.plot(gap[0], auc[0], "s", color="black", ms=7, label="original", zorder=4)
-        if signed:
-            axes.axvline(0, color="0.5", lw=0.8)
-        ahead = f" (above 0: {plain(self.result.reference)} ranked higher)" if signed else ""
-        axes.set(xlim=(left, right), xlabel=wrapped(f"xAUC gap{ahead}", 60), ylabel="AUC")
-        set_title(axes, "Methods on rows that they were not fitted on")
-        add_legend(axes, grow=ax is None)
-        return axes
+def draw_comparison(result: Any, ax: Any = None) -> Any:
+    """Draw AUC against the gap for every method; points far beyond the original gap are left out of sight."""
+    [axes] = make_axes(ax)
+    points, limit = result.points, result.limit
+    signed = bool(np.isfinite(points.signed_gap).all())
+    gap, auc = points.signed_gap if signed else points.gap, points.auc
+    right = 1.15 * float(np.abs(gap[0])) or 0.1
+    left = -0.35 * right if signed else -0.02 * right
+    if limit is not None:
+        line = np.linspace(left, right, 200)
+        most = "best possible on these rows" + (", at most" if isinstance(limit, UpperLimit) else "")
+        axes.plot(line, limit.auc_at(line), color="black", lw=1, ls=":", label=most)
+    for place, method in enumerate(result.methods):
+        rows = np.flatnonzero((points.method == method) & (gap >= left) & (gap <= right))
+        single = {"marker": "o"} if len(rows) < 3 else {}
+        axes.plot(gap[rows], auc[rows], lw=1.7, label=method, **look(place) | single)
+    axes.plot(gap[0], auc[0], "s", color="black", ms=7, label="original", zorder=4)
+    if signed:
+        axes.axvline(0, color="0.5", lw=0.8)
+    ahead = f" (above 0: {plain(result.reference)} ranked higher)" if signed else ""
+    axes.set(xlim=(left, right), xlabel=wrapped(f"xAUC gap{ahead}", 60), ylabel="AUC")
+    set_title(axes, "Methods on rows that they were not fitted on")
+    add_legend(axes, grow=ax is None)
+    return axes

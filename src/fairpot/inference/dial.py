@@ -398,7 +398,7 @@ class Band:
 
         {ax}
         """
-        return display("BandDisplay").from_band(self, ax=ax).ax_
+        return display("draw_band")(self, ax)
 
     def frame(self) -> Any:
         """Return the band as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""

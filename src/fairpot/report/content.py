@@ -21,7 +21,7 @@ from fairpot.inference import Changes, Estimate
 from fairpot.modelfile.files import bytes_of
 from fairpot.results import Audit, Effect, Finding, Ranking, Trust
 from fairpot.results.calibration import CalibrationStages
-from fairpot.results.kinds import Count, Derived, Group, Range, Score, Share
+from fairpot.results.kinds import Count, Derived, Group, Score, Share
 from fairpot.results.ranking import Pair
 from fairpot.results.rates import Action, Moved
 from fairpot.words import Note
@@ -58,14 +58,12 @@ class Ranks:
 
 @dataclass(frozen=True)
 class GroupAt:
-    """One group at one setting; changes in place are means, in hundredths of the list."""
+    """One group at one setting."""
 
     group: Group
     auc: Estimate | None
     error_in_the_large: Estimate | None
     expected_calibration_error: Estimate | None
-    place_change_with: float | None
-    place_change_without: float | None
     moved: Annotated[Moved, "inline"]
 
 
@@ -156,17 +154,6 @@ class Marked:
 
 
 @dataclass(frozen=True)
-class Band:
-    """How far scores of one group move at the reported setting, by what they were before."""
-
-    group: Group
-    scores: Range
-    rows: Count
-    mean_change: float
-    largest_change: float
-
-
-@dataclass(frozen=True)
 class Curve:
     """The trade-off, at so many of its points as a picture needs; signed gaps are seen from the reference."""
 
@@ -248,7 +235,6 @@ class Report:
     lines: tuple[Line, ...]
     shown: int  # the line that is shown first
     queue: tuple[Marked, ...]
-    bands: tuple[Band, ...]
     largest_changes: tuple[Named, ...] | None
 
     @property

@@ -14,7 +14,7 @@ from fairpot.display.by_group import LABELS
 from fairpot.display.display import few
 from fairpot.report.content import Report, Setting, Within
 from fairpot.report.measure import Measured
-from fairpot.report.people import SMALLEST_BAND
+from fairpot.report.people import FEWEST
 from fairpot.tradeoff.curve import pareto_mask
 from fairpot.transport import Floats
 from fairpot.words import POINTS
@@ -219,7 +219,7 @@ def _scores(found: Measured, report: Report) -> Figure:
         body = join(frame.axes(*axes, share=True), inside(parts), direct_labels(few) if few else None)
         panels.append((g, str(groups[g].group), body))
     notes = [TEXT["scores note"], *([TEXT["scores note repair"]] if report.method is not None else [])]
-    notes += [say("few note", least=SMALLEST_BAND)] if np.isnan(shares[0]).any() else []
+    notes += [say("few note", least=FEWEST)] if np.isnan(shares[0]).any() else []
 
     def alt(place: int) -> str:
         return say("scores alt", means=_means(found, report, place))
@@ -267,7 +267,6 @@ def _map(found: Measured, report: Report) -> Figure:
     parts = [tag("path", d=line(xs, frame.up(found.grid)), class_="zero")]
     labels = []
     for i, g in enumerate(found.drawn):
-        parts.append(tag("path", d=_hills(found, frame, i), class_=f"was {style(g)}"))
         places = [frame.up(v[i]).tolist() for v in values]
         if all(p == places[0] for p in places):
             continue
@@ -286,16 +285,6 @@ def _map(found: Measured, report: Report) -> Figure:
         return say("map", largest=score(far.moved.largest_shift), group=far.group)
 
     return Figure("map", title, title, TEXT["map note"], [(-1, "", body)], moving, frame, names)
-
-
-def _hills(found: Measured, frame: Frame, i: int) -> str:
-    """Show along the floor where the people of a group are."""
-    counts = found.people.counts[found.drawn[i]]
-    rows = np.array([counts.positive.sum(), counts.negative.sum()], dtype=np.float64)
-    known = np.nan_to_num(found.pictures[0].histogram)
-    height = 0.3 * (frame.y[1] - frame.y[0]) / max(float(known.max()), 1e-300)
-    tops = frame.up(frame.y[0] + height * (rows @ known[i] / rows.sum())).tolist()
-    return steps(frame.across(found.edges).tolist(), tops, int(frame.up([frame.y[0]])[0]))
 
 
 def _roc(found: Measured, report: Report) -> Figure | None:

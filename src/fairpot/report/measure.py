@@ -9,23 +9,13 @@ from typing import Any
 import numpy as np
 
 from fairpot.counts import GroupCounts
-from fairpot.display.by_group import LABELS, from_above, histogram, reliability, score_edges
+from fairpot.display.by_group import LABELS, from_above, histogram, score_edges
 from fairpot.display.display import few
 from fairpot.inference import Estimate
 from fairpot.repair.fair_maps import FairMaps
-from fairpot.report.content import Band, Crossing, Curve, GroupAt, Line, Marked, Ranks, Setting, Strength, Within
-from fairpot.report.people import (
-    SMALLEST_BAND,
-    Mapped,
-    Marks,
-    above,
-    bands,
-    crossings,
-    marks,
-    mean_places,
-    queue_places,
-    top_scores,
-)
+from fairpot.report import people
+from fairpot.report.content import Crossing, Curve, GroupAt, Line, Marked, Ranks, Setting, Strength, Within
+from fairpot.report.people import FEWEST, Mapped, Marks, top_scores
 from fairpot.results import Audit, Effect
 from fairpot.results.calibration import as_risks, calibration_errors
 from fairpot.results.ranking import Ranking, own_scale, rank, top_of
@@ -121,7 +111,6 @@ class Drawn:
     Scores are on the scale of the rows' own.
     """
 
-    places: Floats  # groups x outcomes: mean place in the ranking
     up: Floats  # lines x groups x outcomes
     down: Floats
     histogram: Floats  # drawn x outcomes x bins, shares
@@ -148,6 +137,13 @@ class Lines:
         place = nearest if self.threshold is None else int(np.searchsorted(self.thresholds, self.threshold))
         alpha = SHARE if self.alpha is None else self.alpha
         return {"threshold": place, "top": self.alphas.index(alpha)}
+
+    def crossings(self, mapped: Mapped) -> tuple[Floats, Floats]:
+        """Count crossings of every threshold, then of every top share."""
+        fixed = people.crossings(mapped, self.thresholds, self.thresholds)
+        before, after = (top_scores(each, self.alphas) for each in (mapped.table.pooled(), mapped.ranking))
+        up, down = (np.concatenate(parts) for parts in zip(fixed, people.crossings(mapped, before, after)))
+        return up, down
 
 
 @dataclass(frozen=True, eq=False)
@@ -211,26 +207,15 @@ def _whole(number: float) -> float:
 
 def measure(table: ScoreTable, dial: Dial, audit: Audit, effect: Effect | None, lines: Lines) -> Measured:
     """Measure a labelled table of at least two groups at every setting of a dial."""
-    people = table if entries(table) <= MOST_ENTRIES else table.quantise(COARSE_BINS)
+    counted = table if entries(table) <= MOST_ENTRIES else table.quantise(COARSE_BINS)
     pair, order = _pair_and_order(audit)
     drawn = sorted(order[:DRAWN])
-    counted = np.concatenate((above(table, lines.thresholds), above(table, top_scores(table.pooled(), lines.alphas))))
+    tops = top_scores(table.pooled(), lines.alphas)
+    above = np.concatenate((people.above(table, lines.thresholds), people.above(table, tops)))
     size = MARKS if len(drawn) <= 4 else MARKS * 2 // 3
-    found = Measured(
-        table,
-        people,
-        dial,
-        pair,
-        drawn,
-        sorted(order[:LISTED]),
-        *_grids(people, dial),
-        lines,
-        counted,
-        [marks(people.counts[g], size) for g in drawn],
-        lines.start(counted),
-        [],
-        [],
-    )
+    grids, shown = _grids(counted, dial), [people.marks(counted.counts[g], size) for g in drawn]
+    groups = pair, drawn, sorted(order[:LISTED])
+    found = Measured(table, counted, dial, *groups, *grids, lines, above, shown, lines.start(above), [], [])
     _measure_settings(found, audit, effect)
     return found
 
@@ -252,7 +237,7 @@ def _measure_settings(found: Measured, audit: Audit, effect: Effect | None) -> N
             inside = rank(after, top=where, small=whole.small_groups, **asked) if here is None else here.told
             top = Ranks.of(inside)
         shifts = effect.moves if effect is not None and place == dial.chosen else _moves(found, maps)
-        groups = _groups(found, place, whole, here is not None, after, shifts)
+        groups = _groups(found, whole, here is not None, after, shifts)
         moved, rows = (sum(getattr(g.moved, name) for g in groups) for name in ("moved", "rows"))
         found.settings.append(
             Setting(dial.values[place], dial.strengths(place), Ranks.of(whole), top, moved, rows, groups)
@@ -269,21 +254,19 @@ _AWAY = "it is not computed away from the reported setting"
 
 
 def _groups(
-    found: Measured, place: int, ranking: Ranking, audited: bool, after: ScoreTable, shifts: Sequence[Moved]
+    found: Measured, ranking: Ranking, audited: bool, after: ScoreTable, shifts: Sequence[Moved]
 ) -> tuple[GroupAt, ...]:
     """Give the numbers of every group at one setting; away from audits calibration has no interval, which is slow."""
     by_group = {each.group: each for each in shifts}
-    change = 100 * (found.pictures[place].places - found.pictures[0].places)
     listed = []
-    for own, both, counts in zip(ranking.groups, change, after.counts):
-        first, second = (None if np.isnan(each) else float(each) for each in both)
+    for own, counts in zip(ranking.groups, after.counts):
         bias = error = None
         if own.calibration is not None:
             bias, error = own.calibration.error_in_the_large, own.calibration.expected_calibration_error
         elif not audited and (known := calibration_errors(as_risks(counts, found.turned))) is not None:
             bias = Estimate("error_in_the_large", known[0], reason=_AWAY)
             error = Estimate("expected_calibration_error", known[1], reason=_AWAY)
-        listed.append(GroupAt(own.group, own.auc, bias, error, first, second, by_group[own.group]))
+        listed.append(GroupAt(own.group, own.auc, bias, error, by_group[own.group]))
     return tuple(listed)
 
 
@@ -297,29 +280,20 @@ def _drawn(found: Measured, place: int, maps: Maps, mapped: Mapped) -> Drawn:
     risks = [as_risks(c, found.turned) for c in counts]
     probabilities = all(len(c.score) == 0 or (c.score[0] >= 0 and c.score[-1] <= 1) for c in risks)
     exact = Mapped.of(found.table, maps) if found.coarse and place in (0, found.dial.chosen) else mapped
-    up, down = _crossings(found.lines, exact)
+    up, down = found.lines.crossings(exact)
     sign, turn, edges = (-1.0, -1, 0.0 - found.edges[::-1]) if found.turned else (1.0, 1, found.edges)
     shares = np.array([[_shares(c, label, edges) for label in LABELS] for c in counts])
     own = (maps.get(found.table.groups[g], np.asarray) for g in found.drawn)
     return Drawn(
-        mean_places(exact),
         up,
         down,
         shares[..., ::turn],
         np.array([sign * np.asarray(each(sign * found.grid)) + 0.0 for each in own]),
         [_steps(mapped.after.counts[g], mapped.after.counts[h]) for g, h in (found.pair, found.pair[::-1])],
         [_reliability(c) for c in risks] if probabilities else None,
-        [queue_places(mapped, g, shown) for g, shown in zip(found.drawn, found.marks)],
+        [people.queue_places(mapped, g, shown) for g, shown in zip(found.drawn, found.marks)],
         (found.above + up - down).sum(axis=(1, 2)) / float(mapped.ranking.weight.sum()),
     )
-
-
-def _crossings(lines: Lines, mapped: Mapped) -> tuple[Floats, Floats]:
-    """Count crossings of every threshold, then of every top share."""
-    fixed = crossings(mapped, lines.thresholds, lines.thresholds)
-    before, after = (top_scores(each, lines.alphas) for each in (mapped.table.pooled(), mapped.ranking))
-    up, down = (np.concatenate(parts) for parts in zip(fixed, crossings(mapped, before, after)))
-    return up, down
 
 
 def _pair_and_order(audit: Audit) -> tuple[tuple[int, int], list[int]]:
@@ -335,30 +309,28 @@ def _pair_and_order(audit: Audit) -> tuple[tuple[int, int], list[int]]:
     return pair, np.argsort(-widest, kind="stable").tolist()  # type: ignore[return-value]
 
 
-def _grids(people: ScoreTable, dial: Dial) -> tuple[Floats, Floats]:
+def _grids(table: ScoreTable, dial: Dial) -> tuple[Floats, Floats]:
     """Return bins that hold the scores of every setting, and the scores at which maps are shown."""
-    ends = [people]
-    for place in {0, dial.chosen, len(dial) - 1, len(dial) // 2}:
-        ends.append(Mapped.of(people, dial.maps(place)).after)
-    edges = score_edges(ends, BINS)
-    scores = [c.score for c in people.counts if len(c.score)]
+    places = {0, dial.chosen, len(dial) - 1, len(dial) // 2}
+    edges = score_edges([table, *(Mapped.of(table, dial.maps(place)).after for place in places)], BINS)
+    scores = [c.score for c in table.counts if len(c.score)]
     low, high = min(float(s[0]) for s in scores), max(float(s[-1]) for s in scores)
     grid = 2 * np.linspace(low / 2, high / 2, MAP_POINTS)
-    return (0.0 - edges[::-1], 0.0 - grid[::-1]) if people.lower_is_riskier else (edges, grid)
+    return (0.0 - edges[::-1], 0.0 - grid[::-1]) if table.lower_is_riskier else (edges, grid)
 
 
 def _shares(counts: GroupCounts, label: str, edges: Floats) -> Floats:
     weight = getattr(counts, label)
     total = float(weight.sum())
-    if counts.counted[LABELS.index(label)].sum() < SMALLEST_BAND:  # a bar would be a person
+    if counts.counted[LABELS.index(label)].sum() < FEWEST:  # a bar would be a person
         return np.full(len(edges) - 1, np.nan)
     return histogram(counts.score, weight, edges) / total
 
 
 def _reliability(counts: GroupCounts) -> dict[str, Floats]:
-    """Give the points of a calibration curve, none of which stands for fewer people than a band."""
-    bins = min(CALIBRATION_BINS, int(counts.size / SMALLEST_BAND))
-    found = reliability(counts, max(bins, 1))
+    """Give the points of a calibration curve, none of which stands for very few people."""
+    bins = min(CALIBRATION_BINS, int(counts.size / FEWEST))
+    found = people.reliability(counts, max(bins, 1))
     return found if bins else {name: column[:0] for name, column in found.items()}
 
 
@@ -434,19 +406,3 @@ def marked(found: Measured) -> list[Marked]:
         Marked(found.table.groups[g], some.rows, *(tuple(each.tolist()) for each in (some.positive, was, now)))
         for g, some, was, now in zip(found.drawn, found.marks, first, later)
     ]
-
-
-def banded(found: Measured) -> list[Band]:
-    """Show how far scores move at the reported setting, by bands of people."""
-    made = []
-    mapped, sign = Mapped.of(found.people, found.dial.maps(found.dial.chosen)), -1.0 if found.turned else 1.0
-    for g in found.drawn:
-        counts = found.people.counts[g]
-        for part in bands(counts):
-            ends = sorted(own_scale(found.table, counts.score[part][at]) for at in (0, -1))
-            weight, shift = counts.weight[part], mapped.scores[g][part] - counts.score[part]
-            if (rows := counts.taken(part).size) >= SMALLEST_BAND:
-                mean, far = np.dot(weight, shift) / weight.sum(), shift[np.argmax(np.abs(shift))]
-                shown = float(sign * mean + 0.0), float(sign * far + 0.0)
-                made.append(Band(found.table.groups[g], (ends[0], ends[1]), rows, *shown))
-    return made

@@ -17,11 +17,6 @@
     return line(moving.xs ? moving.xs[k] : moving.x, moving.y[k]);
   }
 
-  function shade(text) {
-    const gap = parseFloat(text.replace("\u2212", "-"));
-    return isNaN(gap) ? "" : (gap < 0 ? "n" : "p") + Math.min(5, Math.floor(Math.abs(gap) / 4) + 1);
-  }
-
   function turn(k) {
     place = Math.max(0, Math.min(k, data.texts.setting ? data.texts.setting.length - 1 : 0));
     for (const one of all("[data-k]")) one.textContent = data.texts[one.dataset.k][place];
@@ -33,9 +28,6 @@
       const moving = data.moving[one.dataset.mark];
       one.setAttribute("cx", moving.cx[place]);
       one.setAttribute("cy", moving.cy[place]);
-    }
-    for (const one of all("[data-heat]")) {
-      one.className = (one.classList.contains("hatched") ? "heat hatched " : "heat ") + shade(one.textContent);
     }
     for (const dial of dials) {
       dial.value = place;
@@ -61,9 +53,6 @@
     const acted = [...new Set(both.map((v) => (v / 1e4).toFixed(1) + "%"))].join(" \u2192 ");
     const plain = acted === queue.named[at];
     for (const one of all("[data-acted]")) one.textContent = plain ? "" : queue.said.replace("{acted}", acted);
-    for (const one of all("[data-steady]")) one.textContent = who.steady[at];
-    const steady = who.marks[at] === null ? null : 8 + 984 * who.marks[at] / (who.up.length - 1);
-    for (const one of all("[data-steady-mark]")) one.setAttribute("d", steady === null ? "" : "M" + steady + " 0V6");
     if (value) value.setAttribute("aria-valuetext", who.labels[at]);
     for (const cell of all("[data-who]")) cell.textContent = number(above(...cell.dataset.who.split(" ")));
     for (const cell of all("[data-rate]")) {

@@ -14,7 +14,6 @@ import numpy as np
 
 from fairpot._svg import COLOURS, DARK, Markup, distinct, figure_svg, printable, tag
 from fairpot.inference import Estimate
-from fairpot.metrics.cells import SMALL
 from fairpot.report import queue, tables
 from fairpot.report.figures import style
 from fairpot.report.tables import Text, View
@@ -26,8 +25,6 @@ from fairpot.words.page import HEADS, TEXT, count, rate, say, with_limits
 _DASHES = ("none", "7 3", "9 3 2 3", "2 2", "12 3 2 3 2 3")
 # A bar is drawn a thousand units wide and stretched to its cell.
 _WIDE = 1000
-# Gaps this much wider have the next shade, in points.
-_STEP = 4.0
 # The first screen has room for every group of so many; names of groups and of the outcome are cut there.
 _FEW, _GROUPS, _LONGEST, _LONGEST_PAIR, _LONGEST_OUTCOME = 3, (8, 5), 26, 20, 20
 _CARE = 3  # more notes than these are folded away
@@ -50,10 +47,7 @@ class Screen:
         self.care, self.more_care = view.notes()[:_CARE], view.notes()[_CARE:]
         self.most_pairs = 3 if self.crowd else 5  # that the first screen has room for
         self.kind = "threshold" if self.report.line.top is None else "top"
-        self.steady = steady(view)
         self._cut = distinct(view.listed, _LONGEST)
-        at = self.steady[1][view.report.shown]
-        self.mark = "" if at is None else f"M{8 + 984 * at / (len(view.settings) - 1):g} 0V6"
 
     @property
     def small_print(self) -> str:
@@ -141,7 +135,7 @@ class Screen:
 
     def data(self) -> Markup:
         """Give the script its numbers; called last, when every text is made."""
-        return Markup(embedded_json(_script_data(self.view, *self.steady)))
+        return Markup(embedded_json(_script_data(self.view)))
 
 
 def forest(view: View, most: int, name: str) -> list[dict[str, Any]]:
@@ -221,54 +215,7 @@ def _bar(scale: tuple[float, float], aim: float | None, *marks: list[Markup]) ->
     return tag("svg", shaded, zero, list(marks), **fixed)
 
 
-def heat(view: View) -> list[tuple[Any, list[tuple[Text | str, str]]]]:
-    """Give the rows of a heat map: for each group the gap over every other and its shade."""
-    rows = []
-    for first in view.listed:
-        cells: list[tuple[Text | str, str]] = []
-        for second in view.listed:
-            if first == second:
-                cells.append(("", "none"))
-                continue
-
-            def tell(k: int, first: Any = first, second: Any = second) -> str:
-                return POINTS.change(view.settings[k].told.pair(first, second).signed_gap)
-
-            hatched = "hatched " if {first, second} & view.small else ""
-            cells.append((view.live(tell), f"heat {hatched}{shade_of(tell(view.chosen))}"))
-        rows.append((first, cells))
-    return rows
-
-
-def shade_of(written: str) -> str:
-    """Name the shade of a gap as it is written."""
-    try:
-        gap = float(written.replace("−", "-"))
-    except ValueError:
-        return ""
-    return f"{'n' if gap < 0 else 'p'}{min(5, int(abs(gap) / _STEP) + 1)}"
-
-
-def steady(view: View) -> tuple[list[str], list[int | None]]:
-    """Say of each line from which strength on nobody crosses it, and give that setting's place, if there is one."""
-    if len(view.settings) < 3:
-        return [""] * len(view.report.lines), [None] * len(view.report.lines)
-    up, down = (np.array([getattr(each, name) for each in view.found.pictures]) for name in ("up", "down"))
-    changed = np.any(np.diff(up, axis=0) != 0, axis=(2, 3)) | np.any(np.diff(down, axis=0) != 0, axis=(2, 3))
-    names = [view.setting(k) for k in range(len(view.settings))]
-    if view.settings[-1].strengths is None:
-        names = [name.partition(":")[0] for name in names]  # what the strength means stands beside the dial
-    said, marks = [], []
-    for i in range(len(view.report.lines)):
-        changes = [False, *changed[:, i].tolist()]
-        last = max((k for k, each in enumerate(changes) if each), default=None)
-        line = view.line(i) if view.report.lines[i].top is not None else say("list", line=view.line(i))
-        said.append(words.crossing_until(names, changes, line))
-        marks.append(None if last is None or last == len(changes) - 1 else last)
-    return said, marks
-
-
-def _script_data(view: View, told: list[str], marks: list[int | None]) -> dict[str, Any]:
+def _script_data(view: View) -> dict[str, Any]:
     found, listed = view.found, view.found.listed
     size = len(found.lines.thresholds)
     lines = range(len(view.report.lines))
@@ -287,8 +234,6 @@ def _script_data(view: View, told: list[str], marks: list[int | None]) -> dict[s
             "ranges": {"threshold": [0, size], "top": [size, size + len(found.lines.alphas)]},
             "start": found.start,
             "shown": found.shown,
-            "steady": told,
-            "marks": marks,
         },
     }
 
@@ -312,8 +257,8 @@ def _environment() -> Any:
     loader = jinja2.PackageLoader("fairpot.report", "")
     made = jinja2.Environment(loader=loader, autoescape=True, finalize=finalize, **blocks)  # type: ignore[arg-type]
     made.globals |= {"T": TEXT, "HEADS": HEADS, "say": say, "words": words, "tables": tables, "queue": queue}
-    made.globals |= {"POINTS": POINTS, "headline": headline, "meaning": meaning, "forest": forest, "heat": heat}
-    made.globals |= {"figure_svg": figure_svg, "SMALL": SMALL, "most_pairs": tables.MOST_PAIRS, "style": style}
+    made.globals |= {"POINTS": POINTS, "headline": headline, "meaning": meaning, "forest": forest}
+    made.globals |= {"figure_svg": figure_svg, "most_pairs": tables.MOST_PAIRS, "style": style}
     return made
 
 

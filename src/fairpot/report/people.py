@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -16,9 +15,10 @@ from fairpot.table import Maps, ScoreTable
 from fairpot.transport import Floats
 from fairpot.transport.plan import weight_to_reach
 
-# Fewer people than this are not shown as a band of their own.
-SMALLEST_BAND = 10
-_BANDS = 8
+# Fewer people than this are not shown as a bar or a point of their own.
+FEWEST = 10
+# Two-sided 95 %: the interval of a share by Wilson's method.
+_Z = 1.959963984540054
 
 
 @dataclass(frozen=True, eq=False)
@@ -123,30 +123,20 @@ def top_scores(ranking: GroupCounts, alphas: Sequence[float]) -> Floats:
     return np.asarray(ranking.score[::-1][places])
 
 
-def mean_places(mapped: Mapped) -> Floats:
-    """Give the mean place in the ranking (0 bottom, 1 top) of each group and outcome; NaN where there is nobody."""
-    below = np.concatenate(([0.0], np.cumsum(mapped.ranking.weight)))
-    middle = (below[:-1] + below[1:]) / (2 * below[-1])
-    found = np.full((len(mapped.scores), 2), np.nan)
-    for g, (counts, new) in enumerate(zip(mapped.table.counts, mapped.scores)):
-        places = middle[np.searchsorted(mapped.ranking.score, new)]
-        for k, label in enumerate(LABELS):
-            weight = getattr(counts, label)
-            if weight.sum() > 0:
-                found[g, k] = np.dot(weight, places) / weight.sum()
-    return found
+def reliability(counts: GroupCounts, bins: int) -> dict[str, Floats]:
+    """Give mean score, rate and its interval in bins of about as many rows, which count for what they are worth."""
+    weight = counts.weight.astype(np.float64)
+    rows = np.add(*counts.counted)
+    place = np.minimum(((np.cumsum(rows) - rows / 2) * (bins / rows.sum())).astype(np.intp), bins - 1)
+    first = np.flatnonzero(np.diff(place, prepend=-1))
+    size, positive = np.add.reduceat(weight, first), np.add.reduceat(counts.positive.astype(np.float64), first)
+    worth = size**2 / np.add.reduceat(counts.squared(True) + counts.squared(False), first)
+    mean, (low, high) = np.add.reduceat(weight * counts.score, first) / size, _wilson(positive / size * worth, worth)
+    return {"mean_score": mean, "rate": positive / size, "rate_low": low, "rate_high": high, "weight": size}
 
 
-def bands(counts: GroupCounts) -> list[slice]:
-    """Cut a group's scores into bands with about as many people each, and at least a handful."""
-    reached = np.cumsum(np.add(*counts.counted)).astype(np.float64)
-    total = float(reached[-1])
-    parts = max(1, min(_BANDS, int(total / SMALLEST_BAND)))
-    wanted = np.searchsorted(reached, np.arange(1, parts) * (total / parts) - 1e-9 * total) + 1
-    cuts = [0]
-    for place in [*wanted.tolist(), len(reached)]:
-        held = float(reached[place - 1] - (reached[cuts[-1] - 1] if cuts[-1] else 0.0))
-        if held >= SMALLEST_BAND and place > cuts[-1]:
-            cuts.append(place)
-    cuts = [*cuts[:-1], len(reached)] if len(cuts) > 1 else [0, len(reached)]  # those left over join the last band
-    return [slice(low, high) for low, high in itertools.pairwise(cuts)]
+def _wilson(positive: Floats, size: Floats) -> tuple[Floats, Floats]:
+    share, scale = positive / size, 1 + _Z**2 / size
+    centre = (share + _Z**2 / (2 * size)) / scale
+    reach = _Z * np.sqrt(share * (1 - share) / size + _Z**2 / (4 * size**2)) / scale
+    return np.clip(centre - reach, 0.0, 1.0), np.clip(centre + reach, 0.0, 1.0)

@@ -16,7 +16,6 @@ import numpy as np
 from fairpot._defaults import REGIONS, TIES, Meaning, Region, Ties, Weights
 from fairpot._docs import documented
 from fairpot._lineage import lineage_line
-from fairpot._shown import Bar, ShownBars, bar, ends_of
 from fairpot._svg import distinct
 from fairpot._validation import check_choice, check_share, is_number
 from fairpot._version import __version__
@@ -25,14 +24,12 @@ from fairpot.display.display import table_of
 from fairpot.repair.fair_maps import FairMaps, fair_maps
 from fairpot.repair.finish import in_words
 from fairpot.report.content import SCHEMA, About, Method, Named, Origin, Report, Turned, read_card
-from fairpot.report.figures import Figure, make_figures, told_gap
-from fairpot.report.markdown import make_markdown
+from fairpot.report.figures import Figure, make_figures
 from fairpot.report.measure import (
     ALPHAS,
     Dial,
     Lines,
     Measured,
-    banded,
     curve_of,
     dial_of,
     limit_of,
@@ -41,7 +38,7 @@ from fairpot.report.measure import (
     thresholds,
 )
 from fairpot.report.page import make_compact, make_page
-from fairpot.report.tables import View
+from fairpot.report.tables import View, make_markdown
 from fairpot.results import Audit, Effect
 from fairpot.results.audit import audit_table, several
 from fairpot.results.effect import effect
@@ -50,7 +47,7 @@ from fairpot.results.ranking import own_scale
 from fairpot.results.rates import actions
 from fairpot.rows.output import atomic_file
 from fairpot.table import ScoreTable
-from fairpot.words import Note, gap_name, name_of
+from fairpot.words import Note, name_of
 from fairpot.words.page import TEXT
 
 FORMATS = (".html", ".json", ".md")
@@ -59,7 +56,7 @@ _LONGEST_NAME = 40
 
 
 @documented
-class FairnessReport(ShownBars):
+class FairnessReport:
     """Write a report on a score, with or without a repair: a page, JSON or Markdown.
 
     Parameters
@@ -77,19 +74,13 @@ class FairnessReport(ShownBars):
     region : {"pooled", "group"}, default "pooled"
         Whether an audit's share is that of the whole list or of each group.
     {ties, high_score_means}
-    columns : dict or None, default None
-        What the columns are called, by the part they play.
-    command, created : str, default ""
-        How to make the report again, and when it was made; shown as given.
-    inputs : list of str, default ()
-        SHA-256 of the files that the rows come from, where they were read whole.
-    warnings : list of str, default ()
-        More that a reader should know.
+    columns, command, created, inputs, warnings
+        What the columns are called, by the part they play; how to make the report again, and when it was made; SHA-256
+        of the files that the rows come from; more that a reader should know. All are shown as given.
     largest_changes : list of dict or None, default None
-        People to name, see :meth:`from_predictions`.
+        People to name, each with ``id``, ``group``, ``before`` and ``after``. Nobody else is named.
     card : dict, path of a TOML file, or None, default None
-        What the score is for (``purpose``), who owns it (``owner``), what it must not be used for (``not_for``, one
-        text or a list), and whatever else its owner wants to be read; shown as it is.
+        What the score is for (``purpose``), who owns it (``owner``), what it must not be used for (``not_for``).
 
     Examples
     --------
@@ -148,20 +139,6 @@ class FairnessReport(ShownBars):
         self._about = About(*told, names, origin)
 
     @classmethod
-    def from_table(cls, table: ScoreTable, method: Any = None, **options: Any) -> Self:
-        """Make the report of counted rows.
-
-        Parameters
-        ----------
-        {table}
-        method : fitted repair method or None, default None
-            The repair to report on; None audits the original scores.
-        **options
-            What the class takes besides.
-        """
-        return cls(table, method, **options)
-
-    @classmethod
     def from_predictions(
         cls,
         y_true: Any,
@@ -174,8 +151,6 @@ class FairnessReport(ShownBars):
         pos_label: Any = None,
         lower_is_riskier: bool = False,
         method: Any = None,
-        ids: Any = None,
-        most: int = 20,
         **options: Any,
     ) -> Self:
         """Make the report of rows.
@@ -189,20 +164,12 @@ class FairnessReport(ShownBars):
             What the rows are, as :func:`fairpot.score_table` takes it.
         method : fitted repair method or None, default None
             The repair to report on; None audits the original scores.
-        ids : column of shape (n,), default None
-            Names of the rows. Only with them does the report name anybody: the ``most`` largest changes.
-        most : int, default 20
-            How many are named.
         **options
             What the class takes besides.
         """
         rows = {"sample_weight": sample_weight, "clusters": clusters, "weights": weights, "pos_label": pos_label}
         known = {"sensitive_features": sensitive_features, "lower_is_riskier": lower_is_riskier}
         table = as_table(y_true, y_score, **rows, **known)
-        if ids is not None:
-            if method is None:
-                raise ValueError("ids name the people whose scores change most, and there is no method to change them.")
-            options["largest_changes"] = _largest(method, y_score, sensitive_features, ids, most)
         return cls(table, method, **_column_names(y_true, y_score, sensitive_features) | options)
 
     @classmethod
@@ -216,8 +183,6 @@ class FairnessReport(ShownBars):
         sample_weight: Any = None,
         clusters: Any = None,
         weights: str | None = None,
-        ids: Any = None,
-        most: int = 20,
         **options: Any,
     ) -> Self:
         """Make the report of a fitted repair method on these rows, or on those it was fitted on.
@@ -232,18 +197,10 @@ class FairnessReport(ShownBars):
             Outcomes, 0/1, and the group of each row; a frame with several columns forms intersections.
         sample_weight, clusters, weights
             What the rows are, as :func:`fairpot.score_table` takes it.
-        ids : column of shape (n,), default None
-            Names of the rows. Only with them does the report name anybody: the ``most`` largest changes.
-        most : int, default 20
-            How many are named.
         **options
             What the class takes besides.
         """
         table = table_of(estimator, scores, y, sensitive_features, sample_weight, clusters, weights)
-        if ids is not None:
-            if scores is None or isinstance(scores, ScoreTable):
-                raise TypeError("ids name rows: pass scores, y and sensitive_features with them.")
-            options["largest_changes"] = _largest(estimator, scores, sensitive_features, ids, most)
         return cls(table, estimator, **_column_names(y, scores, sensitive_features) | options)
 
     @cached_property
@@ -318,7 +275,6 @@ class FairnessReport(ShownBars):
             found.crossed(),
             found.shown,
             tuple(marked(found)),
-            tuple(banded(found)),
             None if self._largest is None else tuple(Named(**each) for each in self._largest),
         )
 
@@ -371,24 +327,6 @@ class FairnessReport(ShownBars):
         with atomic_file(Path(os.path.realpath(place)), overwrite=overwrite) as temporary:
             temporary.write_text(content, encoding="utf-8", newline="\n")
         return place
-
-    def _listed(self) -> list[Plain]:
-        audits = {"before": self.audit} | ({} if self.effect is None else {"after": self.effect.after})
-        return [
-            {"metric": metric, "alpha": each.alpha, "when": when, **ends_of("value", found)}
-            for when, audit in audits.items()
-            for each in (audit.ranking, *audit.tops)
-            for metric, found in (("auc", each.auc), ("gap", each.headline))
-        ]
-
-    def _bars(self) -> list[Bar]:
-        name = gap_name(self.audit.finding.alpha)
-        ends = {"before": self.content.dial.settings[0], "after": self.content.chosen}
-        shown = list(ends.items())[: 1 if self.effect is None else 2]
-        return [bar(f"{name} {when}", told_gap(self.content, setting)) for when, setting in shown]
-
-    def _says(self) -> list[str]:
-        return [self.audit.finding.headline]
 
     def _repr_html_(self) -> str:
         return make_compact(self._view)
@@ -445,17 +383,3 @@ def _names(table: ScoreTable, columns: Any) -> Callable[[Any], Any]:
     known = {group: str(name_of(group, given or table.group_columns)) for group in table.groups}
     cut = distinct(known.values(), _LONGEST_NAME)
     return lambda group: cut[known[group]] if group in known else group
-
-
-def _largest(method: Any, scores: Any, groups: Any, ids: Any, most: int) -> list[Plain]:
-    before = np.asarray(scores, dtype=np.float64).ravel()
-    after = np.asarray(method.transform(before, sensitive_features=groups), dtype=np.float64)
-    names, kinds = list(ids), list(np.asarray(groups, dtype=object))
-    if len(names) != len(before):
-        raise ValueError(f"ids has {len(names)} rows, but there are {len(before)} scores.")
-    order = np.argsort(-np.abs(after - before), kind="stable")[:most]
-    return [
-        {"id": number(names[i]), "group": kinds[i], "before": float(before[i]), "after": float(after[i])}
-        for i in order.tolist()
-        if after[i] != before[i]
-    ]

@@ -1,18 +1,19 @@
-"""The tables of a report, and its texts that follow the dial: what page and Markdown both show."""
+"""The tables of a report, its texts that follow the dial, and the Markdown that is made of both."""
 
 from __future__ import annotations
 
+import html
+import re
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fairpot._svg import short, tag
+from fairpot._svg import Markup, printable, short, tag
 from fairpot._validation import wording
 from fairpot.inference import Estimate
 from fairpot.report.content import Crossing, Report, Setting
 from fairpot.report.figures import Figure, told_gap
 from fairpot.report.measure import Measured
-from fairpot.report.people import SMALLEST_BAND
 from fairpot.results import Finding
 from fairpot.results.ranking import Pair, state_of
 from fairpot.words import (
@@ -206,9 +207,8 @@ def _all_numbers(view: View) -> Table:
         now = view.live(lambda k, write=write, read=read: write(read(view.settings[k])))  # type: ignore[misc]
         rows.append([name, before, now] if view.repaired else [name, before])
     kind = "numbers" if view.repaired else "numbers audit"
-    notes = [TEXT["numbers note"]] if view.repaired else []
-    notes += [TEXT["away"]] if len(view.settings) > 2 and view.report.audit.calibration is not None else []
-    return Table("all", TEXT[kind], HEADS[kind], rows, note=" ".join(notes))
+    away = len(view.settings) > 2 and view.report.audit.calibration is not None
+    return Table("all", TEXT[kind], HEADS[kind], rows, note=TEXT["away"] if away else "")
 
 
 def _rows(view: View) -> list[tuple[str, Callable[[Any], str], Read]]:
@@ -240,11 +240,6 @@ def _rows(view: View) -> list[tuple[str, Callable[[Any], str], Read]]:
     if view.settings[0].groups[0].expected_calibration_error is not None:
         rows += [(say("row bias", group=g), signed, _of(i, "error_in_the_large")) for i, g in groups]
         rows += [(say("row error", group=g), auc, _of(i, "expected_calibration_error")) for i, g in groups]
-    if view.repaired:
-        for i, g in groups:
-            for label in ("with", "without"):
-                name = say("row place", group=g, label=TEXT[label])
-                rows.append((name, lambda v: POINTS.figure(v, 1, "+"), _of(i, f"place_change_{label}")))
     return rows
 
 
@@ -310,10 +305,9 @@ def crossing(view: View) -> Table:
     return Table("crossing", TEXT["rows above"], head, rows, 2, note)
 
 
-def crossings(view: View, place: int | None = None) -> list[Crossing]:
-    """List who crosses a line, of the groups that tables list."""
-    line = view.report.line if place is None else view.report.lines[place]
-    return [each for each in line.crossings if each.group in view.listed]
+def crossings(view: View) -> list[Crossing]:
+    """List who crosses the line that is shown first, of the groups that tables list."""
+    return [each for each in view.report.line.crossings if each.group in view.listed]
 
 
 def moves(view: View) -> Table:
@@ -330,18 +324,6 @@ def moves(view: View) -> Table:
         size = view.settings[0].groups[i].moved.rows
         rows.append([group, count(size), *(cell(i, name) for name in names)])
     return Table("moves", TEXT["moves"], HEADS["moves"], rows)
-
-
-def bands(view: View) -> Table | None:
-    """Show how far scores move, by bands of rows, in the groups that are moved."""
-    moving = {each.group for each in view.report.bands if each.largest_change}
-    rows = []
-    for each in (each for each in view.report.bands if each.group in moving):
-        low, high = map(score, each.scores)
-        shifts = score(each.mean_change, "+"), score(each.largest_change, "+")
-        rows.append([each.group, tag("span", say("to", low=low, high=high), class_="whole"), count(each.rows), *shifts])
-    note = say("bands note", least=SMALLEST_BAND)
-    return Table("bands", TEXT["bands"], HEADS["bands"], rows, 2, note) if rows else None
 
 
 def largest_changes(view: View) -> Table | None:
@@ -410,3 +392,65 @@ def subtitle(view: View) -> str:
     rows = wording.rows_by(ranking.rows, ranking.weighted_rows)
     said = say("subtitle", rows=rows, groups=len(ranking.groups), rate=percent(ranking.rate), outcome=view.outcome)
     return " · ".join(part for part in (said, about.source, about.origin.created) if part)
+
+
+def make_markdown(view: View) -> str:
+    """Write a view as Markdown."""
+    badge, care, facts = view.badge, view.notes(), card(view)
+    parts = [
+        f"# {plain_line(view.report.about.title)}",
+        plain_line(subtitle(view)),
+        "" if badge is None else f"**{plain_line(badge[0])}**",
+        f"## {TEXT['finding']}",
+        *(plain_line(sentence) for sentence in answer(view)),
+        *([f"### {TEXT['care']}", _items(care)] if care else []),
+        *([f"## {TEXT['card']}", _items([f"{name}: {said}" for name, said in facts])] if facts else []),
+        f"## {plain_line(view.line(None, 'who'))}",
+        _table(crossing(view)),
+        f"## {TEXT['part numbers']}",
+        *_tables(*numbers(view), stages(view), pairs(view) if view.many else None),
+        *(_tables(curve(view), level="##")),
+        *(_tables(moves(view), level="##") if view.repaired else []),
+        *_tables(largest_changes(view)),
+        f"## {TEXT['read']}",
+        _items(how_to_read(view)),
+        f"## {TEXT['not']}",
+        _items(words.NOT_SHOWN),
+        f"## {TEXT['part origin']}",
+        _items([f"{name}: {value}" for name, value in origin(view)]),
+        TEXT["privacy ids" if view.report.largest_changes else "privacy counts"],
+    ]
+    parts = [f"<!-- {view.report.about.origin.made_by} -->", *parts]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def _tables(*found: Table | None, level: str = "###") -> list[str]:
+    parts = []
+    for each in found:
+        if each is not None:
+            parts += [f"{level} {plain_line(each.caption)}", _table(each), plain_line(each.note)]
+    return parts
+
+
+def plain_line(text: Any) -> str:
+    """Write a text so that none of it is taken for Markdown or HTML."""
+    line = " ".join(printable(str(text)).split())
+    for sign in "\\`*_[]|#":
+        line = line.replace(sign, "\\" + sign)
+    return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
+
+
+def _table(found: Table) -> str:
+    marks = ["---" if i < found.texts else "---:" for i in range(len(found.head))]
+    cells = [[c if i == 1 else _cell(c) for c in line] for i, line in enumerate([found.head, marks, *found.rows])]
+    return "\n".join("| " + " | ".join(line) + " |" for line in cells)
+
+
+def _cell(content: Any) -> str:
+    """Write what stands in a cell: the words of markup, and of a text that follows the dial what it says now."""
+    text = html.unescape(re.sub(r"<[^>]*>", "", content)) if isinstance(content, Markup) else str(content)
+    return plain_line(text)
+
+
+def _items(items: Sequence[str]) -> str:
+    return "\n".join(f"- {plain_line(item)}" for item in items)

@@ -57,7 +57,7 @@ class _Drawn:
 
         {ax}
         """
-        return display("LimitDisplay").from_limit(self, ax=ax).ax_
+        return display("draw_limit")(self, ax)
 
     def _picture(self, gaps: Sequence[float], aucs: Sequence[float], names: tuple[str, str, str]) -> str:
         """Show the line, and the AUC at some bounds."""

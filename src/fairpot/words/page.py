@@ -122,10 +122,6 @@ TEXT: dict[str, str] = {
     "live way": " ({lower} ranked higher)",
     "live many": "Largest gap {gap} points, AUC {auc}, {moved} scores changed.",
     "live top": "Gap in the top {alpha}: {gap} points{way}, AUC there {auc}, {moved} scores changed.",
-    "list": "the list ({line})",
-    "nobody": "Nobody enters or leaves {line} at any strength: only the order changes.",
-    "until": "Up to {setting} nobody enters or leaves {line}.",
-    "steady": "From {setting} on nobody else enters or leaves {line} (marked).",
     # For the validator
     "validator": "For the validator",
     "validator lead": "Each part opens. Pictures and numbers follow the repair strength.",
@@ -170,8 +166,7 @@ TEXT: dict[str, str] = {
     "mean only": "{group} {label}: mean score {before}.",
     "map": "The largest change of a score is {largest}, in {group}",
     "map none": "No score changes",
-    "map note": "Score after the repair over score before. Thin diagonal: unchanged. The hills at the bottom show "
-    "where rows are.",
+    "map note": "Score after the repair over score before. Thin diagonal: unchanged.",
     "roc": "{first} over {second}: right in {there} of pairs. {second} over {first}: {back}",
     "roc note": "For every threshold: the share with the outcome above it in one group, against the share without it "
     "in the other. The gap is 0 where both areas are equal. Faint: original scores.",
@@ -197,9 +192,7 @@ TEXT: dict[str, str] = {
     "axis mean turned": "1 − mean score",
     "axis rate": "share with the outcome",
     # Tables
-    "heat": "Points by which the group of the row is ranked higher than that of the column",
     "forest": "Gaps of pairs in points, with 95% intervals",
-    "heat note": "Hatched: a group has fewer than {least} rows with, or without, the outcome. Do not act on it.",
     "pairs": "xAUC and gap of pairs",
     "pairs note": "Each interval is of one pair by itself; that of the largest gap allows for the choice.",
     "pairs left out": "{left} more pairs have smaller gaps; the JSON form has them.",
@@ -221,13 +214,9 @@ TEXT: dict[str, str] = {
     "group with": "{group}, with {outcome}",
     "group without": "{group}, without",
     "moves": "Scores that change",
-    "bands": "How far scores move, by bands of rows (★ Reported)",
-    "bands note": "No band has fewer than {least} rows.",
     "changes": "The largest changes at the reported setting",
     "numbers": "Before and at this setting, with 95% intervals",
     "numbers audit": "Numbers of these rows, with 95% intervals",
-    "numbers note": "Places in hundredths of the list: -2.0 means two hundredths lower on average. Rows whose own "
-    "score does not change also move where others pass them.",
     "away": "Away from the reported setting calibration has no interval: none is computed.",
     "effect": "What changes at the reported setting, with 95% intervals",
     "effect note": "Before and after are the same rows, so a change is surer than the difference of two intervals. "
@@ -250,7 +239,6 @@ TEXT: dict[str, str] = {
     "row inside": "AUC inside {group}",
     "row bias": "Mean score minus rate, {group}",
     "row error": "Calibration error, {group}",
-    "row place": "Mean change in place, {group} {label}",
     # What to read with care, the model card, where it comes from
     "care": "Read with care",
     "care more": "{left} more",
@@ -295,12 +283,10 @@ HEADS: dict[str, tuple[str, ...]] = {
     "both": ("now", "repaired"),
     "crossing": ("Group", "Outcome", "Rows", "Above now"),
     "crossing repair": ("Repaired", "Newly above", "No longer above"),
-    "lines": ("Where the line is", "Group", "Outcome", "Above now", "Newly above", "No longer above"),
     "moves": (
         *("Group", "Rows", "Changed", "Up", "Down"),
         *("Mean change of the changed", "Mean change of all", "Largest change"),
     ),
-    "bands": ("Group", "Score before", "Rows", "Mean change", "Largest change"),
     "changes": ("Id", "Group", "Score before", "Score after", "Largest change"),
     "numbers": ("Number", "Before", "Repaired"),
     "numbers audit": ("Number", "Value"),
@@ -482,16 +468,3 @@ def calibration_cost(before: Setting, now: Setting, small: Sequence[Any], most: 
         return (TEXT["calibration most"], worse[0], ".") if worse else ("", "", TEXT["calibration fine"])
     rest = ", ".join(kept[: most - len(worse)])
     return TEXT["calibration errors"], ", ".join(worse[:most]), f"{'; ' if worse and rest else ''}{rest}."
-
-
-def crossing_until(names: Sequence[str], changes: Sequence[bool], line: str) -> str:
-    """Say up to which strength nobody crosses a line, and from which on nobody else does.
-
-    ``changes`` says of each setting whether others are above the line than at the one before.
-    """
-    at = [place for place, changed in enumerate(changes) if changed]
-    if not at:
-        return say("nobody", line=line)
-    said = [say("until", setting=names[at[0] - 1], line=line)] if at[0] > 1 else []
-    said += [say("steady", setting=names[at[-1]], line=line)] if at[-1] < len(changes) - 1 else []
-    return " ".join(said)
