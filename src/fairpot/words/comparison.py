@@ -15,27 +15,6 @@ UNREPAIRED = "unrepaired"
 # What tables and sentences call the lines that are not methods.
 NAMES = {UNREPAIRED: "original"}
 COMPARED = "AUC, gap and folds that kept it"
-TEXT = {
-    "best": "at gap <= {bounds} the best is {label}: {does}",
-    "take": "at gap <= {bounds} take {label}: {does}; chance cannot tell its AUC from that of {rivals}, and it changes "
-    "the fewest scores",
-    "original": "at gap <= {bounds} keep the original scores: {does}; no repair has a higher AUC",
-    "original, tied": "at gap <= {bounds} keep the original scores: {does}; chance could explain the higher AUC of "
-    "{rivals}",
-    "nobody": "no method keeps gap <= {bounds} on the rows it is fitted on; {method}: {reason}",
-    "does": "AUC {auc}{price}, gap {gap} on rows it was not fitted on, {kept}",
-    "same price": " like the original scores",
-    "price": " ({difference} {side} the original {original})",
-    "best possible": "best possible: the highest AUC that a repair which keeps the order inside each group could have "
-    "on these rows, knowing their outcomes. It can be above that of the original scores: the same score can mean "
-    "different risks in different groups.",
-    "several groups": "With more than two groups it is not above this number, and may be below.",
-    "reach not known": "within reach of a repair fixed beforehand: not known; {reason}.",
-    "within reach": "within reach: what a repair fixed beforehand can be expected to have: the best possible without "
-    "what chance adds to it ({chance} here).",
-    "above": "above what is within reach: {methods}. That is chance, a gap above the target or an order that is not "
-    "kept; no more can be gained here.",
-}
 
 
 def answer(found: Answer, bounds: str) -> str:
@@ -43,30 +22,34 @@ def answer(found: Answer, bounds: str) -> str:
     taken, best = found.taken, found.best
     if taken is None or best is None:
         return nobody(found.first, bounds)
+    at, told = f"at gap <= {bounds}", _does(taken, found.original)
     close = [named(each) for each in found.close if each != taken.method]
-    known = {"bounds": bounds, "label": taken.label, "does": does(taken, found.original), "rivals": some(close)}
     if taken.method == UNREPAIRED:
-        return TEXT["original" if best.method == UNREPAIRED else "original, tied"].format(**known)
-    return TEXT["take" if close else "best"].format(**known)
+        tied = f"chance could explain the higher AUC of {some(close)}"
+        why = "no repair has a higher AUC" if best.method == UNREPAIRED else tied
+        return f"{at} keep the original scores: {told}; {why}"
+    if not close:
+        return f"{at} the best is {taken.label}: {told}"
+    why = f"chance cannot tell its AUC from that of {some(close)}, and it changes the fewest scores"
+    return f"{at} take {taken.label}: {told}; {why}"
 
 
 def nobody(first: Chosen, bounds: str) -> str:
     """Say that no method keeps a target, and what the first has."""
-    return TEXT["nobody"].format(bounds=bounds, method=first.method, reason=first.reason)
+    return f"no method keeps gap <= {bounds} on the rows it is fitted on; {first.method}: {first.reason}"
 
 
-def does(found: Chosen, original: float) -> str:
+def _does(found: Chosen, original: float) -> str:
     """Say what a choice does to the rows that it was not fitted on, at what price, and how often it kept the target."""
     price, kept = "", f"within the target in {found.times_kept} folds"
     if found.method != UNREPAIRED and found.auc is not None:
         change = float(found.auc) - original
-        side = "above" if change > 0 else "below"
-        known = {"difference": FRACTIONS.auc(abs(change)), "side": side, "original": FRACTIONS.auc(original)}
-        price = TEXT["same price" if abs(change) < EVEN else "price"].format(**known)
+        side = f"{FRACTIONS.auc(abs(change))} {'above' if change > 0 else 'below'}"
+        price = " like the original scores"
+        price = price if abs(change) < EVEN else f" ({side} the original {FRACTIONS.auc(original)})"
     if found.folds == 1:
         kept = "within the target" if found.kept else "above the target"
-    auc, gap = FRACTIONS.auc(found.auc), FRACTIONS.gap(found.gap)
-    return TEXT["does"].format(auc=auc, price=price, gap=gap, kept=kept)
+    return f"AUC {FRACTIONS.auc(found.auc)}{price}, gap {FRACTIONS.gap(found.gap)} on rows it was not fitted on, {kept}"
 
 
 def cell(found: Chosen) -> str:
@@ -96,15 +79,25 @@ def possible_notes(found: Sequence[Possible], chosen: Sequence[Chosen], several:
     """Say what the best possible is, and which methods are measured above what is within reach."""
     if not found:
         return []
-    said = [TEXT["best possible"]] + [TEXT["several groups"]] * several
+    said = [
+        "best possible: the highest AUC that a repair which keeps the order inside each group could have on these "
+        "rows, knowing their outcomes. It can be above that of the original scores: the same score can mean different "
+        "risks in different groups."
+    ]
+    said += ["With more than two groups it is not above this number, and may be below."] * several
     reach = {each.max_gap: each.reachable for each in found if each.reachable is not None}
     if not reach:
-        return [*said, TEXT["reach not known"].format(reason=found[0].reason or "not estimated")]
+        why = found[0].reason or "not estimated"
+        return [*said, f"within reach of a repair fixed beforehand: not known; {why}."]
     chance = max(each.auc - reach[each.max_gap] for each in found if each.max_gap in reach)
-    said.append(TEXT["within reach"].format(chance=FRACTIONS.auc(chance)))
+    said.append(
+        "within reach: what a repair fixed beforehand can be expected to have: the best possible without what chance "
+        f"adds to it ({FRACTIONS.auc(chance)} here)."
+    )
     above = [each.method for each in chosen if each.reached and each.auc and each.auc > reach.get(each.max_gap, 2.0)]
     names = [named(each) for each in dict.fromkeys(above)]
-    return said + ([TEXT["above"].format(methods=some(names, len(names)))] if names else [])
+    why = "That is chance, a gap above the target or an order that is not kept; no more can be gained here."
+    return said + ([f"above what is within reach: {some(names, len(names))}. {why}"] if names else [])
 
 
 def named(method: str) -> str:
@@ -117,9 +110,3 @@ def some(names: Sequence[str], most: int = 3) -> str:
     if len(names) > most:
         return f"{len(names)} others"
     return "".join(names) if len(names) < 2 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
-    """Write lines of cells one below the other."""
-    widths = [max(map(len, column)) for column in zip(*lines)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines]
