@@ -6,10 +6,10 @@ import json
 from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, get_type_hints
+from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 from fairpot.cli._rows import Reads, RowOptions, meant_for
-from fairpot.results.kinds import schema_of, schema_of_value
+from fairpot.results.kinds import ENDS, HIDDEN, INLINE, fields_of, kind_of
 
 Schema = dict[str, Any]  # what JSON Schema is written in
 
@@ -51,6 +51,73 @@ _NUMBER = {"type": ["number", "null"]}
 _LEVEL = {"level": {"type": "number"}, "reason": {"type": ["string", "null"]}}
 _CHANGE: Schema = dict.fromkeys(("before", "after", "change", "se", "low", "high"), _NUMBER) | _LEVEL
 _GROUP = {"type": ["string", "number", "boolean", "null"]}
+_JSON: dict[Any, Schema] = {
+    "group": _GROUP,
+    "score": _NUMBER,
+    "share": _NUMBER,
+    "count": _NUMBER,
+    "range": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
+    str: {"type": "string"},
+    int: {"type": "integer"},
+    float: _NUMBER,
+    bool: {"type": "boolean"},
+    type(None): {"type": "null"},
+    Mapping[str, Any]: {"type": "object"},
+}
+
+
+def schema_of(cls: type, defs: Schema) -> Schema:
+    """Describe how a record is written, as JSON Schema (draft 2020-12); records inside it go into ``defs``."""
+    if cls.__name__ not in defs:
+        defs[cls.__name__] = {}  # before its fields: a record may hold itself
+        known: Schema = {}
+        optional: set[str] = set()
+        for name, hint in fields_of(cls).items():
+            _describe(name, hint, known, optional, defs)
+        needed = [name for name in known if name not in optional]
+        record = {"type": "object", "description": (cls.__doc__ or "").split("\n")[0], "properties": known}
+        defs[cls.__name__] = record | {"required": needed, "additionalProperties": False}
+    return {"$ref": f"#/$defs/{cls.__name__}"}
+
+
+def _describe(name: str, hint: Any, known: Schema, optional: set[str], defs: Schema) -> None:
+    """Describe one field, in as many keys as it is written."""
+    kind = kind_of(hint)
+    inner = kind_of(kind.inner) if kind.name == "maybe" else kind
+    if inner.name == HIDDEN:
+        return
+    if inner.name == INLINE:
+        for each, part in fields_of(inner.inner).items():
+            _describe(each, part, known, optional, defs)
+    elif inner.name == "estimate":
+        known |= dict.fromkeys((name, *(f"{name}_{end}" for end in ENDS)), _NUMBER)
+        known[f"{name}_reason"] = {"type": "string"}
+        optional.add(f"{name}_reason")
+    else:
+        known[name] = schema_of_value(hint, defs)
+
+
+def schema_of_value(hint: Any, defs: Schema) -> Schema:
+    """Describe how a value of a type is written; records inside it go into ``defs``."""
+    kind = kind_of(hint)
+    if kind.name == "maybe":
+        inner = schema_of_value(kind.inner, defs)
+        if isinstance(inner.get("type"), str):
+            return inner | {"type": [inner["type"], "null"]}
+        return inner if "null" in inner.get("type", ()) else {"anyOf": [inner, {"type": "null"}]}
+    if kind.name == "many":
+        return {"type": "array", "items": schema_of_value(kind.inner, defs)}
+    if kind.name == "each":
+        return {"type": "array", "prefixItems": [schema_of_value(each, defs) for each in kind.inner], "items": False}
+    if kind.name == "record":
+        return schema_of(kind.inner, defs)
+    if kind.name == "estimate":
+        return {"$ref": "#/$defs/estimate"}
+    if kind.name == "own":
+        return {"$ref": f"#/$defs/{kind.inner.__name__}"}
+    if get_origin(kind.inner) is Literal:
+        return {"enum": list(get_args(kind.inner))}
+    return _JSON.get(kind.inner if kind.name == "plain" else kind.name, {})
 
 
 def _object(properties: Schema, optional: tuple[str, ...] = ()) -> Schema:

@@ -37,10 +37,10 @@ from fairpot.metrics import auc, partial_xauc_gap, xauc, xauc_gap
 from fairpot.metrics.wins import WinMatrix
 from fairpot.repair.registry import methods as all_methods
 from fairpot.repair.registry import takes_reference
-from fairpot.results.kinds import schema_of
 from fairpot.splitting import all_but, split_table
 from fairpot.tradeoff import auc_limit
 from fairpot.tradeoff.limit import Limit
+from schemas import schema_of
 
 NAMES = tuple(method.__name__ for method in all_methods().values())
 BOUNDS = (0.02, 0.05, 0.10)

@@ -179,7 +179,7 @@ def results_of(model):
     found = audit(model.table_)
     change = effect(model, model.table_)
     curve = model.tradeoff(lams=[0, 0.5, 1])
-    return [found.plot, change.plot, change.actions[0].plot, model.plot, curve.plot, curve.band().plot]
+    return [found.plot, change.plot, model.plot, curve.plot, curve.band().plot]
 
 
 @pytest.mark.parametrize("many", [2, 8])

@@ -60,11 +60,11 @@ def put(*path, value):
 BATCH = {"kind": "top_of_batch", "alpha": 0.8, "region": "pooled"}
 KNOTS, VALUES = ("maps", 0, "map", "knots"), ("maps", 0, "map", "values")
 FORGED = {
-    "other version": (put("schema_version", value=3), "schema_version must be at most 2"),
-    "version as text": (put("schema_version", value="1"), "schema_version must be at most 2"),
-    "version as float": (put("schema_version", value=1.0), "schema_version must be at most 2"),
-    "version true": (put("schema_version", value=True), "schema_version must be at most 2"),
-    "version list": (put("schema_version", value=[1]), "schema_version must be at most 2"),
+    "other version": (put("schema_version", value=3), "schema_version must be 2"),
+    "version as text": (put("schema_version", value="1"), "schema_version must be 2"),
+    "version as float": (put("schema_version", value=1.0), "schema_version must be 2"),
+    "version true": (put("schema_version", value=True), "schema_version must be 2"),
+    "version list": (put("schema_version", value=[1]), "schema_version must be 2"),
     "other format": (put("format", value="other"), "no model of fairpot"),
     "unknown method": (put("method", value="Magic!"), "is not the name of one"),
     "method as list": (put("method", value=["FairPOT"]), "method must be text"),
@@ -221,7 +221,7 @@ def test_not_a_model_file(valid):
         refused(other, "no model of fairpot")
     refused(b"\x80\x04\x95\x00", "not UTF-8")
     refused(b"1" * 5000, "more than 64 bits")
-    refused(b'{"format":"fairpot-model","schema_version":1}', "lacks the required field")
+    refused(b'{"format":"fairpot-model","schema_version":2}', "lacks the required field")
 
 
 @pytest.mark.parametrize("opening", [b"[", b'{"a":', b'{"format":"fairpot-model","maps":['])

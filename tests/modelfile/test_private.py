@@ -15,8 +15,7 @@ from fairpot.counts import run_means
 from fairpot.exceptions import SmallGroupWarning
 from fairpot.methods import LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
 from fairpot.metrics import auc
-from fairpot.modelfile.files import checksum
-from fairpot.modelfile.origin import describe_table
+from fairpot.modelfile.content import describe_table
 from fairpot.table import ScoreTable
 
 VALIDATOR = jsonschema.Draft202012Validator(modelfile.schema())
@@ -411,60 +410,3 @@ def test_a_certificate_is_not_that_of_simplified_maps(tmp_path):
     model = people(n=6000).fit(FairPOT(None, max_gap=0.1, confidence=0.9))
     assert saved(model, tmp_path / "m")["certificate"]["bound"] == 0.1
     assert "certificate" not in saved(model, tmp_path / "m", private=True)
-
-
-def as_version_1(content, table):
-    """Turn a file's content into what the version before wrote."""
-    content = json.loads(json.dumps(content))
-    origin = content["fitted_on"]
-    for name in ("fewer_than", "fingerprint"):
-        del origin[name]
-    origin["table_sha256"] = "0" * 64
-    for each in content["maps"]:
-        if each["map"]["kind"] == "sigmoid":
-            each["map"]["knots"] = table[each["group"]].score.tolist()
-    for each in origin["groups"]:
-        counts = table[each["group"]]
-        each["counts"] = {
-            "rows": int(counts.weight.sum()),
-            "positives": int(counts.positive.sum()),
-            "negatives": int(counts.negative.sum()),
-            "scores": len(counts.score),
-            "score_range": [counts.score[0], counts.score[-1]],
-        }
-    origin["rows"] = sum(each["counts"]["rows"] for each in origin["groups"])
-    content["schema_version"] = 1
-    content["checksum"] = checksum(content)
-    return content
-
-
-@pytest.mark.parametrize("name", METHODS)
-def test_files_of_the_version_before(tmp_path, name):
-    data = people()
-    model = data.fit(METHODS[name])
-    new = saved(model, tmp_path / "new")
-    (tmp_path / "old").write_text(json.dumps(as_version_1(new, model.table_)))
-    loaded = fairpot.load(tmp_path / "old")
-    got = loaded.transform(data.scores, sensitive_features=data.group)
-    assert got.tobytes() == model.transform(data.scores, sensitive_features=data.group).tobytes()
-    loaded.save(tmp_path / "again")
-    assert (tmp_path / "again").read_bytes() == (tmp_path / "new").read_bytes()
-
-
-def test_old_files_lose_what_they_should_not_have(tmp_path):
-    data = with_a_few(3)
-    model = data.fit(FairPOT(0.4, reference="M"))
-    old = as_version_1(saved(model, tmp_path / "new"), model.table_)
-    (tmp_path / "old").write_text(json.dumps(old))
-    loaded = fairpot.load(tmp_path / "old")
-    [few] = [each["counts"] for each in loaded.fitted_on_["groups"] if each["group"] == "few"]
-    assert set(few.values()) == {None}
-    loaded.save(tmp_path / "again")
-    assert "table_sha256" not in (tmp_path / "again").read_text()
-    for wrong in ("ABC", None, 5):
-        broken = json.loads(json.dumps(old))
-        broken["fitted_on"]["table_sha256"] = wrong
-        broken["checksum"] = checksum(broken)
-        (tmp_path / "broken").write_text(json.dumps(broken))
-        with pytest.raises(ModelFileError, match=r"table_sha256 must be (64 hexadecimal|text)"):
-            fairpot.load(tmp_path / "broken")

@@ -4,7 +4,6 @@ import json
 
 import numpy as np
 import pytest
-from sklearn.linear_model import LogisticRegression
 
 from fairpot import FairPOT
 from fairpot._validation import check_rows
@@ -20,7 +19,7 @@ from fairpot.metrics import (
     xauc_gap,
 )
 from fairpot.results.audit import audit_table as audit
-from fairpot.results.calibration import calibration_errors, logistic_slope
+from fairpot.results.calibration import calibration_errors
 from fairpot.results.rates import moves
 from fairpot.table import ScoreTable
 
@@ -135,49 +134,6 @@ def test_calibration_by_plain_loops():
                 expected += w[inside].sum() / w.sum() * abs(difference)
         assert each.calibration.expected_calibration_error == pytest.approx(expected, abs=2e-3)
     assert found.calibration_bins == 10
-
-
-def test_slope_is_that_of_logistic_regression():
-    rng = np.random.default_rng(5)
-    true = rng.normal(size=4000)
-    scores = 1 / (1 + np.exp(-2 * true))
-    y = (rng.random(4000) < 1 / (1 + np.exp(-true))).astype(np.int8)
-    counts = GroupCounts.from_rows(scores, y)
-    logits = np.log(scores / (1 - scores))[:, None]
-    expected = LogisticRegression(C=1e10, tol=1e-10, max_iter=1000).fit(logits, y).coef_[0, 0]
-    assert logistic_slope(counts) == pytest.approx(expected, rel=1e-4)
-    assert expected == pytest.approx(0.5, abs=0.1)
-
-
-def test_slope_of_very_many_scores():
-    rng = np.random.default_rng(6)
-    scores = rng.beta(1, 2, 150_000)
-    y = (rng.random(len(scores)) < scores**1.3).astype(np.int8)
-    logits = np.log(scores / (1 - scores))[:, None]
-    expected = LogisticRegression(C=1e10, tol=1e-10, max_iter=1000).fit(logits, y).coef_[0, 0]
-    assert logistic_slope(GroupCounts.from_rows(scores, y)) == pytest.approx(expected, rel=1e-4)
-
-
-@pytest.mark.parametrize(
-    ("score", "positive", "negative"),
-    [([0.2, 0.8], [0, 3], [4, 0]), ([0.2, 0.8], [3, 0], [0, 4]), ([0.5], [2], [2]), ([0.3, 0.6], [1, 2], [0, 0])],
-)
-def test_slope_without_a_finite_value(score, positive, negative):
-    assert logistic_slope(GroupCounts(np.array(score), np.array(positive), np.array(negative))) is None
-
-
-def test_slope_with_scores_of_zero_and_one():
-    """They count as a millionth from the end: at log-odds of 13.8, not further and not nearer."""
-    positive, negative = np.array([1, 5, 9]), np.array([9, 5, 1])
-    edge = np.log((1 - 1e-6) / 1e-6)
-    x = np.repeat([-edge, 0.0, edge, -edge, 0.0, edge], [*positive, *negative])[:, None]
-    y = np.repeat([1, 0], [positive.sum(), negative.sum()])
-    expected = LogisticRegression(C=1e10, tol=1e-10, max_iter=1000).fit(x, y).coef_[0, 0]
-    found = logistic_slope(GroupCounts(np.array([0.0, 0.5, 1.0]), positive, negative))
-    assert found == pytest.approx(expected, rel=1e-5)
-    assert expected == pytest.approx(np.log(9) / edge, rel=1e-5)
-    inner = logistic_slope(GroupCounts(np.array([1e-6, 0.5, 1 - 1e-6]), positive, negative))
-    assert found == pytest.approx(inner, rel=1e-9)
 
 
 def test_scores_that_are_no_probabilities():

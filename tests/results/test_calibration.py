@@ -2,12 +2,10 @@
 
 import numpy as np
 import pytest
-from scipy.special import expit
 
 from fairpot import score_table
 from fairpot.counts import GroupCounts
-from fairpot.results import calibration as module
-from fairpot.results.calibration import calibration_errors, calibrations, logistic_slope
+from fairpot.results.calibration import calibration_errors, calibrations
 from fairpot.table import ScoreTable
 
 KNOWN = ["plain", "frequency", "importance", "clusters", "clusters and importance"]
@@ -69,29 +67,11 @@ def test_every_group_and_all_rows_are_those_counted_row_by_row(known, digits, bi
             <= found.expected_calibration_error.high
         )
         assert found.expected_calibration_error.level == 0.9
-    slopes = [each.slope for each in (*own, everyone)]
     joined = [*table.counts, table.joined().counts[0]]
-    np.testing.assert_allclose(slopes, [logistic_slope(c) for c in joined], rtol=1e-8)
     for found, counts in zip((*own, everyone), joined):
         large, expected = calibration_errors(counts, bins)
         assert found.expected_calibration_error == pytest.approx(expected, rel=1e-12)
         assert found.error_in_the_large == pytest.approx(large, rel=1e-10)
-
-
-def test_very_many_scores_are_fitted_in_bins_of_log_odds(monkeypatch):
-    rng = np.random.default_rng(5)
-    n = 200_000
-    x, g = rng.normal(scale=3, size=n), rng.integers(0, 2, n)
-    y = (rng.random(n) < expit((0.7 + 0.1 * g) * x)).astype(int)
-    s = expit(x)
-    s[:3] = 0.0, 1.0, 1e-9
-    table = score_table(y, s, sensitive_features=g)
-    own, everyone = calibrations(table)
-    monkeypatch.setattr(module, "_MANY", n)
-    exact, exactly = calibrations(table)
-    for found, expected in zip((*own, everyone), (*exact, exactly)):
-        assert found.slope != expected.slope
-        assert found.slope == pytest.approx(expected.slope, rel=2e-6)
 
 
 def test_what_is_no_probability_is_not_calibrated():
@@ -103,7 +83,6 @@ def test_what_is_no_probability_is_not_calibrated():
     turned, all_turned = calibrations(score_table(y, 1 - s, sensitive_features=g, lower_is_riskier=True))
     for one, other in zip((*plain, all_rows), (*turned, all_turned)):
         assert one.error_in_the_large == pytest.approx(other.error_in_the_large)
-        assert one.slope == pytest.approx(other.slope)
 
 
 def test_groups_without_rows_take_no_part():

@@ -15,7 +15,8 @@ from fairpot.inference import Estimate, confidence_interval
 from fairpot.results import rank
 from fairpot.results.audit import Audit
 from fairpot.results.effect import Effect
-from fairpot.results.kinds import fields_of, kind_of, renamed, rows_of, schema_of, to_dict
+from fairpot.results.kinds import fields_of, kind_of, renamed, rows_of, to_dict
+from schemas import schema_of
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairpot.exceptions.FairpotWarning")
 

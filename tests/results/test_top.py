@@ -141,6 +141,6 @@ def test_an_effect_has_several_thresholds_and_one_top():
     fp = FairPOT(0.5).fit(scores, y, sensitive_features=group)
     found = effect(fp, scores, y, sensitive_features=group, threshold=[0.1, 0.9])
     assert [each.threshold for each in found.after.rates] == [0.1, 0.9]
-    assert "at 0.9 or above" in str(found)
+    assert "At 0.9 or above" in str(found)
     with pytest.raises(TypeError, match="alpha must be a number"):
         effect(fp, scores, y, sensitive_features=group, alpha=[0.1, 0.2])

@@ -105,13 +105,13 @@ def print_calibration(out: Output, found: Audit) -> None:
     rows = []
     for name, each in [*known, ("all", found.calibration)]:
         if each is None:
-            rows.append([shown(name), *["-"] * 6])
+            rows.append([shown(name), *["-"] * 5])
             continue
         bias = [figure(end, 3, "+") for end in _three(each.error_in_the_large)]
-        errors = [figure(each.expected_calibration_error), figure(each.error_by_chance), figure(each.slope)]
+        errors = [figure(each.expected_calibration_error), figure(each.error_by_chance)]
         rows.append([shown(name), *bias, *errors])
     title = f"Calibration, {found.calibration_bins} bins of equal width"
-    out.table(title, ["group", "mean score - rate", "from", "to", "expected error", "by chance", "slope"], rows)
+    out.table(title, ["group", "mean score - rate", "from", "to", "expected error", "by chance"], rows)
 
 
 def print_rates(out: Output, found: Sequence[Flagged], *, lower_is_riskier: bool = False) -> None:
@@ -199,24 +199,20 @@ def _print_actions(out: Output, action: Action) -> None:
 
 
 def _print_stages(out: Output, found: Sequence[CalibrationStages] | None) -> None:
-    """Show calibration by group, step by step, with what is left over at the end."""
+    """Show calibration by group, step by step."""
     rows = []
     for each in found or ():
         named = (("before", each.before), ("repaired", each.repaired), ("recalibrated", each.recalibrated))
-        stages = [(name, stage) for name, stage in named if stage is not None]
-        for name, stage in stages:
+        for name, stage in named:
+            if stage is None:
+                continue
             bias = [figure(end, 3, "+") for end in _three(stage.error_in_the_large)]
             errors = [figure(stage.expected_calibration_error), figure(stage.error_by_chance)]
-            price = figure(each.price, 4) if (name, stage) == stages[-1] else ""
-            rows.append([shown("all" if each.group is None else each.group), name, *bias, *errors, price])
+            rows.append([shown("all" if each.group is None else each.group), name, *bias, *errors])
     if rows:
-        columns = ["group", "scores", "mean score - rate", "from", "to", "expected error", "by chance", "left over"]
+        columns = ["group", "scores", "mean score - rate", "from", "to", "expected error", "by chance"]
         out.table("Calibration, step by step", columns, rows, texts=2)
-        out.line(
-            "by chance: the error that right scores of so many rows would show; left over: the squared error that a "
-            "map of the group's own would save, which would bring the gap back",
-            "dim",
-        )
+        out.line("by chance: the error that right scores of so many rows would show", "dim")
 
 
 def print_certificate(out: Output, found: Certificate) -> None:

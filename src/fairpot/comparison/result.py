@@ -32,6 +32,7 @@ from fairpot.tradeoff.rules import among
 from fairpot.transport import Floats
 from fairpot.words import comparison as words
 from fairpot.words.comparison import UNREPAIRED
+from fairpot.words.tables import table_lines
 
 # Stands where a target is named in a sentence that several targets may share.
 _BOUNDS = "{bounds}"
@@ -170,7 +171,14 @@ class Comparison:
     def __str__(self) -> str:
         head = [*self.verdicts, f"{self.rows}, reference {self.reference}{self.gaps_where}", self.weighed]
         lines = [[words.COMPARED, *(f"gap <= {bound:g}" for bound in self.max_gaps)], *self.lines]
-        return "\n".join([*filter(None, head), *words.aligned(lines), *self.limit_notes, *self._left_out])
+        return "\n".join(
+            [
+                *filter(None, head),
+                *table_lines(lines[0], lines[1:], texts=len(lines[0])),
+                *self.limit_notes,
+                *self._left_out,
+            ]
+        )
 
     @property
     def _left_out(self) -> list[str]:

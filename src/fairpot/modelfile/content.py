@@ -1,7 +1,8 @@
-"""ModelFile: the content of a map file as plain values, its way to JSON and back, and what a fit can give."""
+"""ModelFile: the content of a map file, to JSON and back; what a fit can give, and what it was fitted on."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime
@@ -11,11 +12,15 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._validation.groups import sort_key
+from fairpot._version import __version__
+from fairpot.counts import GroupCounts
 from fairpot.exceptions import ModelFileError
-from fairpot.modelfile.forms import CHANGED, MOST_KNOTS, SCHEMA_VERSION, FittedOn1, Sigmoid1, check, refuse, shown
-from fairpot.modelfile.origin import FEWER_THAN, plain_group
+from fairpot.modelfile.forms import CHANGED, MOST_KNOTS, Object, check, refuse, shown
 from fairpot.rows.decoding import readings
+from fairpot.table import ScoreTable
 
+# What depends on fewer rows than this is not stored.
+FEWER_THAN = 10
 # Absent from a file where they are None.
 _OPTIONAL = ("certificate", "private", "simplified", "then")
 # Falls smaller than this share of the fitted range are round-off.
@@ -27,18 +32,18 @@ class ModelFile:
     """Hold what a map file holds, as plain values; where groups have their own, as a dict of group to value."""
 
     method: str
-    parameters: dict[str, Any]  # what the method was given
+    parameters: Object  # what the method was given
     dial: tuple[str, Any]  # the name of the repair strength and its value, given or chosen in fit
-    maps: dict[Hashable, dict[str, Any]]  # of each group: a "kind" (piecewise, sigmoid, shift) and its fields
+    maps: dict[Hashable, Object]  # of each group: a "kind" (piecewise, sigmoid, shift) and its fields
     reference: Hashable | None  # the group whose scores do not change
     thresholds: dict[Hashable, float] | None  # the lowest score of the fitted top
-    apply: dict[str, Any]  # {"kind": "maps"}; files of 0.2 may need all rows that are transformed
-    fitted_on: dict[str, Any]  # see describe_table
-    columns: dict[str, Any] | None = None  # "score", "group" and what was said of the rows
-    certificate: dict[str, Any] | None = None
-    private: dict[str, Any] | None = None  # "largest_error" and "step" of maps that are simplified and rounded
-    then: dict[str, Any] | None = None  # the map that follows all others and makes probabilities of their scores
-    simplified: dict[str, Any] | None = None  # what it changes that maps of very many knots were simplified
+    apply: Object  # {"kind": "maps"}; files of 0.2 may need all rows that are transformed
+    fitted_on: Object  # see describe_table
+    columns: Object | None = None  # "score", "group" and what was said of the rows
+    certificate: Object | None = None
+    private: Object | None = None  # "largest_error" and "step" of maps that are simplified and rounded
+    then: Object | None = None  # the map that follows all others and makes probabilities of their scores
+    simplified: Object | None = None  # what it changes that maps of very many knots were simplified
 
     @property
     def groups(self) -> tuple[Hashable, ...]:
@@ -50,7 +55,7 @@ class ModelFile:
         """Whether the maps are tables that stay on a grid of scores; earlier versions called that ``keep_grid``."""
         return self.parameters.get("keep") == "grid" or bool(self.parameters.get("keep_grid"))
 
-    def to_json(self) -> dict[str, Any]:
+    def to_json(self) -> Object:
         """Return lists, objects, texts and numbers, ready for JSON."""
         _check_told_apart(self.maps)
         name, value = self.dial
@@ -126,12 +131,12 @@ def _decode(value: Any, where: str) -> Any:
     return _by_group(value["by_group"], where, "value") if isinstance(value, dict) else value
 
 
-def _listed(values: Mapping[Hashable, Any], key: str) -> list[dict[str, Any]]:
+def _listed(values: Mapping[Hashable, Any], key: str) -> list[Object]:
     return [{"group": plain_group(group), key: value} for group, value in values.items()]
 
 
 def _by_group(
-    entries: list[dict[str, Any]], where: str, key: str, groups: Collection[Hashable] | None = None
+    entries: list[Object], where: str, key: str, groups: Collection[Hashable] | None = None
 ) -> dict[Hashable, Any]:
     """Undo :func:`_listed`; no group may come twice. Exactly ``groups`` must be there, if given, in this order."""
     found: dict[Hashable, Any] = {}
@@ -149,31 +154,7 @@ def _typed(group: Hashable) -> tuple[type, Hashable]:
     return type(group), group
 
 
-def from_version_1(content: dict[str, Any]) -> dict[str, Any]:
-    """Drop what version 1 put down and this one does not: the hash of the data, and the knots of sigmoids.
-
-    Only what is dropped is checked here.
-    """
-    changed: dict[str, Any] = {"schema_version": SCHEMA_VERSION}
-    if "fitted_on" in content:
-        check(content["fitted_on"], FittedOn1, "fitted_on")
-        kept = {key: value for key, value in content["fitted_on"].items() if key != "table_sha256"}
-        changed["fitted_on"] = kept | {"fewer_than": FEWER_THAN, "fingerprint": None}
-    if isinstance(content.get("maps"), list):
-        changed["maps"] = [_without_knots(entry, place) for place, entry in enumerate(content["maps"])]
-    return content | changed
-
-
-def _without_knots(entry: Any, place: int) -> Any:
-    found = entry.get("map") if isinstance(entry, dict) else None
-    if not isinstance(found, dict) or found.get("kind") != "sigmoid":
-        return entry
-    check(found, Sigmoid1, f"maps[{place}].map")
-    _check_ascending(np.array(found["knots"], dtype=np.float64), f"maps[{place}].map.knots")
-    return entry | {"map": {key: value for key, value in found.items() if key != "knots"}}
-
-
-def _map(content: dict[str, Any], where: str) -> dict[str, Any]:
+def _map(content: Object, where: str) -> Object:
     """Turn whole numbers into floats; check that knots ascend and that each has a value."""
     if content["kind"] == "sigmoid":
         return content | {name: float(content[name]) for name in ("alpha", "beta")}
@@ -208,7 +189,7 @@ def _check_told_apart(groups: Collection[Hashable]) -> None:
             )
 
 
-def _check_origin(origin: Mapping[str, Any], groups: Collection[Hashable]) -> None:
+def _check_origin(origin: Object, groups: Collection[Hashable]) -> None:
     """Check that the parts of ``fitted_on`` go together: null is what rests on few people, and only that."""
     for i, counts in enumerate(_by_group(origin["groups"], "fitted_on.groups", "counts", groups).values()):
         _check_counts(counts, f"fitted_on.groups[{i}].counts", origin["labelled"])
@@ -219,7 +200,7 @@ def _check_origin(origin: Mapping[str, Any], groups: Collection[Hashable]) -> No
         refuse("fitted_on.time", "a time such as 2025-01-31T12:00:00+00:00 or null", origin["time"])
 
 
-def _check_counts(counts: Mapping[str, Any], where: str, labelled: bool) -> None:
+def _check_counts(counts: Object, where: str, labelled: bool) -> None:
     if counts["rows"] is None:
         if any(value is not None for value in counts.values()):
             refuse(where, "all null where the rows are", counts)
@@ -302,3 +283,91 @@ def _check_then(content: Any, *, private: bool) -> None:
     inside = (values[0] >= 0 and values[-1] <= 1) or (values[0] >= -1 and values[-1] <= 0)
     if not inside:
         refuse("then", "a map to probabilities", [float(values[0]), float(values[-1])])
+
+
+def describe_table(table: ScoreTable) -> Object:
+    """Describe the rows a model was fitted on, as ``fitted_on`` of a map file.
+
+    What depends on fewer than ten rows is left out, and what it could be worked out from. A group of fewer has no
+    counts and no score range; then the rows in all are left out too, as they are the sum of the groups', and the
+    score range in all is rounded outwards. Where a group has fewer positives or fewer negatives, neither is put down.
+    """
+    counts = [_describe(c, table.labelled) for c in table.counts]
+    hidden = any(each["rows"] is None for each in counts)
+    ends = min(float(c.score[0]) for c in table.counts), max(float(c.score[-1]) for c in table.counts)
+    return {
+        "fewer_than": FEWER_THAN,
+        "fingerprint": None,
+        "groups": [{"group": plain_group(g), "counts": each} for g, each in zip(table.groups, counts)],
+        "labelled": table.labelled,
+        "library_version": __version__,
+        "rows": None if hidden else sum(each["rows"] for each in counts),
+        "score_range": rounded_outwards(*ends) if hidden else list(ends),
+        "time": None,
+    }
+
+
+def describes(origin: Object, table: ScoreTable) -> bool:
+    """Say whether a model's description of its rows is that of a table: as far as it goes, the same rows."""
+    found = describe_table(table)
+    return all(origin.get(name) == found[name] for name in ("groups", "labelled", "rows", "score_range"))
+
+
+def same_rows(one: ScoreTable, other: ScoreTable) -> bool:
+    """Whether two tables in memory are of the same rows, in any order."""
+    return (one.groups, one.labelled) == (other.groups, other.labelled) and all(
+        np.array_equal(getattr(a, name), getattr(b, name))
+        for a, b in zip(one.counts, other.counts)
+        for name in ("score", "positive", "negative")
+    )
+
+
+def rounded(origin: Object, coarse: ScoreTable | None) -> Object:
+    """Round counts to tens, and score ranges outwards from the means of the runs at either end."""
+    groups, ranges = [], []
+    for group, counts in ((each["group"], each["counts"]) for each in origin["groups"]):
+        made: Object = {name: _tens(value) for name, value in counts.items() if name != "score_range"}
+        found = counts["score_range"] if coarse is None else coarse[group].score[[0, -1]].tolist()
+        made["score_range"] = None if counts["score_range"] is None else rounded_outwards(*found)
+        ranges += [] if made["score_range"] is None else [made["score_range"]]
+        groups.append({"group": group, "counts": made})
+    whole = [min(low for low, _ in ranges), max(high for _, high in ranges)] if ranges else origin["score_range"]
+    return origin | {"groups": groups, "rows": _tens(origin["rows"]), "score_range": whole}
+
+
+def _tens(value: float | None) -> int | None:
+    return None if value is None else int(round(value / 10) * 10)
+
+
+def rounded_outwards(low: float, high: float) -> list[float]:
+    """Round a range outwards to the first digit of its width."""
+    size = high - low or abs(high) or 1.0
+    if not math.isfinite(size):
+        return [low, high]
+    step = 10.0 ** math.floor(math.log10(size))
+    return [float(f"{edge * step:.12g}") for edge in (math.floor(low / step), math.ceil(high / step))]
+
+
+def _describe(counts: GroupCounts, labelled: bool) -> Object:
+    behind = rows_behind(counts)
+    known = dict.fromkeys(("rows", "positives", "negatives", "scores", "score_range"))
+    if sum(behind) < FEWER_THAN:
+        return known
+    positives, negatives = (side.sum().item() for side in counts.counted)
+    sides = {"positives": positives, "negatives": negatives} if labelled and min(behind) >= FEWER_THAN else {}
+    ends = [float(counts.score[0]), float(counts.score[-1])]
+    return known | {"rows": positives + negatives, **sides, "scores": len(counts.score), "score_range": ends}
+
+
+def rows_behind(counts: GroupCounts) -> tuple[int, int]:
+    """Count the rows, with and without the outcome, behind counts; where rows belong together, their clusters."""
+    if counts.members is not None:
+        units = [np.unique(rows.unit) for rows in counts.members]
+        return len(units[0]), len(np.union1d(*units)) - len(units[0])
+    positives, negatives = counts.rows_at
+    return int(positives.sum()), int(negatives.sum())
+
+
+def plain_group(group: Any) -> Any:
+    """Turn a NumPy scalar into the Python value it stands for."""
+    return group.item() if isinstance(group, np.generic) else group

@@ -11,23 +11,19 @@ import stat
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import replace
 from os import PathLike
 from pathlib import Path
 from typing import Any, NoReturn
 
 from fairpot._arguments import argument
 from fairpot._log import tell
-from fairpot._warn import warn_user
-from fairpot.exceptions import FairpotWarning, ModelFileError
-from fairpot.modelfile.content import ModelFile, from_version_1
-from fairpot.modelfile.forms import CHANGED, FORMAT, SCHEMA_VERSION, refuse, shown
-from fairpot.modelfile.origin import suppressed
+from fairpot.exceptions import ModelFileError
+from fairpot.modelfile.content import ModelFile
+from fairpot.modelfile.forms import CHANGED, FORMAT, SCHEMA_VERSION, Object, refuse, shown
 from fairpot.rows.output import atomic_file
 
 # What a file may have unless more is allowed: some two million knots.
 MAX_BYTES = 100_000_000
-_MAX_SIGNATURE = 10_000  # bytes of one of an earlier version
 _MOST_DIGITS = 20  # of 64 bits, with a minus
 # Far above what a model needs: some thirty objects, lists, keys and texts a group, and two numbers a knot.
 MAX_PARTS = 1_000_000
@@ -88,7 +84,6 @@ def read(
             check_digest(digest, expect_sha256)
         model = loads(data)
     tell("loaded", map=os.fspath(path), bytes=len(data), sha256=digest)
-    _warn_of_signature(os.fspath(path) + ".sig")
     return model, digest
 
 
@@ -101,21 +96,6 @@ def check_digest(found: str, expected: str) -> None:
         raise ModelFileError(
             f"its SHA-256 is {found}, expected is {wanted}.\nHint: this is another file than the one you know; "
             "ask where it comes from before you use it."
-        )
-
-
-def _warn_of_signature(signature: str) -> None:
-    """Say so if a signature of an earlier version stands beside the file: nobody has checked it."""
-    try:
-        ours = b'"fairpot-signature"' in bytes_of(signature, _MAX_SIGNATURE)
-    except ModelFileError:  # there is none, or it is another program's
-        return
-    if ours:
-        warn_user(
-            f"the signature {signature!r} was not checked: fairpot itself signs and verifies no files any more.\n"
-            f"Hint: insist on the file that you know with {argument('expect_sha256', 'HEX')}, or verify it with a "
-            "program for that, https://fairpot.github.io/fairpot/how-to/share.html",
-            FairpotWarning,
         )
 
 
@@ -180,18 +160,17 @@ def dumps(model: ModelFile) -> bytes:
 
 
 def loads(data: bytes) -> ModelFile:
-    """Read the bytes of a map file; refuse all but a complete, unchanged one of this schema version or an earlier."""
+    """Read the bytes of a map file; refuse all but a complete, unchanged one of this schema version."""
     _check_parts(data)
     content = _parse(data)
     _check_version(content)
-    older = content["schema_version"] == 1
-    model = ModelFile.from_json(from_version_1(content) if older else content)
+    model = ModelFile.from_json(content)
     if content["checksum"] != checksum(content):
         raise ModelFileError(f"the checksum does not fit the content: {shown(content['checksum'])}.\n{CHANGED}")
-    return replace(model, fitted_on=suppressed(model.fitted_on)) if older else model
+    return model
 
 
-def checksum(content: dict[str, Any]) -> str:
+def checksum(content: Object) -> str:
     """Hash everything but the checksum itself, as canonical JSON."""
     return _digest({key: _canonical(value) for key, value in content.items() if key != "checksum"})
 
@@ -225,9 +204,9 @@ def _check_parts(data: bytes) -> None:
             raise ModelFileError(f"it has {found} {what}, more than any model ({most}).\n{_NO_MODEL}")
 
 
-def _parse(data: bytes) -> dict[str, Any]:
+def _parse(data: bytes) -> Object:
     """Parse JSON in which no key comes twice, no number is NaN or infinite, and whole ones have 64 bits at most."""
-    hooks: dict[str, Any] = {"object_pairs_hook": _distinct, "parse_constant": _no_constant, "parse_int": _whole}
+    hooks: Object = {"object_pairs_hook": _distinct, "parse_constant": _no_constant, "parse_int": _whole}
     try:
         content = json.loads(data.decode("utf-8"), **hooks)
     except ModelFileError:
@@ -243,7 +222,7 @@ def _parse(data: bytes) -> dict[str, Any]:
     return content
 
 
-def _distinct(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+def _distinct(pairs: list[tuple[str, Any]]) -> Object:
     """Make an object, refusing a key that comes twice."""
     made = dict(pairs)
     if len(made) < len(pairs):
@@ -266,15 +245,11 @@ def _no_constant(token: str) -> NoReturn:
     )
 
 
-def _check_version(content: dict[str, Any]) -> None:
-    version = content.get("schema_version")
-    if type(version) is not int or not 1 <= version <= SCHEMA_VERSION:
-        wrote = content.get("fitted_on")
+def _check_version(content: Object) -> None:
+    version, wrote = content.get("schema_version"), content.get("fitted_on")
+    if type(version) is not int or version != SCHEMA_VERSION:
         wrote = wrote.get("library_version") if isinstance(wrote, dict) else None
         by = "" if wrote is None else f" (written by fairpot {shown(wrote)})"
-        refuse(
-            "schema_version",
-            f"at most {SCHEMA_VERSION}{by}",
-            version,
-            "Hint: load it with the fairpot that wrote it, or fit and save the model again.",
-        )
+        older = type(version) is int and version == 1
+        way = "load and save it with fairpot 0.2" if older else "load it with the fairpot that wrote it"
+        refuse("schema_version", f"{SCHEMA_VERSION}{by}", version, f"Hint: {way}, or fit and save the model again.")

@@ -18,6 +18,7 @@ from fairpot.exceptions import ModelFileError
 FORMAT, SCHEMA_VERSION = "fairpot-model", 2
 MOST_KNOTS, _MOST_GROUPS, _MOST_ENTRIES = 20_000_000, 10_000, 100_000
 _LARGEST = sys.float_info.max
+Object = dict[str, Any]  # an object of a map file, whose form one of the types below describes
 
 Number = Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST)]  # an infinite one is above the largest
 Count = Annotated[float, Meta(ge=0, le=_LARGEST)]
@@ -249,35 +250,14 @@ class MapFile(Form):
     then: Then | UnsetType = UNSET
 
 
-class FittedOn1(Form):
-    """What ``fitted_on`` was in version 1: with a hash of the data, which is dropped; the rest is checked later."""
-
-    groups: Any
-    labelled: Any
-    library_version: Any
-    rows: Any
-    score_range: Any
-    table_sha256: Sha256
-    time: Any
-
-
-class Sigmoid1(Form):
-    """A sigmoid of version 1: with scores of the data, which are dropped; the rest is checked later."""
-
-    kind: Any
-    knots: Numbers
-    alpha: Any
-    beta: Any
-
-
-def check(value: Any, form: type[Form] = MapFile, at: str = "") -> None:
-    """Refuse a value that does not have a form; ``at`` is where it stands in the file."""
+def check(value: Any) -> None:
+    """Refuse what does not have the form of a map file."""
     try:
-        msgspec.convert(value, form)
+        msgspec.convert(value, MapFile)
     except msgspec.ValidationError as error:
-        _refuse(str(error), at)
+        _refuse(str(error))
     except RecursionError:
-        raise ModelFileError(f"{at or 'the file'} is nested too deeply.\n{CHANGED}") from None
+        raise ModelFileError(f"the file is nested too deeply.\n{CHANGED}") from None
 
 
 CHANGED = "Hint: the file was changed or cut after it was written; fit and save the model again."
@@ -323,11 +303,11 @@ _GROUPS = "Hint: turn other group columns (dates, tuples, ...) into text before 
 _LONGEST = 200
 
 
-def _refuse(message: str, at: str) -> NoReturn:
+def _refuse(message: str) -> NoReturn:
     """Say what msgspec found in our words: the place, the rule, and what is there instead."""
     found = _FAULT.fullmatch(message)
     assert found is not None
-    where = (at + (found["path"] or "")).removeprefix(".") or "the file"
+    where = (found["path"] or "").removeprefix(".") or "the file"
     what = re.sub("`([^`]*)`", lambda each: _in_words(each[1]), found["what"])
     what = re.sub(f"^({'|'.join(_SAID)})", lambda each: _SAID[each[1]], what)
     hint = _NEWER if "unknown field" in what else _GROUPS if where.endswith(("group", "reference")) else CHANGED
@@ -342,7 +322,7 @@ def _in_words(kinds: str) -> str:
     return _WORDS.get(kinds) or " or ".join(_WORDS.get(kind, kind) for kind in kinds.split(" | "))
 
 
-def schema() -> dict[str, Any]:
+def schema() -> Object:
     """Return the JSON Schema (draft 2020-12) of map files.
 
     Examples

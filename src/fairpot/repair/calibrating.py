@@ -98,12 +98,6 @@ def fitted_curve(counts: GroupCounts) -> tuple[Scale, Curve]:
     return scale, _most_likely(*entries, bends, start)
 
 
-def own_risks(counts: GroupCounts) -> Floats:
-    """Give the risk at each score by the straight line, in log-odds, of these rows alone."""
-    scale, line, _ = _straight(counts)
-    return np.asarray(expit(line(scale.forward(counts.score))))
-
-
 def _straight(counts: GroupCounts) -> tuple[Scale, Curve, tuple[Floats, Floats, Floats]]:
     scale = Scale.of(counts.score, counts.weight.astype(np.float64))
     entries = _entries(scale, counts)

@@ -31,9 +31,8 @@ from fairpot.export import RowScorer, SimplifiedMaps, simplify, to_javascript, t
 from fairpot.inference import confidence_interval
 from fairpot.inference.certify import Certificate, certify_one
 from fairpot.inference.dial import Cut, Evidence, Part, SameMaps, Top, same_rows
-from fairpot.modelfile.content import ModelFile
+from fairpot.modelfile.content import ModelFile, describe_table
 from fairpot.modelfile.files import MAX_BYTES, dumps, naming, read, write
-from fairpot.modelfile.origin import describe_table
 from fairpot.repair.choose import Achieved, Ground
 from fairpot.repair.private import made_private
 from fairpot.repair.stored import TOPS, ScoreScale, check_method, group_words, made_of, map_content, small_groups, told

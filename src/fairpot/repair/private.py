@@ -12,8 +12,7 @@ import numpy as np
 from fairpot.counts import run_means
 from fairpot.exceptions import ModelFileError
 from fairpot.export import simplify
-from fairpot.modelfile.content import ModelFile
-from fairpot.modelfile.origin import FEWER_THAN, rounded, rows_behind
+from fairpot.modelfile.content import FEWER_THAN, ModelFile, rounded, rows_behind
 from fairpot.repair.calibrating import common_map
 from fairpot.repair.stored import map_content, small_groups, told
 from fairpot.table import ScoreTable

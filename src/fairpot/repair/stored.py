@@ -17,10 +17,9 @@ from fairpot._validation import check_choice
 from fairpot._version import __version__
 from fairpot._warn import warn_user
 from fairpot.exceptions import ModelFileError, ScaleWarning
-from fairpot.modelfile.content import ModelFile
+from fairpot.modelfile.content import FEWER_THAN, ModelFile, rows_behind
 from fairpot.modelfile.files import naming, read
 from fairpot.modelfile.forms import refuse, shown
-from fairpot.modelfile.origin import FEWER_THAN, rows_behind
 from fairpot.repair.registry import method_of
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats, ScoreMap, ShiftMap, followed, parted

@@ -336,17 +336,17 @@ def largest_changes(view: View) -> Table | None:
 
 
 def stages(view: View) -> Table | None:
-    """List calibration of every group step by step: bias with its interval, errors, and what is left over."""
+    """List calibration of every group step by step: bias with its interval, and errors."""
     rows = []
     for each in view.report.calibration or ():
         steps = [("before", each.before), ("repaired", each.repaired), ("recalibrated", each.recalibrated)]
-        known = [(name, found) for name, found in steps if found is not None]
-        for name, found in known:
+        for name, found in steps:
+            if found is None:
+                continue
             bias = found.error_in_the_large
             errors = [POINTS.auc(n) for n in (found.expected_calibration_error, found.error_by_chance)]
-            left = POINTS.figure(each.price, 4) if name == known[-1][0] and each.price is not None else ""
             group = TEXT["all rows"] if each.group is None else each.group
-            rows.append([group, TEXT[name], *(POINTS.auc(n, "+") for n in (bias, bias.low, bias.high)), *errors, left])
+            rows.append([group, TEXT[name], *(POINTS.auc(n, "+") for n in (bias, bias.low, bias.high)), *errors])
     return Table("stages", TEXT["stages"], HEADS["stages"], rows, 2, TEXT["stages note"]) if rows else None
 
 

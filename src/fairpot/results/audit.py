@@ -36,9 +36,6 @@ GUARDS = ("overall", "top", "both")
 _COLUMNS = ("group", "rows", "positives", "negatives", "rate", "auc")
 _TOP = ("rows", "auc", "gap", "recall", "precision")
 _MOST_PAIRS = 10
-# What a table of pairs, the group ranked higher first, calls its columns.
-_RANKED = {"first": "ranked_higher", "second": "ranked_lower", "signed_gap": "gap", "xauc_first": "xauc"}
-_RANKED |= {"xauc_second": "reverse"}
 
 
 @dataclass(frozen=True)
@@ -240,12 +237,8 @@ class Audit(Told):
     def _repr_html_(self) -> str:
         told = self.spoken
         bars = [bar(f"{pair.first} over {pair.second}", pair.signed_gap) for pair in told._pairs]
-        ends = {f"{old}{end}": f"{new}{end}" for old, new in _RANKED.items() for end in ("", "_low", "_high")}
         pairs = rows_of(pair.ranked for pair in told.told.compared)
-        tables = html_table(
-            [{ends[name]: value for name, value in row.items()} for row in pairs],
-            "Pairs of groups, the one ranked higher first",
-        )
+        tables = html_table(pairs, "Pairs of groups, the one ranked higher first")
         tables += html_table(told.rows("groups"), "Groups")
         tables += html_table(told.rows("top"), "Top of the ranking")
         tables += html_table(told.rows("rates"), "Flagged")
@@ -388,8 +381,8 @@ def audit(
     >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0], ["F"] * 4 + ["M"] * 4
     >>> score = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55]
     >>> found = fairpot.audit(y, score, sensitive_features=sex)
-    >>> found.auc, found.gap, found.reference
-    (0.9375, 0.25, 'M')
+    >>> found.auc, found.gap, found.finding.pair
+    (0.9375, 0.25, ('M', 'F'))
     """
     rows: dict[str, Any] = {
         "sensitive_features": sensitive_features,

@@ -12,16 +12,16 @@ from fairpot._defaults import LEVEL, Meaning, Region, Ties, Weights
 from fairpot._docs import documented
 from fairpot._html import html_table, intervals_svg, notes, paragraph
 from fairpot._shown import bar, display, frame_of
-from fairpot._validation import check_rows, check_scores, check_seen, check_share, wording
+from fairpot._validation import check_seen, check_share, wording
 from fairpot.counting import as_table
-from fairpot.inference import Change, Changes, Estimate, change_by_maps, change_of_scores, verdict
+from fairpot.inference import Change, Changes, Estimate, change_by_maps, verdict
 from fairpot.results.audit import Audit, audit_table, several
 from fairpot.results.calibration import BINS, Calibrations, CalibrationStages, calibration_stages
 from fairpot.results.finding import Finding, Trust
 from fairpot.results.kinds import Derived, Group, Known, Told, rows_of
 from fairpot.results.notes import notes_of_effect
 from fairpot.results.ranking import MOST_GROUPS, Ranking
-from fairpot.results.rates import Action, Moved, actions, moves, moves_of_rows
+from fairpot.results.rates import Action, Moved, actions, moves
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap, moving, parted
 from fairpot.words import Note
@@ -163,7 +163,7 @@ class Effect(Told):
         if part not in get_args(Part):
             raise ValueError(f"part must be one of {', '.join(map(repr, get_args(Part)))}, got {part!r}.")
         if part == "actions":
-            return frame_of([row for action in self.actions for row in action._listed()])
+            return frame_of([row for action in self.actions for row in action.listed()])
         return frame_of(rows_of(self.rows() if part == "numbers" else self.moves))
 
     def plot(self, ax: Any = None) -> Any:
@@ -175,7 +175,7 @@ class Effect(Told):
 
     def __str__(self) -> str:
         weighed = wording.weights_taken(self.before.weights, self.before.ranking.weighted_rows)
-        acted = [text for action in self.spoken.actions for text in action.sentences]
+        acted = [words.selected(action) for action in self.spoken.actions[1:]]
         notes = [f"note: {text}" for text in self.warnings]
         return "\n".join([*self.sentences, *acted, *filter(None, [weighed]), *notes])
 
@@ -190,7 +190,7 @@ class Effect(Told):
         picture = intervals_svg(bars, "The gap before and after, with its interval")
         tables = html_table(rows_of(told.rows()), "Before and after")
         tables += html_table(rows_of(told.moves), "Whose scores change")
-        tables += html_table([row for action in told.actions for row in action._listed()], "Who is acted on")
+        tables += html_table([row for action in told.actions for row in action.listed()], "Who is acted on")
         return f"<div>{paragraph(*self.sentences)}{picture}{tables}{notes(self.warnings)}</div>"
 
 
@@ -218,8 +218,6 @@ def effect(
     scores: Any = None,
     y: Any = None,
     *,
-    before: Any = None,
-    after: Any = None,
     sensitive_features: Any = None,
     sample_weight: Any = None,
     clusters: Any = None,
@@ -237,18 +235,13 @@ def effect(
 ) -> Effect:
     """Audit rows before and after a repair, and count whose scores change.
 
-    ``effect(model, scores, y, sensitive_features=...)`` looks at a fitted method;
-    ``effect(y_true, before=..., after=..., sensitive_features=...)`` at what anything else did to the scores.
-
     Parameters
     ----------
-    model : fitted repair method, loaded model, or dict of group to ScoreMap; or column of outcomes
-        With ``before`` and ``after``: the outcomes of the rows, 0/1.
+    model : fitted repair method, loaded model, or dict of group to ScoreMap
+        The repair, whatever rows it was fitted on.
     scores : column of shape (n,), or ScoreTable
         Scores before the repair, best of rows that the method was not fitted on; or all of the rows.
     {y}
-    before, after : columns of shape (n,), default None
-        Two scores of the same rows, in place of ``scores`` and ``y``; of any package, on any scale.
     {sensitive_features, sample_weight, clusters, weights, pos_label}
     lower_is_riskier : bool or None, default None
         Whether a low score means high risk; None takes what the model knows of it.
@@ -272,8 +265,8 @@ def effect(
     >>> score = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55] * 10
     >>> repair = fairpot.FairPOT().fit(score, y, sensitive_features=sex)
     >>> found = fairpot.effect(repair, score, y, sensitive_features=sex)
-    >>> found.before.gap, found.after.gap
-    (0.25, 0.0)
+    >>> found.before.gap, found.after.gap, [(each.group, each.moved) for each in found.moves]
+    (0.25, 0.0, [('F', 20), ('M', 0)])
     """
     rows: dict[str, Any] = {
         "sensitive_features": sensitive_features,
@@ -286,9 +279,6 @@ def effect(
     share = None if alpha is None else check_share(alpha, "alpha", zero=False)
     looked_at: dict[str, Any] = {"alpha": share, "region": region, "ties": ties, "threshold": threshold, "bins": bins}
     looked_at |= {"level": level, "reference": reference}
-    if before is not None or after is not None:
-        _check_two_scores(model, scores, y, before, after)
-        return _effect_of_scores(model, before, after, rows | {"lower_is_riskier": bool(lower_is_riskier)}, looked_at)
     from fairpot.repair.fair_maps import fair_maps  # brings scikit-learn, which an audit does without
 
     known = fair_maps(model)
@@ -316,8 +306,10 @@ def _effect_of_maps(model: Any, known: FairMaps | None, table: ScoreTable, looke
     kept = table.only([g for g in table.groups if g not in left_out])
     own = {g: m for g, m in maps.items() if g in kept.groups}
     effective = moving(own)
-    both = kept, kept.rescored(effective)
-    first, second, acted = _before_and_after(*both, looked_at)
+    moved = kept.rescored(effective)
+    first = audit_table(kept, **looked_at)
+    second = audit_table(moved, **looked_at | {"reference": first.reference})
+    acted = actions(kept, moved, several(looked_at["threshold"]), looked_at["alpha"], looked_at["level"])
     changes = None
     if looked_at["level"] is not None and len(kept.groups) <= MOST_GROUPS:
         changes = change_by_maps(kept, effective, ties=looked_at["ties"], level=looked_at["level"])
@@ -332,50 +324,6 @@ def _effect_of_maps(model: Any, known: FairMaps | None, table: ScoreTable, looke
         first = first if told is None else replace(first, notes=(Note("said", said=told), *first.notes))
     odd = tuple(notes_of_effect(first, second, shifts, reference, calibrated))
     return Effect(first, second, changes, shifts, acted, stages, trust, reference, left_out, odd)
-
-
-def _before_and_after(
-    before: ScoreTable, after: ScoreTable, looked_at: dict[str, Any]
-) -> tuple[Audit, Audit, tuple[Action, ...]]:
-    """Audit two tables of the same rows, the second seen from the same reference, and count who is acted on."""
-    first = audit_table(before, **looked_at)
-    second = audit_table(after, **looked_at | {"reference": first.reference})
-    where = several(looked_at["threshold"]), looked_at["alpha"], looked_at["level"]
-    return first, second, actions(before, after, *where)
-
-
-def _check_two_scores(y_true: Any, scores: Any, y: Any, before: Any, after: Any) -> None:
-    """Insist on outcomes and two scores, and on nothing beside them."""
-    right = "\nHint: effect(y_true, before=..., after=..., sensitive_features=...)"
-    for name, column in (("before", before), ("after", after)):
-        if column is None:
-            raise TypeError(f"{name} is missing: an effect compares two scores of the same rows.{right}")
-    for name, column in (("scores", scores), ("y", y)):
-        if column is not None:
-            raise TypeError(f"{name} goes with a fitted model, not with before and after.{right}")
-    if hasattr(y_true, "maps_") or isinstance(y_true, Mapping):
-        raise TypeError(f"before and after are two scores of the same rows, and need outcomes, not a model.{right}")
-
-
-def _effect_of_scores(y_true: Any, before: Any, after: Any, known: dict[str, Any], looked_at: dict[str, Any]) -> Effect:
-    """Audit two scores of the same rows."""
-    groups, weight = known["sensitive_features"], known["sample_weight"]
-    beside, names = {"after": after, "clusters": known["clusters"]}, ("y_true", "before")
-    rows = check_rows(before, y_true, groups, weight, pos_label=known["pos_label"], names=names, beside=beside)
-    new = check_scores(after, "after")
-    if len(new) != len(rows.scores):
-        raise ValueError(wording.other_length("after", len(new), len(rows.scores), "before has {than}"))
-    table = as_table(y_true, before, **known, names=names).require("an effect", groups=2)
-    then = as_table(y_true, after, **known, names=("y_true", "after"))
-    first, second, acted = _before_and_after(table, then, looked_at)
-    changes, level = None, looked_at["level"]
-    if level is not None and len(table.groups) <= MOST_GROUPS:
-        asked = {name: value for name, value in known.items() if name not in ("high_score_means", "lower_is_riskier")}
-        sign = -1.0 if known["lower_is_riskier"] else 1.0
-        changes = change_of_scores(y_true, sign * rows.scores, sign * new, **asked, ties=looked_at["ties"], level=level)
-    shifts = moves_of_rows(rows, new, table.importance)
-    odd = tuple(notes_of_effect(first, second, shifts, None, False))
-    return Effect(first, second, changes, shifts, acted, None, None, None, (), odd)
 
 
 def trust_in(maps: FairMaps, table: ScoreTable) -> Trust:
@@ -408,7 +356,7 @@ def trust_in(maps: FairMaps, table: ScoreTable) -> Trust:
 
 def fitted_on(maps: FairMaps, table: ScoreTable) -> bool:
     """Whether maps were fitted on the same rows as a table; of maps from a file, as far as its counts tell."""
-    from fairpot.modelfile.origin import describes, same_rows
+    from fairpot.modelfile.content import describes, same_rows
 
     own = getattr(maps, "table_", None)
     if own is not None:
@@ -420,7 +368,7 @@ def _given_maps(model: Any, table: ScoreTable) -> dict[Hashable, ScoreMap]:
     if not isinstance(model, Mapping):
         raise TypeError(
             f"effect takes a fitted repair method, a loaded model or a dict of maps, got {type(model).__name__}.\n"
-            "Hint: of two scores of any other origin, effect(y_true, before=..., after=..., sensitive_features=...)."
+            "Hint: two scores of any other origin are compared by audit(y_true, {'before': ..., 'after': ...}, ...)."
         )
     check_seen(table.groups, tuple(model), table.rows_of)
     return {g: model[g] for g in table.groups}

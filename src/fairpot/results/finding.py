@@ -8,8 +8,6 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from fairpot import words
 from fairpot._defaults import Meaning, Region
-from fairpot._html import intervals_svg, paragraph
-from fairpot._shown import bar
 from fairpot.inference import Estimate
 from fairpot.results.kinds import Count, Derived, Group, Share, Told
 from fairpot.results.ranking import Ranking, State
@@ -75,11 +73,24 @@ class Finding(Told):
             found = None if both[0] is None or both[1] is None else (both[0], both[1])
         of_pair = ("first", "second", "signed_gap", "xauc_first", "xauc_second")
         higher, lower, gap, there, back = (getattr(told, each, None) for each in of_pair)
-        pair = higher, lower, gap, there, back
         where = ranking.alpha, None if top is None else top.region
         sizes = len(ranking.compared), len(ranking.groups) - len(small)
         means = table.high_score_means, table.lower_is_riskier
-        return cls(ranking.state, *pair, found, *where, *sizes, small, *means, auc, table.group_columns)
+        return cls(
+            ranking.state,
+            higher,
+            lower,
+            gap,
+            there,
+            back,
+            found,
+            *where,
+            *sizes,
+            small,
+            *means,
+            auc,
+            table.group_columns,
+        )
 
     @property
     def pair(self) -> tuple[Hashable, Hashable]:
@@ -123,21 +134,11 @@ class Finding(Told):
         """What to do next."""
         return words.next_step(self)
 
-    @property
-    def sentences(self) -> list[str]:
-        """The finding, what it means, what to do next."""
-        return [text for text in (self.headline, self.meaning, self.next) if text]
-
     def _columns(self) -> tuple[str, ...]:
         return self.columns
 
     def __repr__(self) -> str:
         return f"<Finding: {self.headline}>"
-
-    def _repr_html_(self) -> str:
-        """Show the finding, and the gap with its interval."""
-        picture = "" if self.gap is None else intervals_svg([bar(self.metric, self.gap)], self.headline)
-        return f"<div>{paragraph(*self.sentences)}{picture}</div>"
 
 
 @dataclass(frozen=True)

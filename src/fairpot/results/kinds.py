@@ -12,7 +12,7 @@ import types
 import typing
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from functools import cache, cached_property
-from typing import Annotated, Any, Literal, NamedTuple, Self, TypeVar, get_args, get_origin
+from typing import Annotated, Any, NamedTuple, Self, TypeVar, get_args, get_origin
 
 from fairpot.inference.limits import Estimate
 from fairpot.words import name_of
@@ -23,9 +23,8 @@ Range = Annotated[tuple[float, float], "range"]
 Share = Annotated[float, "share"]
 Count = Annotated[float, "count"]  # weights may make it a fraction
 
-# Plain values, ready for JSON or for a row of a frame; and a JSON Schema.
+# Plain values, ready for JSON or for a row of a frame.
 Plain = dict[str, Any]
-Schema = dict[str, Any]
 # Fields that are written as those of the record they stand in, and fields that are not written.
 INLINE, HIDDEN = "inline", "hidden"
 _Tree = TypeVar("_Tree")
@@ -185,76 +184,6 @@ def _cells(name: str, value: Any, hint: Any) -> Plain:
         low, high = (None, None) if value is None else value
         return {f"{name}_low": low, f"{name}_high": high}
     return {name: value} if kind.name in ("group", "score", "share", "count", "plain") else {}
-
-
-_NULLABLE = {"type": ["number", "null"]}
-_JSON: dict[Any, Schema] = {
-    "group": {"type": ["string", "number", "boolean", "null"]},
-    "score": _NULLABLE,
-    "share": _NULLABLE,
-    "count": _NULLABLE,
-    "range": {"type": "array", "items": {"type": "number"}, "minItems": 2, "maxItems": 2},
-    str: {"type": "string"},
-    int: {"type": "integer"},
-    float: _NULLABLE,
-    bool: {"type": "boolean"},
-    type(None): {"type": "null"},
-    Mapping[str, Any]: {"type": "object"},
-}
-
-
-def schema_of(cls: type, defs: Schema) -> Schema:
-    """Describe how a record is written, as JSON Schema (draft 2020-12); records inside it go into ``defs``."""
-    if cls.__name__ not in defs:
-        defs[cls.__name__] = {}  # before its fields: a record may hold itself
-        known: Schema = {}
-        optional: set[str] = set()
-        for name, hint in fields_of(cls).items():
-            _describe(name, hint, known, optional, defs)
-        needed = [name for name in known if name not in optional]
-        record = {"type": "object", "description": (cls.__doc__ or "").split("\n")[0], "properties": known}
-        defs[cls.__name__] = record | {"required": needed, "additionalProperties": False}
-    return {"$ref": f"#/$defs/{cls.__name__}"}
-
-
-def _describe(name: str, hint: Any, known: Schema, optional: set[str], defs: Schema) -> None:
-    """Describe one field, in as many keys as it is written."""
-    kind = kind_of(hint)
-    inner = kind_of(kind.inner) if kind.name == "maybe" else kind
-    if inner.name == HIDDEN:
-        return
-    if inner.name == INLINE:
-        for each, part in fields_of(inner.inner).items():
-            _describe(each, part, known, optional, defs)
-    elif inner.name == "estimate":
-        known |= dict.fromkeys((name, *(f"{name}_{end}" for end in ENDS)), _NULLABLE)
-        known[f"{name}_reason"] = {"type": "string"}
-        optional.add(f"{name}_reason")
-    else:
-        known[name] = schema_of_value(hint, defs)
-
-
-def schema_of_value(hint: Any, defs: Schema) -> Schema:
-    """Describe how a value of a type is written; records inside it go into ``defs``."""
-    kind = kind_of(hint)
-    if kind.name == "maybe":
-        inner = schema_of_value(kind.inner, defs)
-        if isinstance(inner.get("type"), str):
-            return inner | {"type": [inner["type"], "null"]}
-        return inner if "null" in inner.get("type", ()) else {"anyOf": [inner, {"type": "null"}]}
-    if kind.name == "many":
-        return {"type": "array", "items": schema_of_value(kind.inner, defs)}
-    if kind.name == "each":
-        return {"type": "array", "prefixItems": [schema_of_value(each, defs) for each in kind.inner], "items": False}
-    if kind.name == "record":
-        return schema_of(kind.inner, defs)
-    if kind.name == "estimate":
-        return {"$ref": "#/$defs/estimate"}
-    if kind.name == "own":
-        return {"$ref": f"#/$defs/{kind.inner.__name__}"}
-    if get_origin(kind.inner) is Literal:
-        return {"enum": list(get_args(kind.inner))}
-    return _JSON.get(kind.inner if kind.name == "plain" else kind.name, {})
 
 
 Derived = Mapping[str, Any]

@@ -2,17 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable
+from collections.abc import Hashable, Iterable
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import ClassVar, Literal
 
 import numpy as np
-from numpy.typing import NDArray
 
 from fairpot import words
 from fairpot._defaults import LEVEL, Meaning
-from fairpot._shown import Bar, ShownBars, bar, ends_of
-from fairpot._validation import Rows, is_number
+from fairpot._shown import ends_of
+from fairpot._validation import is_number
 from fairpot.counts import GroupCounts
 from fairpot.inference import Estimate
 from fairpot.inference.rates import rate_estimates
@@ -23,15 +22,6 @@ from fairpot.transport import Floats
 
 # The share of the ranking that is looked at where nobody says where is acted.
 SHARE = 0.1
-# What each rate is called in the estimates, and how it is read off counts: with and without the outcome, of all rows
-# and of the flagged. A rate that is added here needs a field of the same name below.
-_Counted = tuple[float, float, float, float]
-_SHARES: dict[str, tuple[str, Callable[[_Counted], tuple[float, float]]]] = {
-    "share": ("flagged", lambda n: (n[2] + n[3], n[0] + n[1])),
-    "tpr": ("tpr", lambda n: (n[2], n[0])),
-    "fpr": ("fpr", lambda n: (n[3], n[1])),
-    "ppv": ("ppv", lambda n: (n[2], n[2] + n[3])),
-}
 
 
 @dataclass(frozen=True)
@@ -96,16 +86,21 @@ def _rates(
 ) -> Rates:
     """Count one group, or all rows, and put the interval of each rate around it."""
     estimated, above = rate_estimates(table, group, threshold, level=level or LEVEL), counts.above(threshold)
-    sums: Any = tuple(side.sum().item() for each in (counts, above) for side in (each.positive, each.negative))
+    p, n, found_p, found_n = (side.sum().item() for each in (counts, above) for side in (each.positive, each.negative))
     yes, no, found_yes, found_no = (side.sum().item() for each in (counts, above) for side in each.counted)
-    rates: dict[str, Estimate | None] = {}
-    for name, (metric, read) in _SHARES.items():
-        part, whole = read(sums)
+    parts = {  # as the estimates and the fields above call them: of how many, how many
+        "flagged": (found_p + found_n, p + n),
+        "tpr": (found_p, p),
+        "fpr": (found_n, n),
+        "ppv": (found_p, found_p + found_n),
+    }
+    rates: list[Estimate | None] = []
+    for metric, (part, whole) in parts.items():
         known = getattr(estimated, metric).of(part / whole) if whole else None
         if known is not None and level is None:
             known = Estimate(known.metric, float(known), reason="none were asked for")
-        rates[name] = known
-    return Rates(group, yes + no, yes, no, found_yes + found_no, found_yes, found_no, **rates)
+        rates.append(known)
+    return Rates(group, yes + no, yes, no, found_yes + found_no, found_yes, found_no, *rates)
 
 
 @dataclass(frozen=True)
@@ -140,7 +135,7 @@ class Acted:
 
 
 @dataclass(frozen=True, repr=False)
-class Action(ShownBars, Told):
+class Action(Told):
     """Who is acted on at a threshold or in a top share, before and after a repair, by group and outcome."""
 
     derived: ClassVar[Derived] = {}
@@ -153,41 +148,17 @@ class Action(ShownBars, Told):
     def __repr__(self) -> str:
         return f"<Action {words.where(self)}: {len(self.groups)} groups, before and after>"
 
-    @property
-    def sentences(self) -> list[str]:
-        """One for each group."""
-        return words.acted_on(self)
-
-    def _rates(self) -> list[tuple[Acted, str, float, list[tuple[str, float, Estimate | None]]]]:
-        """Give, for each group and outcome, its rows, and how many of them are acted on before and after."""
-        found = []
-        for each in self.groups:
-            yes = [("before", each.yes_before, each.tpr_before), ("after", each.yes_after, each.tpr_after)]
-            no = [("before", each.no_before, each.fpr_before), ("after", each.no_after, each.fpr_after)]
-            found += [(each, "with", each.positives, yes), (each, "without", each.negatives, no)]
-        return found
-
-    def _listed(self) -> list[Plain]:
-        """One row per group and outcome, with rates before and after."""
+    def listed(self) -> list[Plain]:
+        """List groups and outcomes as rows of a frame, with rates before and after."""
         rows = []
-        for each, outcome, total, both in self._rates():
-            row: Plain = {"acted on": words.where(self), "group": each.group, "outcome": outcome, "rows": total}
-            row |= {when: count for when, count, _ in both}
-            for when, _, rate in both:
-                row |= ends_of(f"share_{when}", rate)
-            rows.append(row)
+        for each in self.groups:
+            yes = (each.positives, each.yes_before, each.yes_after, each.tpr_before, each.tpr_after)
+            no = (each.negatives, each.no_before, each.no_after, each.fpr_before, each.fpr_after)
+            for outcome, (total, before, after, first, last) in (("with", yes), ("without", no)):
+                row: Plain = {"acted on": words.where(self), "group": each.group, "outcome": outcome, "rows": total}
+                row |= {"before": before, "after": after}
+                rows.append(row | ends_of("share_before", first) | ends_of("share_after", last))
         return rows
-
-    def _bars(self) -> list[Bar]:
-        return [
-            bar(f"{each.group}, {outcome}, {when}", rate)
-            for each, outcome, _, both in self._rates()
-            for when, _, rate in both
-        ]
-
-    def _says(self) -> list[str]:
-        said = f"Who is acted on {words.where(self)}: share of each group and outcome, with 95% intervals"
-        return [said, *self.sentences]
 
 
 def actions(
@@ -237,21 +208,14 @@ class Moved:
 def moves(table: ScoreTable, maps: Maps) -> tuple[Moved, ...]:
     """Count, for each group, whose score a map changes, which way and how far."""
     sign = -1.0 if table.lower_is_riskier else 1.0
-    return tuple(
-        _moved(g, c.weight, np.add(*c.counted), sign * ((maps[g](c.score) if g in maps else c.score) - c.score))
-        for g, c in zip(table.groups, table.counts)
-    )
+    shifts = [
+        sign * ((maps[g](c.score) if g in maps else c.score) - c.score) for g, c in zip(table.groups, table.counts)
+    ]
+    return tuple(map(_moved, table.groups, table.counts, shifts))
 
 
-def moves_of_rows(rows: Rows, after: Floats, importance: bool) -> tuple[Moved, ...]:
-    """Count the same of rows with a second score beside the first; a weight may be how much a row counts."""
-    codes = np.zeros(len(after), dtype=np.intp) if rows.codes is None else rows.codes
-    weight = np.ones(len(after), dtype=np.int64) if rows.weight is None else rows.weight
-    columns = weight, (weight > 0).astype(np.int64) if importance else weight, after - rows.scores
-    return tuple(_moved(g, *(each[codes == place] for each in columns)) for place, g in enumerate(rows.groups))
-
-
-def _moved(group: Hashable, weight: NDArray[Any], counted: NDArray[Any], shift: Floats) -> Moved:
+def _moved(group: Hashable, counts: GroupCounts, shift: Floats) -> Moved:
+    weight, counted = counts.weight, np.add(*counts.counted)
     total, sizes = float(np.dot(weight, shift)), (weight[shift != 0].sum().item(), weight.sum().item())
     mean, of_all = (total / size + 0.0 if size else 0.0 for size in sizes)
     moved, up, down = (counted[at].sum().item() for at in (shift != 0, shift > 0, shift < 0))

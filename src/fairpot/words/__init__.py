@@ -29,178 +29,87 @@ if TYPE_CHECKING:
     from fairpot.results.finding import Finding, Trust
     from fairpot.results.rates import Action, Moved
 
-# The texts, by what they say. Names in braces are filled in; a translation replaces this table.
-TEXT = {
-    "higher": "{score} {first} higher than {second}",
-    "riskier": "{score} {first} as riskier (scored lower) than {second}",
-    "the score": "The score ranks",
-    "adjusted": "the adjusted score ranks",
-    "still adjusted": "the adjusted score still ranks",
-    "in these rows": "In these rows the score ranks",
-    "equal": "In these rows the score ranks {first} and {second} equally",
-    "benefits": ", which benefits {first}",
-    "harms": ", which harms {first}",
-    "no difference": "No clear difference between {first} and {second}",
-    "no difference of many": "No clear difference between the {groups} groups",
-    "one pair": "{metric} {gap}",
-    "largest": "{metric} {gap}, the largest of {pairs} pairs of groups",
-    "largest unclear": "largest {metric} {gap}, between {first} and {second}",
-    "not measured": "No gap can be measured: a group has no rows with the outcome, or none without it.",
-    "pairs": "Someone in {first} with {outcome} is ranked above someone in {second} without it in {there} of 100 "
-    "pairs; the reverse ({second} over {first}) in {back}.",
-    "pairs in the top": "In the top {top}, s{pairs}",
-    "found": "Of those with {outcome}, {there} in {first} and {back} in {second} are in the top {top}.",
-    "of each group": "{top} of each group",
-    "spelt out": " As stated, a high score, that is low risk, {does} the person.",
-    "small groups": " Left out, as too small to be compared with confidence: {groups}.",
-    "next: reversed": "Check the direction of the score first: it ranks the outcome worse than chance.",
-    "next: chance": "Look at the score first: it is not shown to rank the outcome better than chance.",
-    "chance in groups": "The score is not shown to be better than chance in {groups}.",
-    "failed by chance": "FAILED: the score is not shown to be better than chance{where}, so that a small gap says "
-    "little ({option} lets it pass)",
-    "next: repair": "A repair can make this gap smaller: fit one and look at its price.",
-    "next: meaning": "Say what a high score does to a person, help or harm{option}: it decides whose scores a repair "
-    "changes.",
-    "next: none": "These rows do not show a difference, so no repair is proposed; more rows would tell.",
-    "next: more rows": "Collect more rows before you act on this.",
-    "next: more clusters": "Collect more clusters before you act on this: more rows of the same ones do not help.",
-    "not checked": "not yet checked on new rows",
-    "not checked: what": "Not yet checked on new rows: these are the rows that the repair was fitted on.",
-    "checked": "checked on {rows}",
-    "checked: what": "Checked on {rows}, which the repair was not fitted on.",
-    "certified": "Certified: with {level} confidence the {metric} on rows like these is at most {bound}{of} (tested on "
-    "{on}).",
-    "promised": "The promise is the bound, {bound}: a gap measured where a certificate was barely granted flatters.",
-    "certified badge": "certified: at most {bound}{of}, {level} confidence",
-    "contradicted badge": "certificate contradicted by these rows",
-    "cannot tell badge": "certified: at most {bound}{of}; these rows cannot tell",
-    "compatible": " These rows agree: {gap}.",
-    "contradicted": " These rows contradict it: {gap}.",
-    "cannot tell": " These rows cannot tell whether it holds: {gap}.",
-    "same rows": " The other numbers are of the rows that the repair was fitted on.",
-    "gap change": "The {metric} goes from {before} to {after}",
-    "no gap change": "The {metric} stays at {after}",
-    "still": ": {who}.",
-    "none left": ": no clear difference is left.",
-    "now equal": ": the adjusted score ranks {first} and {second} equally.",
-    "none left, reversed": ": no clear difference is left; in these rows {who}, by what chance could explain.",
-    "none before": ": there was no clear difference, and there is none now.",
-    "another pair": "; the largest is now between {first} and {second}.",
-    "overshoot": ". The repair overshoots: {who}.",
-    "price": "{metric} goes from {before} to {after} ({change}{limits}).",
-    "no price": "{metric} stays at {after}.",
-    "changes": "{changed} of {rows} scores in {group} change ({way})",
-    "no change": "no score in {group} changes",
-    "no change at all": "No score changes.",
-    "calibrated": "Then one common map makes every score a probability: right as a whole, not in each group. Mean "
-    "score minus rate is {groups}.",
-    "at a score": "at {threshold} or {side}",
-    "in the top": "in the top {top}",
-    "acted on": "{group}, {where}: with the outcome {yes_before} -> {yes_after} of {yes}, without it {no_before} -> "
-    "{no_after} of {no}{valence}",
-    "gains": " ({group} gains)",
-    "loses": " ({group} loses)",
-    "selected": "{where}: {groups}.",
-    "selected of a group": "{group} {before} -> {after} of {rows}{valence}",
-    "selected as before": "{where}: as many of each group as before.",
-    "group gains": " (gains)",
-    "group loses": " (loses)",
-    "higher auc": "{method} keeps the same target with a higher AUC: {lead} more on {rows}. Take it with {option}.",
-    "in short": "On the {rows} that were fitted: {metric} {before} -> {after}, AUC {auc_before} -> {auc}.",
-    "not needed": "No repair needed: the {metric} of the original scores is {gap}, at most {bound}{sure}.",
-    "surely": ", certified with {level} confidence",
-    "below the limit": "passed: the {metric}{between} is {gap}, at most {limit}",
-    "above the limit": "FAILED: the {metric}{between} is {gap}, above {limit}",
-    "between": " between {first} and {second}",
-    "not shown": "FAILED: the {metric} was not shown to be {required} {bound}",
-    "top begins": "That top begins at {starts}: nobody outside is moved.",
-    "top begins, crossed": "That top begins at an adjusted {starts}: {enter} rows enter it and {leave} leave it.",
-    "quantised": "there are so many distinct scores that they were put into bins: AUC can be off by {auc:.2g}, an xAUC "
-    "by {xauc:.2g}, a score by {score:.2g}.",
-    "within": "the {metric} is within {bound}{of} with {level} confidence ({measured})",
-    "exceeds": "the {metric} exceeds {bound}{of} with {level} confidence ({measured})",
-    "unsure": "the rows cannot tell whether the {metric} is within {bound}{of} ({measured}){note}",
-    "unmeasured": "cannot tell whether the {metric} is within {bound}{of}: {reason}",
-    "one-sided": ", which guards both ends; the answer needs one only",
-}
+_NOT_MEASURED = "No gap can be measured: a group has no rows with the outcome, or none without it."
 
 
-def ranked(first: Any, second: Any, lower_is_riskier: bool = False, score: str = "the score") -> str:
+def ranked(first: Any, second: Any, lower_is_riskier: bool = False, score: str = "The score ranks") -> str:
     """Say that a score ranks a group higher than another: the same words whether the name is a plural or not."""
-    said = TEXT["riskier" if lower_is_riskier else "higher"]
-    return said.format(score=TEXT[score], first=first, second=second)
+    return f"{score} {first} {'as riskier (scored lower)' if lower_is_riskier else 'higher'} than {second}"
 
 
 def who(finding: Finding) -> str:
     """Say who is ranked higher than whom and whom that benefits or harms; or that there is no clear difference."""
+    (first, second), means = finding.pair, finding.ranked_high_means
     if finding.gap is None:
-        return TEXT["not measured"].rstrip(".")
-    names = {"first": finding.ranked_higher, "second": finding.ranked_lower}
+        return _NOT_MEASURED.rstrip(".")
     if finding.state == "no clear difference":
         many = finding.groups > 2
-        return TEXT["no difference of many" if many else "no difference"].format(**names, groups=finding.groups)
-    if finding.state != "difference":
-        if float(finding.gap) == 0.0:
-            return TEXT["equal"].format(**names)
-        return ranked(finding.ranked_higher, finding.ranked_lower, finding.lower_is_riskier, "in these rows")
-    said = ranked(finding.ranked_higher, finding.ranked_lower, finding.lower_is_riskier)
-    means = finding.ranked_high_means
-    return said + ("" if means is None else TEXT["benefits" if means == "help" else "harms"].format(**names))
-
-
-def size(finding: Finding, style: Style = FRACTIONS) -> str:
-    """Give the gap with its interval, and of what it is."""
-    if finding.gap is None:
-        return ""
-    known = {"metric": finding.metric, "gap": style.with_interval(finding.gap), "pairs": finding.pairs}
-    if finding.pairs < 2:
-        return TEXT["one pair"].format(**known)
-    if finding.state == "no clear difference":
-        return TEXT["largest unclear"].format(**known, first=finding.ranked_higher, second=finding.ranked_lower)
-    return TEXT["largest"].format(**known)
+        return f"No clear difference between {f'the {finding.groups} groups' if many else f'{first} and {second}'}"
+    if finding.clear:
+        said = ranked(first, second, finding.lower_is_riskier)
+        return said if means is None else f"{said}, which {'benefits' if means == 'help' else 'harms'} {first}"
+    if float(finding.gap) == 0.0:
+        return f"In these rows the score ranks {first} and {second} equally"
+    return ranked(first, second, finding.lower_is_riskier, "In these rows the score ranks")
 
 
 def headline(finding: Finding, style: Style = FRACTIONS) -> str:
-    """Say the finding in one sentence."""
-    return TEXT["not measured"] if finding.gap is None else f"{who(finding)}: {size(finding, style)}."
+    """Say the finding in one sentence: who, and the gap with its interval and of what it is."""
+    if finding.gap is None:
+        return _NOT_MEASURED
+    size = f"{finding.metric} {style.with_interval(finding.gap)}"
+    if finding.pairs > 1 and finding.state == "no clear difference":
+        size = f"largest {size}, between {finding.ranked_higher} and {finding.ranked_lower}"
+    elif finding.pairs > 1:
+        size += f", the largest of {finding.pairs} pairs of groups"
+    return f"{who(finding)}: {size}."
 
 
 def meaning(finding: Finding, outcome: str = "the outcome") -> str:
     """Say what the finding means: who is in the top, or pairs of 100; and which groups it leaves out."""
     if finding.gap is None or finding.xauc_higher is None or finding.xauc_lower is None:
         return ""
-    names = {"first": finding.ranked_higher, "second": finding.ranked_lower, "outcome": outcome}
-    said = TEXT["pairs"].format(**names, **_both(100 * finding.xauc_higher, 100 * finding.xauc_lower, ""))
-    if finding.alpha is not None:
-        top = share(finding.alpha)
-        top = TEXT["of each group"].format(top=top) if finding.region == "group" else top
-        said = TEXT["pairs in the top"].format(top=top, pairs=said[1:])
+    first, second = finding.pair
+    there, back = _both(100 * finding.xauc_higher, 100 * finding.xauc_lower)
+    said = (
+        f"omeone in {first} with {outcome} is ranked above someone in {second} without it in {there} of 100 pairs; the "
+        f"reverse ({second} over {first}) in {back}."
+    )
+    if finding.alpha is None:
+        said = f"S{said}"
+    else:
+        top = f"the top {share(finding.alpha)}{' of each group' if finding.region == 'group' else ''}"
+        said = f"In {top}, s{said}"
         if finding.found is not None:
-            both = _both(100 * finding.found[0], 100 * finding.found[1], "%")
-            said = f"{TEXT['found'].format(**names, **both, top=top)} {said}"
+            there, back = _both(100 * finding.found[0], 100 * finding.found[1])
+            said = f"Of those with {outcome}, {there}% in {first} and {back}% in {second} are in {top}. {said}"
     if finding.lower_is_riskier and finding.high_score_means is not None:
-        said += TEXT["spelt out"].format(does=f"{finding.high_score_means}s")
+        said += f" As stated, a high score, that is low risk, {finding.high_score_means}s the person."
     if finding.small_groups:
-        said += TEXT["small groups"].format(groups=listed(finding.small_groups, 2))
+        said += f" Left out, as too small to be compared with confidence: {listed(finding.small_groups, 2)}."
     return said
 
 
-def _both(there: float, back: float, unit: str) -> dict[str, str]:
+def _both(there: float, back: float) -> tuple[str, str]:
     """Write two numbers of 100 so that they differ where they do."""
     digits = 0 if round(there) != round(back) or abs(there - back) < 0.05 else 1
-    return {"there": f"{there:.{digits}f}{unit}", "back": f"{back:.{digits}f}{unit}"}
+    return f"{there:.{digits}f}", f"{back:.{digits}f}"
 
 
 def next_step(finding: Finding) -> str:
     """Say what to do next."""
     if below_chance(finding.auc):
-        return TEXT["next: reversed"]
+        return "Check the direction of the score first: it ranks the outcome worse than chance."
     if not above_chance(finding.auc):
-        return TEXT["next: chance"]
-    steps = {"difference": "next: repair", "no clear difference": "next: none"}
-    lacking = "next: more clusters" if wording.of_clusters(getattr(finding.gap, "reason", None)) else "next: more rows"
-    said = TEXT[steps.get(finding.state, lacking)]
-    return f"{said} {say_meaning()}" if finding.clear and finding.high_score_means is None else said
+        return "Look at the score first: it is not shown to rank the outcome better than chance."
+    if finding.clear:
+        said = "A repair can make this gap smaller: fit one and look at its price."
+        return f"{said} {say_meaning()}" if finding.high_score_means is None else said
+    if finding.state == "no clear difference":
+        return "These rows do not show a difference, so no repair is proposed; more rows would tell."
+    if wording.of_clusters(getattr(finding.gap, "reason", None)):
+        return "Collect more clusters before you act on this: more rows of the same ones do not help."
+    return "Collect more rows before you act on this."
 
 
 def above_chance(auc: Any) -> bool:
@@ -217,19 +126,32 @@ def by_chance(notes: Sequence[Note], small: Sequence[Any] = ()) -> list[str]:
     """Say first that a score is not shown to be better than chance: over all, else in groups that are not small."""
     told = [note for note in notes if note.kind in CHANCE and note.group not in small]
     if len(told) > 1 and told[0].group is not None:
-        return [TEXT["chance in groups"].format(groups=listed([note.group for note in told], 4))]
+        return [f"The score is not shown to be better than chance in {listed([note.group for note in told], 4)}."]
     return [note.text.partition("\n")[0] for note in told[:1]]
 
 
 def failed_by_chance(notes: Sequence[Note], option: str) -> str:
     """Say that a gate fails as a score, overall or in a group, is not shown to be better than chance."""
     groups = [note.group for note in notes if note.kind in CHANCE and note.group is not None]
-    return TEXT["failed by chance"].format(where=f" in {listed(groups, 4)}" if groups else "", option=option)
+    where = f" in {listed(groups, 4)}" if groups else ""
+    return (
+        f"FAILED: the score is not shown to be better than chance{where}, so that a small gap says little ({option} "
+        "lets it pass)"
+    )
 
 
 def say_meaning(option: str = "") -> str:
     """Ask what a high score does to a person; where there is an option for it, by its name."""
-    return TEXT["next: meaning"].format(option=f" ({option})" if option else "")
+    named = f" ({option})" if option else ""
+    return f"Say what a high score does to a person, help or harm{named}: it decides whose scores a repair changes."
+
+
+# What new rows say of a certificate.
+_ANSWERS = {
+    "compatible": "These rows agree",
+    "contradicted": "These rows contradict it",
+    "cannot tell": "These rows cannot tell whether it holds",
+}
 
 
 def certificate(
@@ -246,33 +168,35 @@ def certificate(
     metric, starts = gap_name(known.get("alpha")), known.get("starts")
     if starts is not None:
         metric = gap_from({each["group"]: each["value"] for each in starts}, turned, bool(known.get("adjusted")))
-    bound, sure = style.bound(known["bound"]), level(known["confidence"])
-    said = TEXT["certified"].format(level=sure, metric=metric, bound=bound, of=style.of, on=on)
+    said = (
+        f"Certified: with {level(known['confidence'])} confidence the {metric} on rows like these is at most "
+        f"{style.bound(known['bound'])}{style.of} (tested on {on})."
+    )
     if answer is not None and gap is not None:
-        return said + TEXT[answer].format(gap=style.with_interval(gap))
-    return said + (TEXT["same rows"] if same_rows else "")
-
-
-def promised(bound: float) -> str:
-    """Say that a certificate promises its bound, not what was measured."""
-    return TEXT["promised"].format(bound=f"{bound:g}")
+        return f"{said} {_ANSWERS[answer]}: {style.with_interval(gap)}."
+    return said + (" The other numbers are of the rows that the repair was fitted on." if same_rows else "")
 
 
 def badge(found: Trust, style: Style = FRACTIONS) -> str:
     """Say in a few words what is known of a repair."""
     known = found.certificate
     if known is None:
-        return TEXT[found.state].format(rows=_new_rows(found))
-    key = "certified" if found.answer in (None, "compatible") else found.answer
-    return TEXT[f"{key} badge"].format(bound=style.bound(known["bound"]), of=style.of, level=level(known["confidence"]))
+        return "not yet checked on new rows" if found.state == "not checked" else f"checked on {_new_rows(found)}"
+    if found.answer == "contradicted":
+        return "certificate contradicted by these rows"
+    unsure = found.answer == "cannot tell"
+    sure = "; these rows cannot tell" if unsure else f", {level(known['confidence'])} confidence"
+    return f"certified: at most {style.bound(known['bound'])}{style.of}{sure}"
 
 
 def trust(found: Trust, style: Style = FRACTIONS) -> str:
     """Say what is known of a repair, and on what it stands."""
-    if found.certificate is None:
-        return TEXT[f"{found.state}: what"].format(rows=_new_rows(found))
-    of_rows: dict[str, Any] = {"answer": found.answer, "gap": found.gap, "same_rows": found.same_rows}
-    return certificate(found.certificate, style, turned=found.lower_is_riskier, **of_rows)
+    if found.certificate is not None:
+        of_rows: dict[str, Any] = {"answer": found.answer, "gap": found.gap, "same_rows": found.same_rows}
+        return certificate(found.certificate, style, turned=found.lower_is_riskier, **of_rows)
+    if found.state == "not checked":
+        return "Not yet checked on new rows: these are the rows that the repair was fitted on."
+    return f"Checked on {_new_rows(found)}, which the repair was not fitted on."
 
 
 def _new_rows(found: Trust) -> str:
@@ -286,58 +210,51 @@ def gap_change(before: Finding, after: Finding, style: Style = FRACTIONS) -> str
     Between two groups it is seen from the one that was ranked higher before: below 0 the repair overshoots.
     """
     if before.gap is None or after.gap is None:
-        return TEXT["not measured"]
+        return _NOT_MEASURED
     reverse = after.pairs == 1 and after.pair == before.pair[::-1]
     gap = after.gap.reversed() if reverse else after.gap
-    ends = style.gap(before.gap), style.gap(gap)
-    known = {"metric": before.metric, "before": ends[0], "after": style.with_interval(gap)}
-    said = TEXT["no gap change" if ends[0] == ends[1] else "gap change"].format(**known)
-    (first, second), riskier = after.pair, after.lower_is_riskier
+    was, now = style.gap(before.gap), style.with_interval(gap)
+    stays = was == style.gap(gap)
+    said = f"The {before.metric} {f'stays at {now}' if stays else f'goes from {was} to {now}'}"
+    (first, second), adjusted = after.pair, "the adjusted score ranks"
+    told = ranked(first, second, after.lower_is_riskier, adjusted)
     overshoots = after.pair == before.pair[::-1] and abs(after.gap) >= EVEN
     if after.state == "no clear difference":
         if before.state == "no clear difference":
-            return said + TEXT["none before"]
-        told = ranked(first, second, riskier, "adjusted")
-        return said + TEXT["none left, reversed" if overshoots else "none left"].format(who=told)
+            return f"{said}: there was no clear difference, and there is none now."
+        reverse_told = f"; in these rows {told}, by what chance could explain" if overshoots else ""
+        return f"{said}: no clear difference is left{reverse_told}."
     if float(after.gap) == 0:
-        return said + TEXT["now equal"].format(first=first, second=second)
+        return f"{said}: {adjusted} {first} and {second} equally."
     if overshoots:
-        return said + TEXT["overshoot"].format(who=ranked(first, second, riskier, "adjusted"))
+        return f"{said}. The repair overshoots: {told}."
     if set(after.pair) != set(before.pair):
-        return said + TEXT["another pair"].format(first=first, second=second)
-    return said + TEXT["still"].format(who=ranked(first, second, riskier, "still adjusted"))
+        return f"{said}; the largest is now between {first} and {second}."
+    return f"{said}: {ranked(first, second, after.lower_is_riskier, 'the adjusted score still ranks')}."
 
 
 def price(before: float | None, after: float | None, change: Change | None, style: Style = FRACTIONS) -> str:
     """Say what a repair costs in AUC, that of all rows."""
     if before is None or after is None:
         return ""
-    metric = auc_name(None)
     ends = () if change is None or change.reason is not None else (change.low, change.high, change.change)
     if {style.auc(each) for each in ends} == {style.auc(0.0)}:
-        return TEXT["no price"].format(metric=metric, after=style.auc(after))
-    shown = {"before": style.auc(before), "after": style.auc(after), "change": style.auc(after - before, "+")}
-    return TEXT["price"].format(metric=metric, **shown, limits=style.limits(change, auc=True))
+        return f"AUC stays at {style.auc(after)}."
+    difference = f"{style.auc(after - before, '+')}{style.limits(change, auc=True)}"
+    return f"AUC goes from {style.auc(before)} to {style.auc(after)} ({difference})."
 
 
 def changed_scores(moves: Sequence[Moved], most: int = 4) -> str:
     """Say whose scores a repair changes, which way."""
+    rows = wording.shown_rows
     changed = sorted((each for each in moves if each.moved), key=lambda each: -each.moved)
     kept = [each.group for each in moves if not each.moved]
     if not changed:
-        return TEXT["no change at all"]
-    parts = []
-    for each in changed[:most]:
-        moved, rows = _shown(each, "moved", "rows").values()
-        parts.append(TEXT["changes"].format(group=each.group, changed=moved, rows=rows, way=way(each)))
+        return "No score changes."
+    parts = [f"{rows(m.moved)} of {rows(m.rows)} scores in {m.group} change ({_way(m)})" for m in changed[:most]]
     parts += [f"and scores in {more} change" for more in _more(changed, most)]
-    parts += [TEXT["no change"].format(group=listed(kept))] if kept else []
+    parts += [f"no score in {listed(kept)} changes"] if kept else []
     return f"{_capital('; '.join(parts))}."
-
-
-def _shown(record: Any, *names: str) -> dict[str, str]:
-    """Write numbers of rows."""
-    return {name: wording.shown_rows(getattr(record, name)) for name in names}
 
 
 def _more(groups: Sequence[Any], most: int) -> list[str]:
@@ -350,59 +267,48 @@ def _capital(text: str) -> str:
     return f"{text[:1].upper()}{text[1:]}"
 
 
-def way(each: Moved) -> str:
+def _way(each: Moved) -> str:
     """Say which way the changed scores of a group go."""
     if not each.down or not each.up:
         return "all up" if not each.down else "all down"
-    return "{up} up, {down} down".format(**_shown(each, "up", "down"))
+    return f"{wording.shown_rows(each.up)} up, {wording.shown_rows(each.down)} down"
 
 
 def where(action: Action) -> str:
     """Say where is acted: at a score, or in the top."""
     if action.threshold is None:
-        return TEXT["in the top"].format(top=share(action.alpha or 0.0))
-    side = "below" if action.lower_is_riskier else "above"
-    return TEXT["at a score"].format(threshold=f"{action.threshold:g}", side=side)
-
-
-def acted_on(action: Action) -> list[str]:
-    """Say who is acted on before and after, by group and outcome, and who gains or loses if that is known."""
-    said = []
-    for each in action.groups:
-        yes, no = _shown(each, "positives", "negatives").values()
-        known = _shown(each, "yes_before", "yes_after", "no_before", "no_after") | {"yes": yes, "no": no}
-        valence = "" if each.valence is None else TEXT[each.valence].format(group=each.group)
-        said.append(TEXT["acted on"].format(group=each.group, where=where(action), valence=valence, **known))
-    return said
+        return f"in the top {share(action.alpha or 0.0)}"
+    return f"at {action.threshold:g} or {'below' if action.lower_is_riskier else 'above'}"
 
 
 def selected(action: Action, most: int = 4) -> str:
     """Say in one sentence how many of each group are acted on before and after, and who gains or loses."""
-    at = _capital(where(action))
+    at, rows = _capital(where(action)), wording.shown_rows
     if all(each.before == each.after for each in action.groups):
-        return TEXT["selected as before"].format(where=at)
+        return f"{at}: as many of each group as before."
     groups = sorted(action.groups, key=lambda each: -abs(each.after - each.before))
     parts = []
     for each in groups[:most]:
-        rows, known = wording.shown_rows(each.positives + each.negatives), _shown(each, "before", "after")
-        valence = "" if each.valence is None else TEXT[f"group {each.valence}"]
-        parts.append(TEXT["selected of a group"].format(group=each.group, rows=rows, valence=valence, **known))
+        valence = "" if each.valence is None else f" ({each.valence})"
+        total = rows(each.positives + each.negatives)
+        parts.append(f"{each.group} {rows(each.before)} -> {rows(each.after)} of {total}{valence}")
     parts += [f"and {more}" for more in _more(groups, most)]
-    return TEXT["selected"].format(where=at, groups="; ".join(parts))
+    return f"{at}: {'; '.join(parts)}."
 
 
 def verdict(found: Verdict, style: Style = FRACTIONS) -> str:
     """Say whether a gap is within a target, exceeds it, or cannot be told."""
-    gap, known = found.interval, {"metric": found.metric, "bound": style.bound(found.bound), "of": style.of}
+    gap, bound = found.interval, f"{style.bound(found.bound)}{style.of}"
     if gap.reason is not None:
-        return TEXT["unmeasured"].format(**known, reason=gap.reason)
-    known["level"] = level(found.level)
+        return f"cannot tell whether the {found.metric} is within {bound}: {gap.reason}"
     measured = f"measured {style.with_interval(gap)}".replace(" (", ", ", 1).rstrip(")")
     if found.answer == "cannot tell":
-        return TEXT["unsure"].format(**known, measured=measured, note="" if gap.note is None else f"; {gap.note}")
+        note = "" if gap.note is None else f"; {gap.note}"
+        return f"the rows cannot tell whether the {found.metric} is within {bound} ({measured}){note}"
     if gap.low < found.bound < gap.high:
-        measured += TEXT["one-sided"]
-    return TEXT[found.answer].format(**known, measured=measured)
+        measured += ", which guards both ends; the answer needs one only"
+    does = "is within" if found.answer == "within" else "exceeds"
+    return f"the {found.metric} {does} {bound} with {level(found.level)} confidence ({measured})"
 
 
 def calibrated(stages: Sequence[CalibrationStages]) -> str:
@@ -416,40 +322,39 @@ def calibrated(stages: Sequence[CalibrationStages]) -> str:
             name = "all rows" if each.group is None else each.group
             limits = FRACTIONS.limits(bias, auc=True).removeprefix(", ")
             found.append(f"{FRACTIONS.auc(bias, '+')} for {name}{f' ({limits})' if limits else ''}")
-    return TEXT["calibrated"].format(groups=", ".join(found))
+    return (
+        "Then one common map makes every score a probability: right as a whole, not in each group. Mean score minus "
+        f"rate is {', '.join(found)}."
+    )
 
 
 def in_short(found: Effect, style: Style = FRACTIONS) -> str:
     """Say in one line what a repair does to the rows it was fitted on."""
     before, after = found.before, found.after
     rows = wording.rows_by(before.ranking.rows, before.ranking.weighted_rows)
-    gaps = {"before": style.gap(before.told.headline), "after": style.gap(after.told.headline)}
-    aucs = {"auc_before": style.auc(before.auc), "auc": style.auc(after.auc)}
-    return TEXT["in short"].format(rows=rows, metric=found.finding.metric, **gaps, **aucs)
+    gaps = f"{style.gap(before.told.headline)} -> {style.gap(after.told.headline)}"
+    aucs = f"{style.auc(before.auc)} -> {style.auc(after.auc)}"
+    return f"On the {rows} that were fitted: {found.finding.metric} {gaps}, AUC {aucs}."
 
 
 def higher_auc(method: str, lead: Any, held_out: bool, option: str, style: Style = FRACTIONS) -> str:
     """Say that another method keeps the same target with a higher AUC."""
-    rows = "held-out rows" if held_out else "the fitted rows"
-    return TEXT["higher auc"].format(method=method, lead=style.with_interval(lead, auc=True), rows=rows, option=option)
+    more = f"{style.with_interval(lead, auc=True)} more on {'held-out rows' if held_out else 'the fitted rows'}"
+    return f"{method} keeps the same target with a higher AUC: {more}. Take it with {option}."
 
 
 def not_needed(metric: str, gap: float, bound: float, confidence: float | None) -> str:
     """Say that the original scores keep a target."""
-    sure = "" if confidence is None else TEXT["surely"].format(level=level(confidence))
-    return TEXT["not needed"].format(metric=metric, gap=beside(gap, bound), bound=f"{bound:g}", sure=sure)
+    sure = "" if confidence is None else f", certified with {level(confidence)} confidence"
+    kept = f"the {metric} of the original scores is {beside(gap, bound)}, at most {bound:g}{sure}"
+    return f"No repair needed: {kept}."
 
 
 def gate(metric: str, pair: Sequence[Any], gap: float, limit: float) -> str:
     """Say whether a measured gap is above a limit."""
-    between = TEXT["between"].format(first=pair[0], second=pair[1]) if pair else ""
-    said = TEXT["above the limit" if gap > limit else "below the limit"]
-    return said.format(metric=metric, between=between, gap=beside(gap, limit), limit=f"{limit:g}")
-
-
-def not_shown(found: Verdict, required: str) -> str:
-    """Say that a verdict is not what a gate requires."""
-    return TEXT["not shown"].format(metric=found.metric, required=required, bound=f"{found.bound:g}")
+    said, side = ("FAILED", "above") if gap > limit else ("passed", "at most")
+    between = f" between {pair[0]} and {pair[1]}" if pair else ""
+    return f"{said}: the {metric}{between} is {beside(gap, limit)}, {side} {limit:g}"
 
 
 def top_begins(starts: Mapping[Any, float], crossed: tuple[float, float] | None) -> str:
@@ -459,11 +364,24 @@ def top_begins(starts: Mapping[Any, float], crossed: tuple[float, float] | None)
     if len(set(values)) > 1:
         said = "score of " + ", ".join(f"{start:.4g} ({group})" for group, start in starts.items())
     if crossed is None:
-        return TEXT["top begins"].format(starts=f"a {said}")
+        return f"That top begins at a {said}: nobody outside is moved."
     enter, leave = map(wording.shown_rows, crossed)
-    return TEXT["top begins, crossed"].format(starts=said, enter=enter, leave=leave)
+    return f"That top begins at an adjusted {said}: {enter} rows enter it and {leave} leave it."
+
+
+def promised(bound: float) -> str:
+    """Say that a certificate promises its bound, not what was measured."""
+    return f"The promise is the bound, {bound:g}: a gap measured where a certificate was barely granted flatters."
+
+
+def not_shown(found: Verdict, required: str) -> str:
+    """Say that a verdict is not what a gate requires."""
+    return f"FAILED: the {found.metric} was not shown to be {required} {found.bound:g}"
 
 
 def quantised(auc: float, xauc: float, score: float) -> str:
     """Say how far numbers can be off where scores were put into bins."""
-    return TEXT["quantised"].format(auc=auc, xauc=xauc, score=score)
+    return (
+        f"there are so many distinct scores that they were put into bins: AUC can be off by {auc:.2g}, an xAUC by "
+        f"{xauc:.2g}, a score by {score:.2g}."
+    )

@@ -15,22 +15,6 @@ UNREPAIRED = "unrepaired"
 # What tables and sentences call the lines that are not methods.
 NAMES = {UNREPAIRED: "original"}
 COMPARED = "AUC, gap and folds that kept it"
-TEXT = {
-    "best": "at gap <= {bounds} the best is {label}: {does}",
-    "take": "at gap <= {bounds} take {label}: {does}; chance cannot tell its AUC from that of {rivals}, and it changes "
-    "the fewest scores",
-    "original": "at gap <= {bounds} keep the original scores: {does}; no repair has a higher AUC",
-    "original, tied": "at gap <= {bounds} keep the original scores: {does}; chance could explain the higher AUC of "
-    "{rivals}",
-    "nobody": "no method keeps gap <= {bounds} on the rows it is fitted on; {method}: {reason}",
-    "does": "AUC {auc}{price}, gap {gap} on rows it was not fitted on, {kept}",
-    "same price": " like the original scores",
-    "price": " ({difference} {side} the original {original})",
-    "best possible": "best possible: the highest AUC that a repair which keeps the order inside each group could have "
-    "on these rows, knowing their outcomes. It can be above that of the original scores: the same score can mean "
-    "different risks in different groups.",
-    "several groups": "With more than two groups it is not above this number, and may be below.",
-}
 
 
 def answer(found: Answer, bounds: str) -> str:
@@ -38,30 +22,34 @@ def answer(found: Answer, bounds: str) -> str:
     taken, best = found.taken, found.best
     if taken is None or best is None:
         return nobody(found.first, bounds)
+    at, told = f"at gap <= {bounds}", _does(taken, found.original)
     close = [named(each) for each in found.close if each != taken.method]
-    known = {"bounds": bounds, "label": taken.label, "does": does(taken, found.original), "rivals": some(close)}
     if taken.method == UNREPAIRED:
-        return TEXT["original" if best.method == UNREPAIRED else "original, tied"].format(**known)
-    return TEXT["take" if close else "best"].format(**known)
+        tied = f"chance could explain the higher AUC of {some(close)}"
+        why = "no repair has a higher AUC" if best.method == UNREPAIRED else tied
+        return f"{at} keep the original scores: {told}; {why}"
+    if not close:
+        return f"{at} the best is {taken.label}: {told}"
+    why = f"chance cannot tell its AUC from that of {some(close)}, and it changes the fewest scores"
+    return f"{at} take {taken.label}: {told}; {why}"
 
 
 def nobody(first: Chosen, bounds: str) -> str:
     """Say that no method keeps a target, and what the first has."""
-    return TEXT["nobody"].format(bounds=bounds, method=first.method, reason=first.reason)
+    return f"no method keeps gap <= {bounds} on the rows it is fitted on; {first.method}: {first.reason}"
 
 
-def does(found: Chosen, original: float) -> str:
+def _does(found: Chosen, original: float) -> str:
     """Say what a choice does to the rows that it was not fitted on, at what price, and how often it kept the target."""
     price, kept = "", f"within the target in {found.times_kept} folds"
     if found.method != UNREPAIRED and found.auc is not None:
         change = float(found.auc) - original
-        side = "above" if change > 0 else "below"
-        known = {"difference": FRACTIONS.auc(abs(change)), "side": side, "original": FRACTIONS.auc(original)}
-        price = TEXT["same price" if abs(change) < EVEN else "price"].format(**known)
+        side = f"{FRACTIONS.auc(abs(change))} {'above' if change > 0 else 'below'}"
+        price = " like the original scores"
+        price = price if abs(change) < EVEN else f" ({side} the original {FRACTIONS.auc(original)})"
     if found.folds == 1:
         kept = "within the target" if found.kept else "above the target"
-    auc, gap = FRACTIONS.auc(found.auc), FRACTIONS.gap(found.gap)
-    return TEXT["does"].format(auc=auc, price=price, gap=gap, kept=kept)
+    return f"AUC {FRACTIONS.auc(found.auc)}{price}, gap {FRACTIONS.gap(found.gap)} on rows it was not fitted on, {kept}"
 
 
 def cell(found: Chosen) -> str:
@@ -87,7 +75,14 @@ def possible_lines(found: Sequence[Possible], several: bool) -> dict[str, list[s
 
 def possible_notes(found: Sequence[Possible], several: bool) -> list[str]:
     """Say what the best possible is."""
-    return [TEXT["best possible"]] + [TEXT["several groups"]] * several if found else []
+    if not found:
+        return []
+    said = [
+        "best possible: the highest AUC that a repair which keeps the order inside each group could have on these "
+        "rows, knowing their outcomes. It can be above that of the original scores: the same score can mean different "
+        "risks in different groups."
+    ]
+    return said + ["With more than two groups it is not above this number, and may be below."] * several
 
 
 def named(method: str) -> str:
@@ -100,9 +95,3 @@ def some(names: Sequence[str], most: int = 3) -> str:
     if len(names) > most:
         return f"{len(names)} others"
     return "".join(names) if len(names) < 2 else f"{', '.join(names[:-1])} and {names[-1]}"
-
-
-def aligned(lines: Sequence[Sequence[str]]) -> list[str]:
-    """Write lines of cells one below the other."""
-    widths = [max(map(len, column)) for column in zip(*lines)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(line, widths)).rstrip() for line in lines]

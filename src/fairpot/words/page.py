@@ -61,9 +61,6 @@ TEXT: dict[str, str] = {
     "ranked higher.",
     "gap aim": "Shaded: the target, at most {aim} points.",
     "gap more": "{left} more pairs: below.",
-    "who above": "Who has a score of {value} or more?",
-    "who below": "Who has a score of {value} or less?",
-    "who top": "Who is in the top {value} of the list?",
     "who note": "Share and number of rows of each group, with and without {outcome}.",
     "who about": "Away from the reported setting counts are about right: they come from bins of scores.",
     "who more": "{left} more groups",
@@ -78,11 +75,6 @@ TEXT: dict[str, str] = {
     "change": " ({change})",
     "change none": " (no visible change)",
     "auc means": "AUC: how often a row with {outcome} is ranked above one without. 0.5 is chance.",
-    "calibration errors": "Calibration error: ",
-    "calibration most": "Calibration error rises most in ",
-    "calibration rises": "{group} {before} → {after}, worse",
-    "calibration fine": "Calibration error does not rise.",
-    "not probabilities": "The scores are not probabilities, so calibration is not shown.",
     "versus": "{first} over {second}",
     "few rows": "{text} (few rows)",
     "to": "{low} to {high}",
@@ -92,21 +84,10 @@ TEXT: dict[str, str] = {
     # The dial
     "strength": "Repair strength",
     "rule": "★ {rule}.",
-    "rule given": "Set by hand: {dial} = {value}",
-    "rule gap": "The highest {best} with a gap{among} of at most {gap} points",
-    "rule loss": "The smallest gap{among} that costs at most {loss} of AUC",
-    "rule both": "The highest {best} with a gap{among} of at most {gap} points that costs at most {loss} of AUC",
-    "rule smallest": "The smallest gap{among}",
-    "rule among": " among the {top} ranked highest",
-    "rule in the top": " in the top {top}",
-    "rule net benefit": "net benefit from {at} up",
-    "rule sure": "{rule}, with {confidence} confidence",
-    "rule saved": "As it was saved",
     "to original": "Original",
     "to reported": "★ Reported",
     "to best": "Smallest gap",
     "original": "original scores",
-    "on": "repaired",
     "FairPOT": "λ = {value}: the top {share} of {moved}",
     "WassersteinRepair": "t = {value}: each group {share} of the way to a common distribution",
     "OptimalMerge": "theta = {value}: the odds of {moved} times this",
@@ -114,14 +95,6 @@ TEXT: dict[str, str] = {
     "LogitShift": "shift = {value}: added to the log-odds of {moved}",
     "XOrder": "λ = {value}: weight of the gap in the search",
     "dial": "{dial} = {value}",
-    "own": "{dial}: {values}",
-    "own many": "{dial} = {low} to {high}, by group",
-    "of each": "{alpha} of each group",
-    "of many": "{groups} groups",
-    "live": "Gap {gap} points{way}, AUC {auc}, {moved} scores changed.",
-    "live way": " ({lower} ranked higher)",
-    "live many": "Largest gap {gap} points, AUC {auc}, {moved} scores changed.",
-    "live top": "Gap in the top {alpha}: {gap} points{way}, AUC there {auc}, {moved} scores changed.",
     # For the validator
     "validator": "For the validator",
     "validator lead": "Each part opens. Pictures and numbers follow the repair strength.",
@@ -140,10 +113,6 @@ TEXT: dict[str, str] = {
     # Pictures
     "hint": "Point at the picture, or focus it and use the arrow keys, to read values.",
     "hint dial": "Click a point, or focus the picture and use the arrow keys, to set the repair strength.",
-    "tradeoff": "AUC against the gap",
-    "tradeoff costs": "Going from {before} to {after} points of gap costs {auc} of AUC",
-    "tradeoff gains": "Going from {before} to {after} points of gap raises AUC by {auc}",
-    "tradeoff none": "The gap is {before} points",
     "tradeoff note": "Each point of the curve is a repair strength. Hollow circles: no other strength has both a "
     "higher AUC and a smaller gap.",
     "tradeoff alt": "Curve of AUC against the gap. Original: gap {gap_before} points, AUC {auc_before}. At this "
@@ -170,8 +139,6 @@ TEXT: dict[str, str] = {
     "roc": "{first} over {second}: right in {there} of pairs. {second} over {first}: {back}",
     "roc note": "For every threshold: the share with the outcome above it in one group, against the share without it "
     "in the other. The gap is 0 where both areas are equal. Faint: original scores.",
-    "errors": "Calibration error: {groups}",
-    "errors none": "Scores that are not probabilities have no calibration error",
     "calibration note": "On the diagonal a score of 0.3 means that 30 of 100 have the outcome. Below it, scores are "
     "too high. Upright lines: 95% intervals.",
     "calibration note turned": "On the diagonal a score of 0.7 means that 30 of 100 have the outcome. Below it, scores "
@@ -203,9 +170,6 @@ TEXT: dict[str, str] = {
     "by top": "the top of the list",
     "choose kind": "Rows are acted on",
     "choose value": "Where the line is",
-    "line above": "score {value} and above",
-    "line below": "score {value} and below",
-    "line top": "the top {value}",
     "rows above": "Rows above the line",
     "rows by weight": "Rows, by weight",
     "with": "with the outcome",
@@ -224,8 +188,7 @@ TEXT: dict[str, str] = {
     "curve": "The curve as a table",
     "stages": "Calibration by group at the reported setting",
     "stages note": "Mean score minus rate: above 0, scores promise more than happens. By chance: the error that right "
-    "scores of so many rows would show. Left over: the squared error that a map of the group's own would save, which "
-    "would bring the gap back.",
+    "scores of so many rows would show.",
     "all rows": "all rows",
     "before": "original",
     "recalibrated": "recalibrated",
@@ -291,7 +254,7 @@ HEADS: dict[str, tuple[str, ...]] = {
     "numbers": ("Number", "Before", "Repaired"),
     "numbers audit": ("Number", "Value"),
     "effect": ("Number", "Before", "Repaired", "Change"),
-    "stages": ("group", "scores", "mean score − rate", "from", "to", "error", "by chance", "left over"),
+    "stages": ("group", "scores", "mean score − rate", "from", "to", "error", "by chance"),
 }
 
 HOW_TO_READ = (
@@ -346,7 +309,7 @@ def limits(found: Estimate | None, auc: bool = False, sign: str = "") -> str:
     if found is None or found.reason is not None or found.low != found.low:
         return ""
     write = POINTS.auc if auc else POINTS.gap
-    return f"({say('to', low=write(found.low, sign), high=write(found.high, sign))})"
+    return f"({write(found.low, sign)} to {write(found.high, sign)})"
 
 
 def with_limits(found: Estimate | None, auc: bool = False, sign: str = "") -> str:
@@ -357,24 +320,28 @@ def with_limits(found: Estimate | None, auc: bool = False, sign: str = "") -> st
 
 def top_of(finding: Finding) -> str:
     """Write the top that a report speaks of: of the whole list, or of each group."""
-    alpha = share(finding.alpha or 0.0)
-    return say("of each", alpha=alpha) if finding.region == "group" else alpha
+    return f"{share(finding.alpha or 0.0)}{' of each group' if finding.region == 'group' else ''}"
 
 
 def line_name(line: Line, turned: bool, key: str = "line") -> str:
     """Name a line; with ``key="who"`` ask who is above it. ``turned`` if low scores mean high risk."""
     if line.top is not None:
-        return say(f"{key} top", value=share(line.top))
-    return say(f"{key} {'below' if turned else 'above'}", value=score(line.threshold))
+        top = share(line.top)
+        return f"Who is in the top {top} of the list?" if key == "who" else f"the top {top}"
+    at = score(line.threshold)
+    if key == "who":
+        return f"Who has a score of {at} or {'less' if turned else 'more'}?"
+    return f"score {at} and {'below' if turned else 'above'}"
 
 
 def live_line(setting: Setting, finding: Finding, many: bool, gap: float | None) -> str:
     """Say the few numbers of a setting; a gap below 0 says in words what its sign means."""
-    way = "" if many or gap is None or gap > -EVEN else say("live way", lower=finding.ranked_lower)
-    fields = {"gap": POINTS.gap(gap), "auc": POINTS.auc(setting.told.auc), "moved": count(setting.moved), "way": way}
+    way = "" if many or gap is None or gap > -EVEN else f" ({finding.ranked_lower} ranked higher)"
+    points, auc = f"{POINTS.gap(gap)} points{way}", POINTS.auc(setting.told.auc)
+    said = f"{'Largest gap' if many else 'Gap'} {points}, AUC {auc}"
     if setting.top is not None:
-        return say("live top", **fields, alpha=top_of(finding))
-    return say("live many" if many else "live", **fields)
+        said = f"Gap in the top {top_of(finding)}: {points}, AUC there {auc}"
+    return f"{said}, {count(setting.moved)} scores changed."
 
 
 def setting_name(dial: Turned, method: Method, place: int, whole: bool = False) -> str:
@@ -383,15 +350,13 @@ def setting_name(dial: Turned, method: Method, place: int, whole: bool = False) 
     if place == 0:
         return TEXT["original"]
     if setting.value is None or not dial.name:
-        return TEXT["on"]
+        return TEXT["repaired"]
     if setting.strengths is not None:
         symbol, values = _SYMBOLS.get(method.strength, method.strength), [each.value for each in setting.strengths]
         if len(values) > _TOLD and not whole:
-            return say("own many", dial=symbol, low=f"{min(values):.2g}", high=f"{max(values):.2g}")
-        shown = ", ".join(f"{short(each.group, 16)} {each.value:.2g}" for each in setting.strengths)
-        return say("own", dial=symbol, values=shown)
-    many = len(method.moved) > _NAMED
-    moved = say("of many", groups=len(method.moved)) if many else " + ".join(map(str, method.moved))
+            return f"{symbol} = {min(values):.2g} to {max(values):.2g}, by group"
+        return f"{symbol}: " + ", ".join(f"{short(each.group, 16)} {each.value:.2g}" for each in setting.strengths)
+    moved = f"{len(method.moved)} groups" if len(method.moved) > _NAMED else " + ".join(map(str, method.moved))
     fields = {"value": f"{setting.value:.3g}", "share": f"{100 * setting.value:.3g}%", "dial": dial.name}
     return say(method.name if method.name in TEXT else "dial", moved=moved, **fields)
 
@@ -400,36 +365,31 @@ def rule(dial: Turned, method: Method) -> str:
     """Say which rule set the repair strength."""
     given = method.parameters
     loss, top, at = given.get("max_auc_loss"), given.get("top"), given.get("net_benefit_at")
-    among = "" if top is None else say("rule among", top=count(top)) if isinstance(top, int) else ""
-    among = say("rule in the top", top=share(top)) if isinstance(top, float) else among
-    best = TEXT["axis auc"] if at is None else say("rule net benefit", at=at)
-    fields = {"loss": f"{loss or 0:g}", "among": among, "best": best}
+    among = f" in the top {share(top)}" if isinstance(top, float) else ""
+    among = f" among the {count(top)} ranked highest" if isinstance(top, int) else among
+    costs = "" if loss is None else f" that costs at most {loss:g} of AUC"
+    said = f"The smallest gap{among}{costs}"
     if given.get("max_gap") is not None:
-        gap = POINTS.gap(given["max_gap"])
-        said = say("rule gap" if loss is None else "rule both", gap=gap, **fields)
-    elif loss is not None:
-        said = say("rule loss", **fields)
-    elif dial.name and given.get(dial.name) is not None:
-        return say("rule given", dial=dial.name, value=given[dial.name])
-    else:
-        said = say("rule smallest", **fields) if dial.name else TEXT["rule saved"]
+        best = "AUC" if at is None else f"net benefit from {at} up"
+        said = f"The highest {best} with a gap{among} of at most {POINTS.gap(given['max_gap'])} points{costs}"
+    elif loss is None and dial.name and given.get(dial.name) is not None:
+        return f"Set by hand: {dial.name} = {given[dial.name]}"
+    elif loss is None and not dial.name:
+        said = "As it was saved"
     sure = given.get("confidence")
-    return said if sure is None else say("rule sure", rule=said, confidence=level(sure))
+    return said if sure is None else f"{said}, with {level(sure)} confidence"
 
 
 def tradeoff_title(before: Setting, now: Setting) -> str:
     """Say what the gap of a setting costs."""
     was, later = before.told.gap, now.told.gap
     if was is None or later is None or before.all.auc is None or now.all.auc is None:
-        return TEXT["tradeoff"]
-    fields = {
-        "before": POINTS.gap(was),
-        "after": POINTS.gap(later),
-        "auc": POINTS.auc(abs(now.all.auc - before.all.auc)),
-    }
-    if fields["before"] == fields["after"]:
-        return say("tradeoff none", **fields)
-    return say("tradeoff costs" if now.all.auc <= before.all.auc else "tradeoff gains", **fields)
+        return "AUC against the gap"
+    ends, auc = (POINTS.gap(was), POINTS.gap(later)), POINTS.auc(abs(now.all.auc - before.all.auc))
+    if ends[0] == ends[1]:
+        return f"The gap is {ends[0]} points"
+    costs = f"costs {auc} of AUC" if now.all.auc <= before.all.auc else f"raises AUC by {auc}"
+    return f"Going from {ends[0]} to {ends[1]} points of gap {costs}"
 
 
 def calibration_title(setting: Setting) -> str:
@@ -438,10 +398,10 @@ def calibration_title(setting: Setting) -> str:
         (g.expected_calibration_error, g.group) for g in setting.groups if g.expected_calibration_error is not None
     ]
     if not known:
-        return TEXT["errors none"]
+        return "Scores that are not probabilities have no calibration error"
     known.sort(key=lambda each: -each[0])
     listed = ", ".join(f"{group} {POINTS.auc(error)}" for error, group in known[:3])
-    return say("errors", groups=listed + (", …" if len(known) > 3 else ""))
+    return f"Calibration error: {listed}{', …' if len(known) > 3 else ''}"
 
 
 def calibration_cost(before: Setting, now: Setting, small: Sequence[Any], most: int = 3) -> tuple[str, str, str]:
@@ -455,16 +415,16 @@ def calibration_cost(before: Setting, now: Setting, small: Sequence[Any], most: 
         if was.expected_calibration_error is not None and (was.group not in small or len(small) == len(before.groups))
     ]
     if not known:
-        return "", "", TEXT["not probabilities"]
+        return "", "", "The scores are not probabilities, so calibration is not shown."
     known.sort(key=lambda each: each[1] - (1.0 if each[2] is None else each[2]))
-    worse, kept = [], []
+    worse: list[str] = []
+    kept: list[str] = []
     for group, was, then in known:
         ends = POINTS.auc(was), POINTS.auc(then)
-        if ends[0] != ends[1] and (then is None or then > was):
-            worse.append(say("calibration rises", group=group, before=ends[0], after=ends[1]))
-        else:
-            kept.append(f"{group} {' → '.join(dict.fromkeys(ends))}")
+        rises = ends[0] != ends[1] and (then is None or then > was)
+        (worse if rises else kept).append(f"{group} {' → '.join(dict.fromkeys(ends))}{', worse' * rises}")
     if len(known) > most and now is not before:
-        return (TEXT["calibration most"], worse[0], ".") if worse else ("", "", TEXT["calibration fine"])
+        fine = "", "", "Calibration error does not rise."
+        return ("Calibration error rises most in ", worse[0], ".") if worse else fine
     rest = ", ".join(kept[: most - len(worse)])
-    return TEXT["calibration errors"], ", ".join(worse[:most]), f"{'; ' if worse and rest else ''}{rest}."
+    return "Calibration error: ", ", ".join(worse[:most]), f"{'; ' if worse and rest else ''}{rest}."

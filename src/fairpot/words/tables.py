@@ -31,18 +31,7 @@ SHORT = {
 def table_lines(
     heads: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1, width: int | None = None
 ) -> list[str]:
-    """Write a table whose first columns are text and whose others are numbers; no cell and no word is ever split.
-
-    Examples
-    --------
-    >>> print(*table_lines(["group", "rows"], [["F", "120"], ["M", "80"]]), sep="\\n")
-    group  rows
-    F       120
-    M        80
-    >>> print(*table_lines(["group", "rows"], [["F", "120"]], width=10), sep="\\n")
-    group: F
-      rows: 120
-    """
+    """Write a table whose first columns are text and whose others are numbers; no cell and no word is ever split."""
     for names in (heads, [SHORT.get(head, head) for head in heads]):
         lines = _aligned([names, *rows], texts)
         if width is None or max(map(_width, lines)) <= width:
@@ -59,15 +48,7 @@ def wrapped(text: str, width: int | None) -> list[str]:
 
 
 def command_lines(command: Sequence[str], width: int | None) -> list[str]:
-    r"""Write a command so that it can be pasted: where it is too wide, a line ends as a shell wants it to.
-
-    Examples
-    --------
-    >>> print(*command_lines(["fairpot", "audit", "my file.csv", "--group", "sex"], 24), sep="\n")
-    fairpot audit \
-      'my file.csv' \
-      --group sex
-    """
+    """Write a command so that it can be pasted: where it is too wide, a line ends as a shell wants it to."""
     lines = [""]
     for word in map(shlex.quote, command):
         if width is not None and lines[-1].strip() and _width(f"{lines[-1]} {word}") > width - 2:
