@@ -143,7 +143,6 @@ class RowOptions:
     decimal: str = _file("Decimal mark of scores in CSV.", ".", type=click.Choice([".", ","]))
     encoding: str | None = _file("Encoding of CSV, such as latin-1 or cp1252; default: utf-8.", metavar="NAME")
     sheet: str | None = _file("Sheet of an Excel workbook that has several.", metavar="NAME")
-    partitions: bool = _file("Read folders named like sex=F as columns.", False, is_flag=True)
     follow_links: bool = _file("Follow links inside folders; without it, a link is an error.", False, is_flag=True)
     drop_missing: bool = _file(
         "Leave out rows with missing values, and say how many.", False, is_flag=True, source=None

@@ -16,7 +16,6 @@ from fairpot.cli._errors import Failure
 from fairpot.cli._options import SCORE, MapFile, Sectioned, map_options, output_options, was_given
 from fairpot.cli._printing import Output, count, percent, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, row_options
-from fairpot.rows.applying import TYPES
 from fairpot.rows.formats.layout import OUTPUTS
 from fairpot.rows.rewriting import check_outputs
 
@@ -68,11 +67,6 @@ class ApplyDocument:
 )
 @click.option(
     "--output-format", type=click.Choice(OUTPUTS), help="Format of the output; default: what its name ends in."
-)
-@click.option(
-    "--types",
-    type=click.Choice(TYPES),
-    help="What fields of CSV become in other formats: text (default), or numbers where all are (default in Excel).",
 )
 @click.option("--neutralise-formulas", is_flag=True, help="In CSV and Excel: an apostrophe before text such as =1+1.")
 @click.option(

@@ -43,11 +43,6 @@ class Formulas(dict[Name, Formula]):
     map_sha256: str | None = None
 
     @property
-    def refused(self) -> tuple[float, float] | None:
-        """The limits, where scores beyond them get no adjusted score."""
-        return None if self.clamped else self.limits
-
-    @property
     def made_by(self) -> str:
         """The program and the map file that what is written comes from."""
         return lineage_line(self.map_sha256)
@@ -149,11 +144,7 @@ _PYTHON_OUTSIDE = """    if not {low!r} <= s <= {high!r}:
 """
 _PYTHON_CLAMP = "    s = min(max(s, {low!r}), {high!r})\n"
 _SAID = {"error": "a ValueError", "keep": "the score as it is", "null": "NaN"}
-_PYTHON_WAYS = {
-    "error": 'raise ValueError("%s")',
-    "keep": "return s",
-    "null": 'return float("nan")',
-}
+_PYTHON_WAYS = {"error": 'raise ValueError("%s")', "keep": "return s", "null": 'return float("nan")'}
 _JAVASCRIPT_WAYS = {"error": "throw new RangeError(%s);", "keep": "return score;", "null": "return NaN;"}
 _JAVASCRIPT_OUTSIDE = "  if (score < {low!r} || score > {high!r}) return NaN;\n"
 _JAVASCRIPT_CLAMP = "  score = Math.min(Math.max(score, {low!r}), {high!r});\n"
@@ -326,7 +317,7 @@ def _key(group: Name) -> str:
 class RowScorer:
     """Adjust one score at a time, with the numbers of ``transform``, in about a microsecond.
 
-    What it holds never changes, so any number of threads may share one. It is built once, at the start of a service.
+    Build it once; any number of threads may share it.
 
     Parameters
     ----------
@@ -365,21 +356,8 @@ class RowScorer:
     def __call__(self, score: float, group: Any) -> float:
         """Return the adjusted score.
 
-        Parameters
-        ----------
-        score : float
-        group : name of a group
-            Of an intersection also its values as a tuple, in the order of ``fit``, or a dict of column to value.
-
-        Raises
-        ------
-        UnseenGroupError
-            If the group has no map, unless ``unknown_group`` says otherwise.
-        TypeError
-            If the score is a text or a boolean.
-        ValueError
-            If the score is NaN or infinite, or far outside the fitted range and ``outside`` is not "clamp"; or if the
-            group is missing and ``missing_group`` does not say otherwise.
+        A group that is an intersection is given by its name, as a tuple of its values in the order of ``fit``, or as
+        a dict of column to value. What has no adjusted score is an UnseenGroupError, a TypeError or a ValueError.
         """
         try:
             found = self._formulas[group]
@@ -412,17 +390,16 @@ class RowScorer:
             return self(score, seen)
         missing = group is None or group != group
         way = self._missing if missing else self._unknown
-        if way == "error" and missing:
-            raise ValueError(
-                f"the group is missing.\nHint: give it one that was seen in fit, {_WAYS_OUT % 'missing_group'}."
-            )
-        if way == "error":
-            raise UnseenGroupError(
-                f"the group {quoted(group)} was not seen in fit (seen: {list(self._formulas)}).\n"
-                f"Hint: fit with rows of that group, {_WAYS_OUT % 'unknown_group'}."
-            )
-        s = _as_float(score)
-        return s if way == "keep" else math.nan
+        if way != "error":
+            s = _as_float(score)
+            return s if way == "keep" else math.nan
+        ways_out = f"or {'missing' if missing else 'unknown'}_group='keep' (the score as it is) or 'null' (NaN)"
+        if missing:
+            raise ValueError(f"the group is missing.\nHint: give it one that was seen in fit, {ways_out}.")
+        raise UnseenGroupError(
+            f"the group {quoted(group)} was not seen in fit (seen: {list(self._formulas)}).\n"
+            f"Hint: fit with rows of that group, {ways_out}."
+        )
 
 
 def _as_float(score: Any) -> float:
@@ -436,9 +413,6 @@ def _as_float(score: Any) -> float:
     if not -math.inf < s < math.inf:
         raise ValueError(f"the score is {s}: it must be a finite number.\nHint: drop or fill the row first.")
     return s
-
-
-_WAYS_OUT = "or %s='keep' (the score as it is) or 'null' (NaN)"
 
 
 def _frozen(found: Formula) -> Any:

@@ -82,17 +82,10 @@ def to_onnx(
     beyond = graph.node("Where", stopped, graph.whole(2**40), graph.whole(0))
     graph.node("Add", value, graph.node("Gather", graph.numbers([0.0]), beyond), name=output)
     helper, double = onnx.helper, onnx.TensorProto.DOUBLE
+    inputs = [helper.make_tensor_value_info(*each, ["n"]) for each in ((score, double), (group, elements))]
+    outputs = [helper.make_tensor_value_info(output, double, ["n"])]
     made = helper.make_model(
-        helper.make_graph(
-            graph.nodes,
-            "fairpot",
-            [
-                helper.make_tensor_value_info(score, double, ["n"]),
-                helper.make_tensor_value_info(group, elements, ["n"]),
-            ],
-            [helper.make_tensor_value_info(output, double, ["n"])],
-            graph.constants,
-        ),
+        helper.make_graph(graph.nodes, "fairpot", inputs, outputs, graph.constants),
         opset_imports=[helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()],
         producer_name="fairpot",
         producer_version=__version__,
@@ -140,18 +133,15 @@ class _Graph:
         self.nodes.append(self.onnx.helper.make_node(operator, inputs, [made], name=number, **attributes))
         return made
 
-    def numbers(self, values: Any) -> str:
+    def numbers(self, values: Any, dtype: type = np.float64) -> str:
         """Add a constant of doubles."""
-        return self._constant(np.asarray(values, dtype=np.float64))
+        name = f"{_PREFIX}c{len(self.constants)}"
+        self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(values, dtype=dtype), name))
+        return name
 
     def whole(self, values: Any) -> str:
         """Add a constant of whole numbers."""
-        return self._constant(np.asarray(values, dtype=np.int64))
-
-    def _constant(self, values: np.ndarray[Any, Any]) -> str:
-        name = f"{_PREFIX}c{len(self.constants)}"
-        self.constants.append(self.onnx.numpy_helper.from_array(values, name))
-        return name
+        return self.numbers(values, np.int64)
 
 
 def _kind_of(onnx: Any, formulas: Formulas) -> tuple[str, int]:
@@ -189,20 +179,17 @@ def _within(graph: _Graph, formulas: Formulas, s: str, place: str) -> str:
     low, high = map(graph.numbers, formulas.limits)
     held = graph.node("Min", graph.node("Max", s, low), high)
     value = _mapped(graph, formulas, held, place)
-    if formulas.clamped:
-        return value
-    return graph.node("Where", graph.node("Equal", held, s), value, graph.numbers(np.nan))
+    return (
+        value if formulas.clamped else graph.node("Where", graph.node("Equal", held, s), value, graph.numbers(np.nan))
+    )
 
 
 def _mapped(graph: _Graph, formulas: Formulas, s: str, place: str) -> str:
-    """Compute each row's map, and the one that follows them all."""
-    found = [each if isinstance(each, Pieces) else _NO_PIECES for each in formulas.values()]
     code = graph.node("Max", place, graph.whole(0))
-    value = _looked_up(graph, found, s, code)
+    value = _looked_up(graph, [each if isinstance(each, Pieces) else _NO_PIECES for each in formulas.values()], s, code)
     for kind, write in ((Sigmoid, _sigmoids), (Odds, _odds)):
-        flags = [isinstance(each, kind) for each in formulas.values()]
-        if any(flags):
-            made = write(graph, formulas, s, code)
+        if formulas.has(kind):
+            made, flags = write(graph, formulas, s, code), [isinstance(each, kind) for each in formulas.values()]
             chosen = graph.node("Cast", graph.node("Gather", graph.whole(flags), code), to=_BOOL)
             value = graph.node("Where", chosen, made, value)
     if formulas.then is None:

@@ -56,8 +56,7 @@ def _shortest(x: Floats, v: Floats, low: Floats, high: Floats) -> NDArray[np.int
     for first in range(len(x) - 1):
         ends = _reachable(x, v, low, high, first)
         better = ends[steps[ends] > steps[first] + 1]
-        steps[better] = steps[first] + 1
-        before[better] = first
+        steps[better], before[better] = steps[first] + 1, first
     way = [len(x) - 1]
     while way[-1] > 0:
         way.append(int(before[way[-1]]))
@@ -92,7 +91,7 @@ def _spread_points(x: Floats, v: Floats, count: int) -> NDArray[np.intp]:
 
 
 def _worst(x: Floats, v: Floats, first: NDArray[np.intp], last: NDArray[np.intp]) -> tuple[Floats, NDArray[np.intp]]:
-    """Find how far, and where, the line from each first point to its last misses the points between them by most."""
+    """Find how far, and where, the line from each first to its last point misses those between them by most."""
     size = last - first
     begin = np.cumsum(size) - size
     part = np.repeat(np.arange(len(first)), size)
@@ -159,8 +158,7 @@ def spread_knots(maps: Maps, total: int) -> SimplifiedMaps:
 def simplify(maps: Maps, *, max_error: float | None = None, max_knots: int | None = None) -> SimplifiedMaps:
     """Use as few of the maps' own breakpoints as a stated error allows.
 
-    The breakpoints (knots) of a map are scores of people it was fitted on. Those that are dropped are no longer in what
-    is exported; those that stay still are.
+    Breakpoints (knots) are scores of people; those that are dropped are no longer in what is exported.
 
     Parameters
     ----------
@@ -201,7 +199,6 @@ def simplify(maps: Maps, *, max_error: float | None = None, max_knots: int | Non
 
 
 def _simplified(maps: Maps, made: dict[Hashable, ScoreMap]) -> SimplifiedMaps:
-    """Measure what fewer knots change."""
     return SimplifiedMaps(
         maps=made,
         errors={group: _error(full, made[group]) for group, full in maps.items()},
@@ -214,13 +211,13 @@ def _check(max_error: Any, max_knots: Any) -> None:
         raise ValueError(f"max_error must be a number >= 0, got {max_error!r}.")
     if max_knots is not None and (not isinstance(max_knots, int) or isinstance(max_knots, bool) or max_knots < 2):
         raise ValueError(f"max_knots must be a whole number from 2 on, got {max_knots!r}.")
-    if max_knots is not None and max_error is not None:
+    if max_error is None and max_knots is None:
+        raise ValueError("nothing says how far to simplify.\nHint: pass max_error or max_knots.")
+    if max_error is not None and max_knots is not None:
         raise ValueError(
             "max_knots takes whatever error it needs, and cannot keep to max_error as well.\n"
             "Hint: give the error, and look at the number of breakpoints that comes out."
         )
-    if max_error is None and max_knots is None:
-        raise ValueError("nothing says how far to simplify.\nHint: pass max_error or max_knots.")
 
 
 def _chosen(full: ScoreMap, places: NDArray[np.intp]) -> ScoreMap:

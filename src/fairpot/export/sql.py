@@ -42,45 +42,41 @@ def line(dialect: Dialect, s: str, x0: str, w: str, v0: str, d: str, vmin: str, 
     return f"{dialect.least}({dialect.greatest}({v0} + (({s} - {x0}) / {w}) * {d}, {vmin}), {vmax})"
 
 
-def sigmoid(dialect: Dialect, score: str, found: Sigmoid) -> str:
+def closed_form(dialect: Dialect, score: str, found: Sigmoid | Odds) -> str:
+    """Write a map that is one formula everywhere."""
+    return _sigmoid(dialect, score, found) if isinstance(found, Sigmoid) else _odds(dialect, score, found)
+
+
+def _sigmoid(dialect: Dialect, score: str, found: Sigmoid) -> str:
     """Write sigma(alpha s + beta), with arms for scores where a product or the exponential would leave the range."""
     sigma = 0.0 if found.beta < _LOWEST else 1.0 / (1.0 + math.exp(-found.beta))
     one, zero, level = map(dialect.number, (1.0, 0.0, sigma))
     if found.alpha == 0:
         return level
-    ends = [(_HIGHEST - found.beta) / found.alpha, (_LOWEST - found.beta) / found.alpha]
+    ends = ((_HIGHEST - found.beta) / found.alpha, (_LOWEST - found.beta) / found.alpha, _NOTHING / abs(found.alpha))
+    high, low, least = (dialect.number(min(max(end, -LARGEST), LARGEST)) for end in ends)
     over, under = (">", "<") if found.alpha > 0 else ("<", ">")
-    arms = [f"WHEN {score} {over} {dialect.number(_finite(ends[0]))} THEN {one}"]
-    arms += [f"WHEN {score} {under} {dialect.number(_finite(ends[1]))} THEN {zero}"]
-    arms += [f"WHEN ABS({score}) <= {dialect.number(_finite(_NOTHING / abs(found.alpha)))} THEN {level}"]
+    arms = f"WHEN {score} {over} {high} THEN {one} WHEN {score} {under} {low} THEN {zero}"
     z = f"{dialect.number(found.alpha)} * {score} + {dialect.number(found.beta)}"
-    return f"CASE {' '.join(arms)} ELSE {one} / ({one} + EXP(-({z}))) END"
+    return f"CASE {arms} WHEN ABS({score}) <= {least} THEN {level} ELSE {one} / ({one} + EXP(-({z}))) END"
 
 
-def odds(dialect: Dialect, score: str, found: Odds) -> str:
+def _odds(dialect: Dialect, score: str, found: Odds) -> str:
     """Write the odds of probabilities times a factor; what is none stays, and odds beyond all numbers give 0."""
-    one, zero, factor = (dialect.number(value) for value in (1.0, 0.0, abs(found.factor)))
+    one, zero, factor, lowest = map(dialect.number, (1.0, 0.0, abs(found.factor), found.lowest))
     if found.factor > 0:
-        outside, below = f"{score} <= {zero} OR {score} >= {one}", f"{score} < {dialect.number(found.lowest)}"
+        outside, below = f"{score} <= {zero} OR {score} >= {one}", f"{score} < {lowest}"
         value = f"{one} / ({one} + (({one} - {score}) / {score}) / {factor})"
     else:
-        outside, below = f"{score} >= {zero} OR {score} <= -{one}", f"{score} > -{dialect.number(found.lowest)}"
+        outside, below = f"{score} >= {zero} OR {score} <= -{one}", f"{score} > -{lowest}"
         value = f"-({one} / ({one} + (({one} + {score}) / -({score})) / {factor}))"
     return f"CASE WHEN {outside} THEN {score} WHEN {below} THEN {zero} ELSE {value} END"
-
-
-def closed_form(dialect: Dialect, score: str, found: Sigmoid | Odds) -> str:
-    """Write a map that is one formula everywhere."""
-    return sigmoid(dialect, score, found) if isinstance(found, Sigmoid) else odds(dialect, score, found)
-
-
-def _finite(value: float) -> float:
-    return min(max(value, -LARGEST), LARGEST)
 
 
 _COLUMNS = ("lo", "x0", "w", "v0", "d", "vmin", "vmax")
 _INFINITY = {"BigQuery": "CAST('inf' AS FLOAT64)", "Oracle": "BINARY_DOUBLE_INFINITY"}
 _ROWS = 500  # of one INSERT
+_LONGEST = 50  # name, before the hash; PostgreSQL's names have 63 bytes
 
 
 def create_table(dialect: Dialect, name: str, formulas: Formulas) -> Iterator[str]:
@@ -102,7 +98,6 @@ def create_table(dialect: Dialect, name: str, formulas: Formulas) -> Iterator[st
 
 
 def _filled(dialect: Dialect, name: str, code: int, found: Pieces) -> Iterator[str]:
-    """Write the statements that put the pieces of one map into the table."""
     if dialect.array:
         fields = ", ".join(dialect.array.format(numbers=",".join(map(repr, field.tolist()))) for field in found)
         yield f"INSERT INTO {name} SELECT {code}, {fields}"
@@ -125,14 +120,10 @@ def table_of(name: str, formulas: Formulas) -> str:
             "Hint: what tells this map from others is added to it, and databases cut longer names."
         )
     found = hashlib.sha256()
-    for group, each in formulas.items():
-        numbers = [field.tobytes() for field in each] if isinstance(each, Pieces) else each
-        found.update(repr((type(group).__name__, group, list(numbers))).encode())
-    # The map that follows is no part of the table: it is written into the SELECT.
-    return f"{name}_{found.hexdigest()[:_HASH]}"
-
-
-_HASH, _LONGEST = 12, 50  # PostgreSQL's names have 63 bytes
+    for group, each in formulas.items():  # the map that follows is written into the SELECT
+        numbers = [field.tobytes() for field in each] if isinstance(each, Pieces) else list(each)
+        found.update(repr((type(group).__name__, group, numbers)).encode())
+    return f"{name}_{found.hexdigest()[:12]}"
 
 
 def _found_among(dialect: Dialect, value: str, pieces: Pieces) -> str:
@@ -172,8 +163,8 @@ def to_sql(
 ) -> str:
     """Write maps as SQL that gives the numbers ``transform`` gives.
 
-    Small maps become one CASE expression, large ones a table of pieces and a join (for Spark, arrays). Where
-    the numbers are the same bit for bit, https://fairpot.github.io/fairpot/reference/sql-dialects.html says.
+    Small maps become one CASE expression, large ones a table of pieces and a join (for Spark, arrays).
+    https://fairpot.github.io/fairpot/reference/sql-dialects.html says where the numbers are the same bit for bit.
 
     Parameters
     ----------
@@ -185,8 +176,7 @@ def to_sql(
     group : str or list of str, default "group"
         Name of the column with the group; several form intersections, in the order of ``fit``.
     table : str, list of str or None, default None
-        The table to read: the result is a SELECT of its columns and the new one. None gives the expression
-        alone. A dot separates schema and table; a list names the parts one by one.
+        The table to select from, None for the expression alone. A dot separates schema and table, as a list does.
     column : str or None, default None
         Name of the new column; None takes that of the score and ``_adjusted``.
     unknown_group : {"error", "keep", "null"}, default "error"
@@ -198,16 +188,14 @@ def to_sql(
     form : {"auto", "case", "table"}, default "auto"
         The form of the maps; "auto" chooses by their number of pieces.
     pieces_table : str, default "fairpot_pieces"
-        How the name of the table of pieces begins, where there is one; the map's hash ends it. The statements that
-        come first make and fill it in one transaction, as often as they are run.
+        How the name of the table of pieces begins, where there is one; the map's hash ends it.
     map_sha256 : str or None, default None
         SHA-256 of the map file, for a comment and a column that says in each row which map made its score.
 
     Returns
     -------
     str
-        An expression, a SELECT, or statements that end in a SELECT; each statement ends in a semicolon where there
-        are several.
+        An expression, a SELECT, or statements that end in a SELECT and in semicolons.
 
     Examples
     --------
@@ -259,6 +247,7 @@ class _Writer:
         self.dialect, self.formulas, self.prefix = dialect, formulas, prefix
         self.column = self.prefix + self.name(score)
         self.score = original = dialect.cast(self.column)
+        self.refused = formulas.limits is not None and not formulas.clamped
         if formulas.limits is not None and formulas.clamped:
             low, high = map(dialect.number, formulas.limits)
             self.score = f"{dialect.least}({dialect.greatest}({original}, {low}), {high})"
@@ -273,7 +262,7 @@ class _Writer:
         self.gone = self._gone(groups)
 
     def name(self, column: str) -> str:
-        """Write the name of a column."""
+        """Write a name."""
         if not isinstance(column, str) or not column or not column.translate(_ENDS).isprintable():
             raise ValueError(
                 f"the name of a column must be a printable text that is not empty, got {column!r}.\n"
@@ -297,7 +286,7 @@ class _Writer:
         arms = " ".join(f"WHEN {self._is(g)} THEN {self._value(found, arrays)}" for g, found in self.formulas.items())
         if self.formulas.then is not None:  # written once, for all groups
             arms = f"WHEN {known} THEN {self._then(f'CASE {arms} END')}"
-        if self.formulas.refused is not None:
+        if self.refused:
             arms = f"WHEN ({self._far()}) AND ({known}) THEN NULL {arms}"
         if self.missing != self.unknown:
             arms += f" WHEN {self.gone} THEN {self.missing}"
@@ -316,7 +305,7 @@ class _Writer:
             formed = [f"WHEN {self._is(g)} THEN {closed_form(self.dialect, self.score, f)}" for g, f in closed.items()]
             value = f"CASE {' '.join(formed)} ELSE {value} END"
         arms += [f"WHEN {none} THEN {self.unknown}"]
-        if self.formulas.refused is not None:
+        if self.refused:
             arms += [f"WHEN {self._far()} THEN NULL"]
         arms += [f"ELSE {self._then(value)}"]
         codes = " ".join(f"WHEN {self._is(group)} THEN {code}" for code, group in enumerate(self.formulas))
@@ -333,8 +322,7 @@ class _Writer:
         return " OR ".join(map(self._is, groups))
 
     def _far(self) -> str:
-        """Ask whether a score is far outside the fitted range."""
-        low, high = map(self.dialect.number, self.formulas.refused or (-LARGEST, LARGEST))
+        low, high = map(self.dialect.number, self.formulas.limits or ())
         return f"{self.score} < {low} OR {self.score} > {high}"
 
     def _then(self, value: str) -> str:

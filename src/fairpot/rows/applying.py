@@ -25,8 +25,6 @@ from fairpot.rows.source import READING
 from fairpot.rows.streams import hashing
 from fairpot.transport import ScoreMap
 
-TYPES = ("text", "auto")
-
 
 @by_name
 def apply(
@@ -46,7 +44,6 @@ def apply(
     threshold: float | None = None,
     keep: Sequence[str] = (),
     output_format: str | None = None,
-    types: Literal["text", "auto"] | None = None,
     neutralise_formulas: bool = False,
     expect_sha256: str | None = None,
     overwrite: bool = False,
@@ -92,9 +89,6 @@ def apply(
     output_format : str or None, default None
         One of "parquet", "csv", "tsv", "arrow", "jsonl", "xlsx"; None takes the name of the output, and for standard
         output the format of the input.
-    types : {"text", "auto"} or None, default None
-        What fields of CSV become in other formats: text as they are; or numbers and booleans where all fields of a
-        column are (the score, and no number with a leading zero). None is "auto" for Excel, else "text".
     neutralise_formulas : bool, default False
         Whether text that a spreadsheet would run as a formula (``=1+1``) is written to CSV and Excel with an
         apostrophe before it. In Excel it is text, and does not run, in any case.
@@ -144,8 +138,6 @@ def apply(
     009,0.8,M,0.8
     """
     _check_ways(unknown_group, missing_group, drop_missing, other_scale)
-    if types is not None:
-        check_choice(types, "types", TYPES)
     if changes is None and (threshold is not None or keep):
         raise ValueError(
             "threshold and keep say what goes into changes, which is not given.\nHint: changes=... names a file."
@@ -163,7 +155,6 @@ def apply(
         drop_missing,
         overwrite,
         output_format,
-        types,
         neutralise_formulas,
         None if changes is None else os.fspath(changes),
         threshold,

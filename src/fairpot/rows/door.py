@@ -67,7 +67,7 @@ def score_table(
         not known without ``label``, and all rows are one group, "all", without ``group``.
     {drop_missing}
     **options
-        For files: ``format``, ``sql``, ``database``, ``delimiter``, ``decimal``, ``encoding``, ``partitions`` and
+        For files: ``format``, ``sql``, ``database``, ``delimiter``, ``decimal``, ``encoding``, ``sheet`` and
         ``follow_links``, which :class:`fairpot.rows.RowSource` takes; ``memory_limit``, ``threads``, ``max_distinct``
         and ``progress``, which :func:`fairpot.rows.count_rows` takes, all but ``threads`` also for frames of Spark.
 

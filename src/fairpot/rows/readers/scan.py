@@ -207,22 +207,16 @@ class _Files:
         for path, layout in files.items():
             same.setdefault(layout, []).append(path)
         for number, (layout, paths) in enumerate(same.items()):
-            places = layout.places(roles)
-            own = {role: place for role, place in places.items() if place < len(layout.columns)}
+            own = layout.places(roles)
             alike = layout.format == "parquet" and all(_alike(layout.types[place]) for place in own.values())
             if alike and all(map(_nameable, map(str, paths))):
-                self._read_by_duckdb(paths, layout, own, places, f"p{number}_")
+                self._read_by_duckdb(paths, layout, own, f"p{number}_")
             else:
                 self._streamed(paths, layout, roles, f"fairpot_p{number}")
 
-    def _read_by_duckdb(
-        self, paths: list[Path], layout: Layout, own: dict[str, int], places: dict[str, int], prefix: str
-    ) -> None:
+    def _read_by_duckdb(self, paths: list[Path], layout: Layout, own: dict[str, int], prefix: str) -> None:
         table = f"read_parquet(${prefix}files, hive_partitioning = false)"
-        constant = {role: layout.constant(place) for role, place in places.items() if role not in own}
-        more = "".join(f", CAST(${prefix}{role} AS VARCHAR) AS {role}" for role in constant)
-        self.selects.append(_pick(table, own, layout.columns, more))
-        self.parameters |= {f"{prefix}{role}": value for role, value in constant.items()}
+        self.selects.append(_pick(table, own, layout.columns))
         self.parameters[f"{prefix}files"] = [str(path.absolute()) for path in paths]
         self.reads += [path.absolute() for path in paths]
 
