@@ -32,7 +32,7 @@ def to_onnx(
     outside: Outside = "refuse",
     map_sha256: str | None = None,
 ) -> Any:
-    """Write maps as an ONNX model; ``onnx.compose.merge_models`` puts it behind one that makes the scores.
+    """Write maps as an ONNX model; ``onnx.compose.merge_models`` puts it after one that makes the scores.
 
     Parameters
     ----------

@@ -122,6 +122,13 @@ class SimplifiedMaps:
         How many knots there were, and are.
     limits, map_sha256 : (float, float) or None, and str or None
         What exports say of the full maps, where it is known: which scores are taken, and which file they are of.
+
+    Examples
+    --------
+    >>> from fairpot import ScoreMap
+    >>> from fairpot.export import simplify
+    >>> simplify({"F": ScoreMap([0, 1, 2], [0, 1, 2.1])}, max_error=0.1).knots
+    {'F': (3, 2)}
     """
 
     maps: dict[Hashable, ScoreMap]
