@@ -22,7 +22,13 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parents[1]
 DIST = ROOT / "dist"
 PROJECTS = (".", "paper")
-SMOKE = [["--version"], ["--help"], ["help", "audit"], ["datasets", "list"], ["demo", "demo-output"]]
+SMOKE = [
+    ["--version"],
+    ["--help"],
+    ["help", "audit"],
+    ["datasets", "list"],
+    ["datasets", "write", "synthetic", "scores.csv"],
+]
 
 # What works with no extra installed.
 WITHOUT_EXTRAS = """

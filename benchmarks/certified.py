@@ -70,7 +70,7 @@ def outcome(method: FairPOT, fitted: ScoreTable, held_out: ScoreTable) -> Outcom
     except InfeasibleRuleError:
         return None
     gap, auc = confidence_interval("xauc_gap", repaired), confidence_interval("auc", repaired)
-    said = verdict(repaired, float(method.max_gap or 0.0))
+    said = verdict(repaired, bound=float(method.max_gap or 0.0))
     return Outcome(gap.value, gap.se, auc.value, said.answer == "exceeds")
 
 
@@ -104,7 +104,7 @@ def main() -> None:
         "chosen",
         "gap above",
         "expected above",
-        "surely above",
+        "clearly above",
         "gap",
         "AUC",
         "beside plain",

@@ -65,7 +65,6 @@ class Command(NamedTuple):
 
 COMMANDS = [
     Command(["audit", "scores.csv", *ROLES, "--json"]),
-    Command(["audit", "scores.csv", *ROLES, "--html", "page.html"], ("page.html",)),
     Command(["fit", "scores.csv", *ROLES, "--max-gap", "0.05", "-o", "new.json"], ("new.json",), crowded=True),
     Command(
         ["apply", "map.json", "scores.csv", "-o", "out.csv", "--changes", "changes.csv", "--threshold", "0.5"],
@@ -87,15 +86,11 @@ COMMANDS = [
     ),
     Command(["export", "map.json", "--to", "python", "-o", "score_map.py"], ("score_map.py",), slow=None),
     Command(["datasets", "write", "synthetic", "people.csv", "--rows", "300"], ("people.csv",), slow=None),
-    Command(
-        ["demo", "made"],
-        tuple(f"made/{name}" for name in ("past.csv", "new.csv", "map.json", "adjusted.csv", "changes.csv")),
-        slow=None,
-    ),
 ]
 FETCHED = Path(os.environ.get("FAIRPOT_DATA", "")) / "compas-scores-two-years.csv"
 if FETCHED.is_file():  # what is there is verified, and not fetched from anywhere
-    COMMANDS.append(Command(["datasets", "fetch", "compas", "--home", "."], slow=FETCHED.name))
+    line = ["datasets", "write", "compas", "compas.csv", "--home", "."]
+    COMMANDS.append(Command(line, ("compas.csv",), slow=FETCHED.name))
 NAMES = sorted({command.name for command in COMMANDS})
 
 

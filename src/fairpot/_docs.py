@@ -89,8 +89,6 @@ table : ScoreTable
     Counted rows, with outcomes.
 ax : matplotlib axes, or several for several panels
     Where to draw; None makes a new figure.
-**style
-    Passed to matplotlib for the lines, such as ``linewidth=1``.
 **rows
     What else ``fit`` takes of rows: ``sensitive_features``, ``sample_weight``, ``clusters``, ``weights``, ...
 **options
@@ -153,21 +151,15 @@ alpha : float in (0, 1], default 0.1
     Share of the rows at the top that matters; early stopping looks there. The objective does not depend on it.
 temperature : float, default 1.0
     The objective's lambda: large values weigh all rows without the outcome alike, small ones the highest.
-margin : float, default 1.0
-    By how much a row with the outcome should be ranked higher than one without it.
 early_stopping : bool or "auto", default "auto"
-    Whether a stratified part is set aside and the best round on it kept. "auto": where that part has at least ten
-    rows of each class. The part takes no share in training.
-validation_fraction : float, default 0.15
-    Share of the rows that is set aside.
+    Whether a stratified part, 15%, is set aside and the best round on it kept. "auto": where it has at least ten rows
+    of each class. The part takes no share in training.
 monitor : {"roc_area", "partial_auc", "top_recall"}, default "roc_area"
     What makes a round better on the validation part. "roc_area": the area under the ROC curve up to the false-positive
     rate alpha, all rows with the outcome against the highest without it. "partial_auc": the paper's, among the top
     alpha of the rows alone; a round that drops cases out of the top can win it. "top_recall": the share of cases there.
 random_state : int, RandomState or None, default None
-    An int gives the same model again on the same machine.
-verbose : bool, default False
-    Whether to draw a progress bar on the standard error stream.""",
+    An int gives the same model again on the same machine.""",
     "trained_model": """\
 classes_ : array of shape (2,)
     The values of the outcome; the second is the positive one.

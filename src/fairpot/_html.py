@@ -107,7 +107,6 @@ def _straight(x1: float, y1: float, x2: float, y2: float, **look: Any) -> Markup
 
 
 def _label(label: str, **look: Any) -> Markup:
-    """Write a label, cut if it is long, with the whole of it in its title."""
     cut = short(label)
     return tag("text", cut, None if cut == label else tag("title", label), **look)
 
@@ -138,15 +137,10 @@ def lines_svg(
     def place(x: float, y: float) -> str:
         return f"{50 + (x - left) / wide * (_WIDTH - 190):.1f},{170 - (y - bottom) / high * 150:.1f}"
 
-    parts = [
-        tag(
-            "polygon",
-            points=f"{place(a[0], a[2])} {place(a[1], a[2])} {place(b[1], b[2])} {place(b[0], b[2])}",
-            fill=COLOURS[0],
-            opacity=".16",
-        )
-        for a, b in itertools.pairwise(band)
-    ]
+    parts = []
+    for a, b in itertools.pairwise(band):
+        corners = (place(a[0], a[2]), place(a[1], a[2]), place(b[1], b[2]), place(b[0], b[2]))
+        parts.append(tag("polygon", points=" ".join(corners), fill=COLOURS[0], opacity=".16"))
     heights: list[float] = []
     for number, (label, xs, ys) in enumerate(lines):
         colour, known = COLOURS[number % len(COLOURS)], [(x, y) for x, y in zip(xs, ys) if x == x and y == y]
@@ -166,7 +160,6 @@ def lines_svg(
 
 
 def _picture(title: str, height: int, parts: Sequence[Markup]) -> Markup:
-    """Wrap parts into a picture that stands by itself."""
     size = {"viewBox": f"0 0 {_WIDTH} {height}", "width": _WIDTH, "height": height}
     style = "display:block;font:12px sans-serif;fill:currentColor;max-width:100%"
     known = {"xmlns": "http://www.w3.org/2000/svg", "role": "img", **size, "style": style}

@@ -192,7 +192,6 @@ def direct_labels(labels: Sequence[tuple[int, int, str] | tuple[int, int, str, s
 
 
 def _covered(used: Sequence[tuple[float, float, float]], left: float, width: float, down: float) -> bool:
-    """Whether a label would stand on another one."""
     return any(left < right and first < left + width and abs(down - at) < _STEP for first, right, at in used)
 
 

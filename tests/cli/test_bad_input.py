@@ -156,9 +156,12 @@ OPTIONS = {
     "fit with two rules": (["fit", "CSV", *COLUMNS, "--lam", "0.1", "--max-gap", "0.1"], "Say it in one way"),
     "lam above 1": (["fit", "CSV", *COLUMNS, "--lam", "1.1"], "--lam"),
     "lam for wasserstein": (["fit", "CSV", *COLUMNS, "--method", "wasserstein", "--lam", "1"], "--lam is not for"),
-    "theta for fairpot": (["fit", "CSV", *COLUMNS, "--theta", "1"], "--theta is not for fairpot"),
-    "theta of 0": (["fit", "CSV", *COLUMNS, "--method", "optimal-merge", "--theta", "0"], "--theta"),
-    "shift for fairpot": (["fit", "CSV", *COLUMNS, "--shift", "1"], "--shift is not for fairpot"),
+    "theta": (["fit", "CSV", *COLUMNS, "--theta", "1"], "Here it is --strength"),
+    "theta of 0": (["fit", "CSV", *COLUMNS, "--method", "optimal-merge", "--strength", "0"], "theta must be"),
+    "lam for others": (
+        ["fit", "CSV", *COLUMNS, "--method", "logit-shift", "--lam", "1"],
+        "--lam is not for logit-shift",
+    ),
     "repair of no top": (["fit", "CSV", *COLUMNS, "--lam", "1", "--repair-top"], "no top is given"),
     "group's top of nothing": (["fit", "CSV", *COLUMNS, "--lam", "1", "--top-of", "group"], "no top is given"),
     "whose top of nothing": (["report", "CSV", *COLUMNS, "--top-of", "group", "-o", "r.html"], "it needs --top"),
@@ -177,16 +180,16 @@ OPTIONS = {
     "region-from": (["fit", "CSV", *COLUMNS, "--max-gap", "1", "--region-from", "batch"], "No such option"),
     "common-dial": (["fit", "CSV", *COLUMNS, "--max-gap", "1", "--common-dial"], "No such option"),
     "reference for wasserstein": (
-        ["fit", "CSV", *COLUMNS, "--method", "wasserstein", "--t", "1", "--reference", "M"],
+        ["fit", "CSV", *COLUMNS, "--method", "wasserstein", "--strength", "1", "--reference", "M"],
         "--reference is not for",
     ),
     "monotone wasserstein": (
-        ["fit", "CSV", *COLUMNS, "--method", "wasserstein", "--t", "1", "--monotone"],
+        ["fit", "CSV", *COLUMNS, "--method", "wasserstein", "--strength", "1", "--monotone"],
         "--monotone",
     ),
     "unknown method": (["fit", "CSV", *COLUMNS, "--method", "magic", "--lam", "1"], "--method"),
     "logit of points": (
-        ["fit", "CSV", "--score", "times", *COLUMNS[2:], "--method", "post-logit", "--slope", "1"],
+        ["fit", "CSV", "--score", "times", *COLUMNS[2:], "--method", "post-logit", "--strength", "1"],
         "[0, 1]",
     ),
     "output in no folder": (["fit", "CSV", *COLUMNS, "--lam", "1", "-o", "no/where/map.json"], "folder"),
@@ -237,7 +240,6 @@ OPTIONS = {
     "data set to an unknown format": (["datasets", "write", "synthetic", "x.docx"], "format"),
     "rows of a fixed data set": (["datasets", "write", "compas", "x.csv", "--rows", "100"], "--rows"),
     "data set into no folder": (["datasets", "write", "synthetic", "no/where.csv"], "folder"),
-    "demo into a file": (["demo", "CSV"], "folder"),
     "name with a null": (["audit", "a\0b.csv"], "error: "),
     "name too long": (["audit", "x" * 5000], "error: "),
 }

@@ -86,8 +86,10 @@ def test_the_command_line_compares_patients(run, tmp_path, kind):
     table, held_out = score_table(path, **STAYS), score_table(other, **STAYS)
     for more, options in ((["--folds", 3], {"cv": 3}), (["--validate", other], {"held_out": held_out})):
         found = run("compare", path, *wanted, *more).json["answers"][0]["rivals"]
-        expected = compare(table, methods=["fairpot", "wasserstein"], random_state=0, max_gaps=[0.1], **options).versus(
-            0.1
+        expected = (
+            compare(table, methods=["fairpot", "wasserstein"], random_state=0, max_gaps=[0.1], **options)
+            .answer(0.1)
+            .rivals
         )
         assert [each["lead_se"] for each in found] == [rival.lead.se for rival in expected]
         alone = run("compare", path, *(w for w in wanted if w not in ("--cluster", "patient")), *more).json

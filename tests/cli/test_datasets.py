@@ -1,4 +1,4 @@
-"""fairpot datasets and fairpot demo: something real to try."""
+"""fairpot datasets: something real to try."""
 
 import numpy as np
 import pandas as pd
@@ -40,23 +40,11 @@ def test_same_seed_same_bytes(run, tmp_path):
 
 
 def test_fetch_and_write_real_data(run, data_home, tmp_path):
-    answer = run("datasets", "fetch", "compas", "--home", data_home)
+    answer = run("datasets", "write", "compas", tmp_path / "c.parquet", "--home", data_home)
     assert "7,214 rows" in answer.out
-    run("datasets", "write", "compas", tmp_path / "c.parquet", "--home", data_home)
     assert run("audit", tmp_path / "c.parquet", "--json").json["rows"] == 7214
 
 
 def test_group_without_a_command_shows_help(run):
     assert "Usage: fairpot datasets" in run("datasets").out
     assert "Usage: fairpot" in run().out
-
-
-def test_demo(run, tmp_path):
-    answer = run("demo", tmp_path / "out")
-    for command in ("audit", "fit", "show", "apply"):
-        assert f"$ fairpot {command} " in answer.out
-    names = {p.name for p in (tmp_path / "out").iterdir()}
-    assert names == {"past.csv", "new.csv", "map.json", "adjusted.csv", "changes.csv"}
-    assert "--force" in run("demo", tmp_path / "out", expect=2).err
-    found = run("demo", tmp_path / "out", "--force", "--json").json
-    assert len(found["commands"]) == 5

@@ -9,7 +9,7 @@ import pytest
 
 import fairpot
 from fairpot import FairPOT
-from fairpot.modelfile import write
+from fairpot.modelfile.files import write
 
 
 @pytest.fixture(scope="module")

@@ -29,16 +29,16 @@ MODELS = [
     (["--lam", "0.5", "--reference", "F", "--monotone"], FairPOT(0.5, reference="F", monotone=True)),
     (["--lam", "0.5", "--ties", "half"], FairPOT(0.5, ties="half")),
     (["--strength", "0.5", "--keep", "grid"], FairPOT(0.5, keep="grid")),
-    (["--method", "wasserstein", "--t", "0.5"], WassersteinRepair(0.5)),
+    (["--method", "wasserstein", "--strength", "0.5"], WassersteinRepair(0.5)),
     (
         ["--method", "wasserstein", "--max-gap", "0.1", "--top", "0.5", "--repair-top"],
         WassersteinRepair(max_gap=0.1, top=0.5, repair="top"),
     ),
-    (["--method", "post-logit", "--slope", "3"], PostLogit(3.0)),
+    (["--method", "post-logit", "--strength", "3"], PostLogit(3.0)),
     (["--method", "xorder", "--lam", "0.3"], XOrder(0.3)),
-    (["--method", "optimal-merge", "--theta", "1.2"], OptimalMerge(1.2)),
+    (["--method", "optimal-merge", "--strength", "1.2"], OptimalMerge(1.2)),
     (["--method", "optimal-merge", "--max-gap", "0.05"], OptimalMerge(max_gap=0.05)),
-    (["--method", "logit-shift", "--shift", "-0.8"], LogitShift(-0.8)),
+    (["--method", "logit-shift", "--strength", "-0.8"], LogitShift(-0.8)),
     (["--method", "LogitShift", "--max-gap", "0.05"], LogitShift(max_gap=0.05)),
 ]
 

@@ -20,7 +20,7 @@ def test_the_gate_names_what_it_looked_at(run, csv):
     assert [each["metric"] for each in both["gaps"]] == ["overall gap", "gap in the top 30%"]
     top = run("audit", csv, *COLUMNS, "--alpha", 0.3, "--fail-above", 1, "--fail-metric", "top", "--json").json
     assert [each["alpha"] for each in top["fail_above"]["gaps"]] == [0.3]
-    assert "--alpha" in run("audit", csv, *COLUMNS, "--fail-above", 0.1, "--fail-metric", "top", expect=2).err
+    assert "--top 10%" in run("audit", csv, *COLUMNS, "--fail-above", 0.1, "--fail-metric", "top", expect=2).err
 
 
 @pytest.fixture(scope="module")

@@ -82,7 +82,7 @@ def test_help_of_gates_has_the_exit_codes(run):
 def test_help_command(run):
     assert run("help", "fit").out == run("fit", "--help").out
     assert "Commands:" in run("help").out
-    assert "no such command" in run("help", "fti", expect=2).err
+    assert "No such command" in run("help", "fti", expect=2).err
 
 
 def test_completion_knows_the_commands():

@@ -94,7 +94,7 @@ def test_simplified_maps_are_told(run, many, tmp_path):
 def test_sizes():
     sizes = {"2GB": 2 * 10**9, "1.5 gib": 1610612736, "500MB": 5 * 10**8, "10B": 10}
     assert {text: Memory.of(text).size for text in sizes} == sizes
-    assert Memory.of(Memory.for_entries(10**7)).entries >= 10**7
+    assert Memory.of(Memory.for_clustered(10**7)).clustered_rows >= 10**7
     for wrong in ("lots", "2", "GB", "-1GB", "80%"):
         with pytest.raises(InputFileError, match="memory_limit is an amount of memory"):
             Memory.of(wrong)

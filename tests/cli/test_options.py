@@ -9,7 +9,7 @@ from fairpot.cli._errors import as_option
 def test_methods_go_by_either_name(run, csv):
     printed = run("compare", csv, *COLUMNS, "--method", "WassersteinRepair", "--json").json
     assert printed == run("compare", csv, *COLUMNS, "--method", "wasserstein", "--json").json
-    assert run("fit", csv, *COLUMNS, "--method", "PostLogit", "--slope", 3, "--json").json["method"] == "post-logit"
+    assert run("fit", csv, *COLUMNS, "--method", "PostLogit", "--strength", 3, "--json").json["method"] == "post-logit"
 
 
 def test_both_rules_together_for_every_method(run, csv):
@@ -28,12 +28,11 @@ def test_errors_name_options(run, csv):
 
 
 def test_the_strength_has_a_common_name(run, csv, tmp_path):
-    for method, own in (("fairpot", "--lam"), ("wasserstein", "--t"), ("logit-shift", "--shift")):
-        named, common = (
-            run("fit", csv, *COLUMNS, "--method", method, flag, 0.4, "--json").json for flag in (own, "--strength")
-        )
-        assert named == common
-        assert common["dial"] == {"name": own[2:], "value": 0.4, "groups": []}
+    for method, own in (("fairpot", "lam"), ("wasserstein", "t"), ("logit-shift", "shift")):
+        found = run("fit", csv, *COLUMNS, "--method", method, "--strength", 0.4, "--json").json
+        assert found["dial"] == {"name": own, "value": 0.4, "groups": []}
+    named = run("fit", csv, *COLUMNS, "--lam", 0.4, "--json").json
+    assert named == run("fit", csv, *COLUMNS, "--strength", 0.4, "--json").json
     assert "Say it in one way" in run("fit", csv, *COLUMNS, "--lam", 0.3, "--strength", 0.3, expect=2).err
     assert "must be finite and in [0, 1]" in run("fit", csv, *COLUMNS, "--strength", 1.3, expect=2).err
 
@@ -55,6 +54,9 @@ def test_hints_can_be_pasted():
     assert as_option("calibrate", True) == "--calibrate"
     assert as_option("drop_missing", True) == "--drop-missing"
     assert as_option("keep", "probabilities") == "--keep probabilities"
+    assert as_option("max_gap", 0.02) == "--max-gap 0.02"
+    assert as_option("overwrite", True) == "--force"
+    assert as_option("reference", ...) == "--reference NAME"
 
 
 def test_folds_that_are_not_drawn_are_refused(run, csv, folder):

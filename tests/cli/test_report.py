@@ -127,17 +127,6 @@ def test_no_file_is_replaced_unasked(run, csv, tmp_path):
     assert output.read_text().startswith("<!doctype html>")
 
 
-def test_an_audit_with_a_page(run, csv, tmp_path):
-    page = tmp_path / "audit.html"
-    answer = run("audit", csv, *COLUMNS, "--alpha", "0.07", "--html", page)
-    assert f"Written: {page}" in answer.out
-    text = page.read_text(encoding="utf-8")
-    assert "fairpot audit" in text
-    assert "top 7%" in text
-    run("audit", csv, *COLUMNS, "--html", page, expect=2)
-    run("audit", csv, *COLUMNS, "--html", page, "--force", "--fail-above", "0.0001", expect=3)
-
-
 def test_names_only_where_an_id_column_is_named(run, folder, people, tmp_path):
     fp = FairPOT(0.4).fit(table_of(people))
     change = fp.transform(people["risk"], sensitive_features=people["sex"]) - people["risk"]

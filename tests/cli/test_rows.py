@@ -178,7 +178,7 @@ def test_the_next_command_says_it_again(run, stays):
 
 def test_the_next_command_keeps_what_was_asked_and_no_bound(run, csv):
     options = ["--min-group", "30", "--ties", "strict", "--reference", "F"]
-    top = ["--alpha", "0.5", "--region", "group"]
+    top = ["--alpha", "0.5", "--top-of", "group"]
     last = next_of(run("audit", csv, *COLUMNS, "--cluster", "id", *options, *top).out)
     words = shlex.split(last)
     assert words[-4:] == ["--max-gap", "GAP", "-o", "map.json"]

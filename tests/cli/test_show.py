@@ -30,7 +30,7 @@ def test_json(run, fitted, people):
     "options",
     [
         ["--lam", "0.4", "--top", "0.3", "--repair-top"],
-        ["--method", "wasserstein", "--t", "1"],
+        ["--method", "wasserstein", "--strength", "1"],
         ["--method", "post-logit", "--smallest-gap"],
         ["--method", "logit-shift", "--max-gap", "0.05"],
         ["--method", "optimal-merge", "--smallest-gap", "--group", "smoker"],

@@ -39,11 +39,11 @@ def test_rows_said_three_times_tell_no_more():
     np.testing.assert_allclose(triple.points.auc, single.points.auc)
     np.testing.assert_allclose(triple.points.gap, single.points.gap)
     for bound in (0.05, 0.3):
-        for one, other in zip(single.versus(bound), triple.versus(bound), strict=True):
+        for one, other in zip(single.answer(bound).rivals, triple.answer(bound).rivals, strict=True):
             assert other.lead.se == pytest.approx(one.lead.se, rel=1e-9)
             assert other.lead.low == pytest.approx(one.lead.low, rel=1e-6, abs=1e-9)
-        by_name = {rival.method: rival.lead.se for rival in alone.versus(bound)}
-        shared = [(by_name[r.method], r.lead.se) for r in single.versus(bound) if r.method in by_name]
+        by_name = {rival.method: rival.lead.se for rival in alone.answer(bound).rivals}
+        shared = [(by_name[r.method], r.lead.se) for r in single.answer(bound).rivals if r.method in by_name]
         assert all(found < own or own == 0 for found, own in shared)  # 0: neither changes a score
 
 
@@ -52,7 +52,7 @@ def test_a_lead_has_the_error_of_clusters_written_out():
     fitted, frame = stays(300, seed=9), stays(200, seed=10)
     result = compare(score_table(fitted, **STAYS), held_out=score_table(frame, **STAYS), methods=METHODS)
     bound = result.points.gap[0] / 2
-    [rival] = result.versus(bound)
+    [rival] = result.answer(bound).rivals
     y, patient = frame["y"].to_numpy(), frame["patient"].to_numpy()
     change = np.zeros(len(frame))
     for sign, row in ((1, result.best(bound)), (-1, result.at(bound, rival.method))):
@@ -83,7 +83,7 @@ def test_held_out_columns_beside_clusters_are_refused():
         compared(frame, held_out=columns)
     with pytest.raises(TypeError, match="Hint: held_out=score_table"):
         compare(score_table(frame, **STAYS), methods=METHODS, held_out=columns)
-    assert len(compared(frame, held_out=score_table(other, **STAYS)).versus(0.9)) > 0
+    assert len(compared(frame, held_out=score_table(other, **STAYS)).answer(0.9).rivals) > 0
 
 
 def test_too_few_clusters_for_the_folds():

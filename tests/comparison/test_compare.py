@@ -409,7 +409,7 @@ def test_best_is_the_highest_auc_at_the_target(held_out, bound):
     reached = [held_out.at(bound, name) for name in ("unrepaired", *NAMES)]
     best = held_out.best(bound)
     assert best.auc == max(each.auc for each in reached if each.reached)
-    names = [rival.method for rival in held_out.versus(bound)]
+    names = [rival.method for rival in held_out.answer(bound).rivals]
     assert names == [each.method for each in reached if each.reached and each.method != best.method]
 
 
@@ -486,7 +486,7 @@ def test_of_equals_the_unrepaired_is_best():
 def test_where_chance_explains_the_lead_the_fewest_changed_scores_are_recommended(held_out, crossfitted):
     for result, bound in itertools.product((held_out, crossfitted), BOUNDS):
         best, taken = result.best(bound), result.recommended(bound)
-        tied = [best, *(result.at(bound, rival.method) for rival in result.versus(bound) if not rival.clear)]
+        tied = [best, *(result.at(bound, rival.method) for rival in result.answer(bound).rivals if not rival.clear)]
         plain = [each for each in tied if each.method != "XOrder"] or tied
         assert taken.method in [each.method for each in plain]
         assert taken.changed <= min(each.changed for each in plain) + 0.01

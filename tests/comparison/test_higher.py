@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fairpot import FairPOT, LogitShift, score_table
-from fairpot.comparison.higher import higher_auc
+from fairpot.comparison.run import higher_auc
 from fairpot.inference import confidence_interval
 
 

@@ -127,18 +127,6 @@ def test_it_draws_at_once(kind, fitted):
     assert len(plt.get_fignums()) == 3
 
 
-@pytest.mark.parametrize("kind", [*OF_TABLES, ScoreMapDisplay])
-def test_keywords_go_to_the_lines(kind, fitted):
-    def widths(**style):
-        shown = kind.from_estimator(fitted, **style)
-        panel = shown.ax_[0] if isinstance(shown.ax_, list) else shown.ax_
-        return {artist.get_linewidth() for artist in [*panel.lines, *panel.patches]}
-
-    assert 7.5 not in widths()
-    assert 7.5 in widths(linewidth=7.5)
-    assert 7.5 in widths(lw=7.5)
-
-
 # Machado, Oliveira and Fernandes (2009), full strength, on linear RGB: no red, no green, no blue cones.
 SEEN_BY = {
     "all": np.eye(3),

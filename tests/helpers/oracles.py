@@ -110,3 +110,8 @@ def _interpolate(x, knots, values, cut, floor, threshold):
 def arguments(metric, available):
     """Pick the keyword arguments that a metric of the registry needs."""
     return {name: available[name] for name in metric.needs}
+
+
+def distance_to_limit(curve, limit, *, corrected=True):
+    """The AUC left on the table at the gap of each point of a curve; corrected by what chance adds to the limit."""
+    return limit.along(curve)["reachable_auc" if corrected else "limit_auc"] - curve.auc

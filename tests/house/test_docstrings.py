@@ -30,7 +30,7 @@ HELD = [
         "fairpot.results.Effect",
     ),
     *("fairpot.comparison.Comparison", "fairpot.TradeoffCurve", "fairpot.ScoreTable", "fairpot.ScoreMap"),
-    *("fairpot.FairnessReport", "fairpot.results.Audits", "fairpot.inference.Band"),
+    *("fairpot.FairnessReport", "fairpot.inference.Band"),
     *("fairpot.tradeoff.Limit", "fairpot.tradeoff.UpperLimit", "fairpot.metrics.GroupScorer"),
     *("fairpot.training.PartialAUCBooster", "fairpot.training.PartialAUCClassifier"),
     *(f"fairpot.display.{name}" for name in fairpot.display.__all__),

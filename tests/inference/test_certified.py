@@ -246,7 +246,7 @@ def test_compare_calls_no_winner_that_chance_explains(fitted, held_out, many):
     fitted, held_out = ([column[:many] for column in rows] for rows in (fitted, held_out))
     rows = {"sensitive_features": fitted[2], "methods": ["FairPOT", "WassersteinRepair"]}
     result = compare(fitted[1], fitted[0], held_out=(held_out[1], held_out[0], held_out[2]), **rows)
-    [rival] = [r for r in result.versus(0.1) if r.method != "unrepaired"]
+    [rival] = [r for r in result.answer(0.1).rivals if r.method != "unrepaired"]
     best = result.best(0.1)
     models = {"FairPOT": FairPOT, "WassersteinRepair": WassersteinRepair}
     columns = []
@@ -258,7 +258,7 @@ def test_compare_calls_no_winner_that_chance_explains(fitted, held_out, many):
     assert rival.clear == (rival.lead.low > 0) == (many == 5000)
     assert ("the best is" in result.verdict(0.1)) == rival.clear
     folds = compare(fitted[1], fitted[0], random_state=0, **rows)
-    assert all(np.isfinite(r.lead.se) for r in folds.versus(0.1))
+    assert all(np.isfinite(r.lead.se) for r in folds.answer(0.1).rivals)
 
 
 @pytest.mark.parametrize("region", ["pooled", "group"])

@@ -10,8 +10,7 @@ from fairpot import FairPOT, InfeasibleRuleError, LogitShift, effect, score_tabl
 from fairpot.inference import confidence_interval, verdict
 from fairpot.inference.candidates import Population, candidates, populations
 from fairpot.inference.certify import choose_certified
-from fairpot.inference.dial import Evidence, Part, SameMaps, Top
-from fairpot.inference.fixed_tops import FixedTops
+from fairpot.inference.dial import Evidence, FixedTops, Part, SameMaps, Top
 from fairpot.inference.region import Seen, TopRegion, estimate_region, estimate_seen, own_levels
 from fairpot.inference.shares import all_pairs, cross_pairs, estimate_shares
 from fairpot.metrics import partial_xauc, partial_xauc_gap, xauc_gap

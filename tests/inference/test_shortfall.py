@@ -7,8 +7,7 @@ import numpy as np
 import pytest
 
 from fairpot import FairPOT, InfeasibleRuleError, score_table
-from fairpot.inference.certify import certify
-from fairpot.inference.shortfall import Shortfall, rounded_up, shortfall, smallest_bound
+from fairpot.inference.certify import Shortfall, certify, rounded_up, shortfall, smallest_bound
 from fairpot.methods import WassersteinRepair
 from inference_oracles import estimate_dial
 

@@ -235,8 +235,6 @@ def test_scores_that_are_not_probabilities_move_on_their_own_scale():
         raw = LogitShift(max_gap=0.03).fit(factor * z + offset, y, sensitive_features=group)
         assert raw.shift_ / factor == pytest.approx(odds.shift_, abs=1e-6)
         assert raw.maps_["b"] == ShiftMap(added=raw.shift_)
-        reasons = raw.explain((factor * z + offset)[:9], sensitive_features=group[:9])["why"]
-        assert [("reference" in why) for why in reasons] == [g == "a" for g in group[:9]]
         moved = raw.transform(factor * z + offset, sensitive_features=group)
         np.testing.assert_array_equal(
             moved, np.where(group == "b", (factor * z + offset) + raw.shift_, factor * z + offset)

@@ -17,7 +17,8 @@ from fairpot.methods.optimal_merge import OptimalMerge
 from fairpot.metrics import auc, xauc_gap
 from fairpot.repair.groups import in_rows
 from fairpot.table import ScoreTable
-from fairpot.tradeoff.limit import auc_limit, distance_to_limit
+from fairpot.tradeoff.limit import auc_limit
+from oracles import distance_to_limit
 
 
 def draw(n, seed, groups=("a", "b"), probability=True):

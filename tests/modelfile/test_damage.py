@@ -11,14 +11,15 @@ import fairpot
 import modelfile_cases as cases
 from fairpot import FairPOT, ModelFileError, modelfile
 from fairpot.methods import PostLogit, WassersteinRepair
-from fairpot.modelfile.text import checksum
+from fairpot.modelfile import files
+from fairpot.modelfile.files import checksum
 from fairpot.repair import FairMaps
 
 VALIDATOR = jsonschema.Draft202012Validator(modelfile.schema())
 
 
 def valid_bytes(model):
-    return modelfile.dumps(cases.make_data(n=150).fit(model).fair_maps_.file_content())
+    return files.dumps(cases.make_data(n=150).fit(model).fair_maps_.file_content())
 
 
 @pytest.fixture(scope="module")
@@ -27,7 +28,7 @@ def valid():
 
 
 def load_bytes(data):
-    return FairMaps._from_content(modelfile.loads(data))
+    return FairMaps._from_content(files.loads(data))
 
 
 def refused(data, match=None):
@@ -262,7 +263,7 @@ def test_numbers_at_the_end_of_the_range(valid):
 def test_layout_does_not_matter(valid):
     content = json.loads(valid)
     for text in (json.dumps(content, indent=2), json.dumps(dict(reversed(content.items())))):
-        assert modelfile.dumps(load_bytes(text.encode()).file_content()) == valid
+        assert files.dumps(load_bytes(text.encode()).file_content()) == valid
 
 
 def test_the_file_is_named(tmp_path, valid):
@@ -301,7 +302,7 @@ def test_random_damage(model):
         except ModelFileError:
             continue
         survived += 1
-        assert modelfile.dumps(content) == data
+        assert files.dumps(content) == data
     assert survived < 300
 
 

@@ -9,7 +9,8 @@ import fairpot
 import modelfile_cases as cases
 from fairpot import FairPOT, ModelFileError, modelfile
 from fairpot.methods import LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
-from fairpot.modelfile.text import MAX_PARTS, checksum
+from fairpot.modelfile import files
+from fairpot.modelfile.files import MAX_PARTS, checksum
 
 
 def forged(model, path, edit):
@@ -134,7 +135,7 @@ def test_many_short_knots_are_no_bomb():
     model = cases.make_data().fit(FairPOT(1.0, reference="M")).fair_maps_.file_content()
     x = (np.arange(600_000) / 1e6).tolist()
     model.maps["F"].update(knots=x, values=x)
-    assert modelfile.loads(modelfile.dumps(model)).maps["F"]["knots"] == x
+    assert files.loads(files.dumps(model)).maps["F"]["knots"] == x
 
 
 def test_the_cap_can_be_raised(tmp_path):

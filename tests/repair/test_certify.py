@@ -7,7 +7,7 @@ import fairpot
 from fairpot import FairPOT, LogitShift, WassersteinRepair, load, score_table
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.metrics import partial_xauc_gap, xauc_gap
-from fairpot.modelfile import dumps
+from fairpot.modelfile.files import dumps
 
 TOPS = [{}, {"top": 0.5}, {"top": 0.5, "top_of": "group", "repair": "top"}]
 

@@ -21,7 +21,7 @@ from fairpot.exceptions import (
 )
 from fairpot.methods import FairPOT, LogitShift, OptimalMerge, PostLogit, WassersteinRepair
 from fairpot.metrics import auc, xauc_gap
-from fairpot.modelfile import dumps
+from fairpot.modelfile.files import dumps
 from fairpot.repair.registry import find_method, method_name
 from fairpot.repair.registry import methods as all_methods
 from fairpot.table import ScoreTable

@@ -14,7 +14,7 @@ from fairpot.exceptions import InfeasibleRuleError, ModelFileError
 from fairpot.methods import FairPOT, LogitShift, OptimalMerge, WassersteinRepair, XOrder
 from fairpot.metrics import auc, partial_xauc_gap, xauc_gap
 from fairpot.metrics.wins import WinMatrix
-from fairpot.repair.grid import cut_map
+from fairpot.repair.shaped import cut_map
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap
 from fairpot.transport.pieces import pieces

@@ -24,10 +24,10 @@ from cli.conftest import make_runner
 from fairpot._leftovers import remove_leftovers
 from fairpot.cli._app import app
 from fairpot.exceptions import InputFileError, OutputFileError
-from fairpot.modelfile.text import checksum
+from fairpot.modelfile.files import checksum
 from fairpot.rows import RowSource, apply, count_rows
 from fairpot.rows.output import complete_file
-from fairpot.rows.readers.scan import DuckDBScan
+from fairpot.rows.readers.duckdb import DuckDBScan
 from fairpot.rows.streams import MAX_LINE
 from fairpot.transport import ScoreMap
 
@@ -766,7 +766,7 @@ def test_only_the_map_that_is_meant(scored):
         ("[files]\nencoding = 'rot13'", "there is no encoding 'rot13'"),
         ('[files]\nencoding = "a\\u0000b"', "there is no encoding"),
         ("[files]\ndelimiter = 'ab'", "delimiter must be one character"),
-        (f"top_of = '{'x' * 15_000}'", "'--region'"),
+        (f"top_of = '{'x' * 15_000}'", "'--top-of'"),
     ],
 )
 def test_settings_of_strange_values(scored, text, said):

@@ -5,15 +5,15 @@ import pandas as pd
 import pytest
 
 from fairpot.metrics import auc, xauc
-from fairpot.metrics.wins import half_wins
+from fairpot.metrics.wins import WinMatrix
 from fairpot.rows import RowSource, count_rows
-from fairpot.rows.readers.binned import choose_edges
+from fairpot.rows.readers.grouped import choose_edges
 from fairpot.rows.readers.query import Query
 from files_cases import write
 
 
 def metrics(table):
-    wins = np.array([[half_wins(g, h, "strict") / 2 for h in table.counts] for g in table.counts])
+    wins = WinMatrix.of(table, "strict").half_wins / 2
     total = np.outer(table.positives, table.negatives)
     return wins.sum() / total.sum(), wins / total
 

@@ -353,7 +353,7 @@ def test_maps(tmp_path):
     [("max_gap", True), ("top", True), ("monotone", 1), ("min_group", "10"), ("lam", True), ("confidence", "x")],
 )
 def test_parameters_of_the_wrong_kind(tmp_path, name, value):
-    from fairpot.modelfile.text import checksum
+    from fairpot.modelfile.files import checksum
 
     fairpot.FairPOT(0.5, reference="a").fit(range(40), sensitive_features=["a", "b"] * 20).save(tmp_path / "m")
     content = json.loads((tmp_path / "m").read_text())

@@ -163,9 +163,12 @@ def test_all_that_measures_obeys(rows):
             confidence_interval("auc", y, s, **kwargs).se,
             change_of_scores(y, s, after, **kwargs).auc.se,
             effect(FairPOT(0.5).fit(table), s, y, **kwargs).changes.gap.se,
-            compare(y, s, methods=moving, cv=2, **kwargs).versus(0.9)[0].lead.se,
-            compare(table, methods=moving, cv=2).versus(0.9)[0].lead.se,
-            compare(y, s, methods=moving, held_out=(y, s, rows["g"], rows["w"]), **kwargs).versus(0.9)[0].lead.se,
+            compare(y, s, methods=moving, cv=2, **kwargs).answer(0.9).rivals[0].lead.se,
+            compare(table, methods=moving, cv=2).answer(0.9).rivals[0].lead.se,
+            compare(y, s, methods=moving, held_out=(y, s, rows["g"], rows["w"]), **kwargs)
+            .answer(0.9)
+            .rivals[0]
+            .lead.se,
             plan_sample_size(0.05, table=table).rows,
             fitted.certificate_.gap.high,
             fitted.tradeoff(s, y, **kwargs).band().gap.high[0],

@@ -5,7 +5,7 @@ import pytest
 
 import oracles
 from fairpot.counts import GroupCounts
-from fairpot.tradeoff import exact_wins
+from fairpot.tradeoff.exact import exact_wins
 from fairpot.transport import TransportPlan
 from fairpot.transport import lookup as lookup_module
 

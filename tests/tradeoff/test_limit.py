@@ -16,8 +16,9 @@ from fairpot.metrics import auc, xauc, xauc_gap
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
-from fairpot.tradeoff.limit import Limit, auc_limit, distance_to_limit
+from fairpot.tradeoff.limit import Limit, auc_limit
 from fairpot.tradeoff.merging import pool
+from oracles import distance_to_limit
 
 TIES = ("strict", "half")
 
@@ -382,7 +383,7 @@ def test_fixed_merges_are_measured_as_their_scores_would_be():
         y, z, group = rows_of(rng, 300)
         table = score_table(y, np.round(2 * z), sensitive_features=group)
         a, b = (np.sort(rng.normal(size=len(c.score))) for c in table.counts)
-        found = np.transpose(module._Merges.of(a, b).measure(*table.counts, ties))
+        found = np.transpose(module._measured(module._merges(a, b), *table.counts, ties))
         assert found[0][0] == -1
         assert found[-1][0] == 1
         assert (np.diff(found[:, 0]) >= 0).all()

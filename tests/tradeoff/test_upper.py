@@ -7,7 +7,8 @@ import pytest
 
 from fairpot import score_table
 from fairpot.methods import LogitShift
-from fairpot.tradeoff import UpperLimit, auc_limit, distance_to_limit
+from fairpot.tradeoff import UpperLimit, auc_limit
+from oracles import distance_to_limit
 
 
 def placings(left, level=0, placed=((), (), ())):

@@ -47,11 +47,9 @@ def test_bins_change_little(rows):
 
 def test_same_seed_same_model(rows):
     X = rows[0]
-    one, two = fitted(rows, subsample=0.6), fitted(rows, subsample=0.6)
+    one, two = fitted(rows), fitted(rows)
     assert np.array_equal(one.decision_function(X), two.decision_function(X))
-    assert not np.array_equal(
-        one.decision_function(X), fitted(rows, subsample=0.6, random_state=1).decision_function(X)
-    )
+    assert not np.array_equal(one.decision_function(X), fitted(rows, random_state=1).decision_function(X))
 
 
 def test_keeps_the_best_round(rows):
@@ -79,18 +77,11 @@ def test_missing_values(rows):
     assert np.isfinite(model.predict_proba(holes)).all()
 
 
-def test_progress_bar(rows, capsys):
-    fitted(rows, max_rounds=3, verbose=True)
-    assert "boosting [" in (text := capsys.readouterr().err)
-    assert text.endswith("\n")
-
-
 @pytest.mark.parametrize(
     ("options", "message"),
     [
         ({"bins": 1}, "bins"),
         ({"max_rounds": 0}, "max_rounds"),
-        ({"subsample": 0}, "subsample"),
         ({"max_depth": 0}, "max_depth"),
     ],
 )

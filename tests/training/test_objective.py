@@ -145,7 +145,7 @@ def by_rows(s, y, weight, temperature=0.5):
 
 def test_bins_are_exact_for_tied_scores():
     s, y, weight = rows(distinct=10)
-    found = binned_derivatives(s, y, weight, temperature=0.5, margin=1.0, bins=200)
+    found = binned_derivatives(s, y, weight, temperature=0.5, bins=200)
     for one, other in zip(found, by_rows(s, y, weight)):
         np.testing.assert_allclose(one, other, rtol=1e-10, atol=1e-14)
 
@@ -154,8 +154,8 @@ def test_whole_weights_are_repeated_rows_in_bins():
     s, y, _ = rows(distinct=10)
     weight = np.random.default_rng(1).integers(1, 4, len(y))
     again = np.repeat(np.arange(len(y)), weight)
-    one = binned_derivatives(s, y, weight * 1.0, temperature=0.5, margin=1.0, bins=200)
-    two = binned_derivatives(s[again], y[again], np.ones(len(again)), temperature=0.5, margin=1.0, bins=200)
+    one = binned_derivatives(s, y, weight * 1.0, temperature=0.5, bins=200)
+    two = binned_derivatives(s[again], y[again], np.ones(len(again)), temperature=0.5, bins=200)
     np.testing.assert_allclose(np.bincount(again, two.gradient), one.gradient, rtol=1e-9, atol=1e-12)
     np.testing.assert_allclose(np.bincount(again, two.hessian), one.hessian, rtol=1e-9, atol=1e-12)
 
@@ -164,7 +164,7 @@ def test_more_bins_are_closer():
     s, y, weight = rows(n=3000)
     exact = by_rows(s, y, weight)
     for bins, most in ((32, 0.5), (256, 1e-3), (1024, 1e-4)):
-        found = binned_derivatives(s, y, weight, temperature=0.5, margin=1.0, bins=bins)
+        found = binned_derivatives(s, y, weight, temperature=0.5, bins=bins)
         assert max(np.abs(a - b).max() / np.abs(b).max() for a, b in zip(found, exact)) < most
 
 

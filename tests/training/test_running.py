@@ -16,7 +16,7 @@ def scores():
 
 
 def make_tail(temperature, momentum):
-    return RunningTail(POSITIVES, temperature=temperature, margin=1.0, momentum=momentum)
+    return RunningTail(POSITIVES, temperature=temperature, momentum=momentum)
 
 
 def give(tail, rows, s, z, negatives):
@@ -85,7 +85,7 @@ def test_whole_weights_are_repeated_negatives(scores):
 
 
 def test_huge_losses_do_not_overflow():
-    tail = RunningTail(2, temperature=1e-3, margin=1.0, momentum=0.5)
+    tail = RunningTail(2, temperature=1e-3, momentum=0.5)
     with np.errstate(over="raise", invalid="raise"):
         for _ in range(3):
             found = tail.gradient(np.arange(2), np.array([0.0, -900.0]), np.array([5.0, 700.0]), np.ones(2), np.ones(2))

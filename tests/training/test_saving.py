@@ -2,7 +2,6 @@
 
 import json
 import pickle
-import zipfile
 
 import numpy as np
 import pandas as pd
@@ -44,16 +43,10 @@ def test_round_trip(rows, tmp_path, make):
 
 
 @both
-def test_no_pickle_inside(rows, tmp_path, make):
+def test_plain_json(rows, tmp_path, make):
     X, y, _ = rows
     make(X, y).save(tmp_path / "model")
-    if make is booster:
-        json.loads((tmp_path / "model").read_text())
-        return
-    with zipfile.ZipFile(tmp_path / "model") as file:
-        for name in file.namelist():
-            with file.open(name) as part, pytest.raises((pickle.UnpicklingError, ValueError, KeyError, EOFError)):
-                pickle.load(part)
+    assert json.loads((tmp_path / "model").read_text())["classes"] == [0, 1]
 
 
 @both
@@ -83,15 +76,16 @@ def test_other_files(kind, content, tmp_path):
         kind.load(tmp_path / "model")
 
 
-def test_a_file_that_lacks_something(rows, tmp_path):
+@both
+def test_a_file_that_lacks_something(rows, tmp_path, make):
     X, y, _ = rows
-    network(X, y).save(tmp_path / "model.npz")
-    with np.load(tmp_path / "model.npz") as file:
-        arrays = dict(file)
-    for gone in ("header", "weight_1", "classes", "mean"):
-        np.savez(tmp_path / "less.npz", **{name: array for name, array in arrays.items() if name != gone})
+    model = make(X, y)
+    model.save(tmp_path / "model")
+    content = json.loads((tmp_path / "model").read_text())
+    for gone in sorted(content.keys() - {"fairpot", "format", "format_version"}):
+        (tmp_path / "less").write_text(json.dumps({name: each for name, each in content.items() if name != gone}))
         with pytest.raises(ModelFileError, match=gone):
-            PartialAUCClassifier.load(tmp_path / "less.npz")
+            type(model).load(tmp_path / "less")
 
 
 def test_labels_of_own_types(rows, tmp_path):

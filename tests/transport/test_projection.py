@@ -6,7 +6,8 @@ import pytest
 
 import oracles
 from fairpot.counts import GroupCounts
-from fairpot.transport import project, projection
+from fairpot.transport import plan as projection
+from fairpot.transport import project
 
 
 def count(rows, weight=None):
@@ -150,7 +151,7 @@ def test_weights_of_very_different_size(seed):
 
 
 def test_cells_without_length_at_the_end_of_a_block(monkeypatch):
-    monkeypatch.setattr("fairpot.transport.projection._BLOCK", 1)
+    monkeypatch.setattr("fairpot.transport.plan._BLOCK", 1)
     rng = np.random.default_rng(0)
     scores, target = np.arange(400.0), np.arange(300.0)
     weight = np.where(rng.random(400) < 0.5, 1.5, 1e-17)

@@ -26,7 +26,6 @@ FITTED = FairPOT(0.5).fit(RISK, Y, sensitive_features=SITE)
         (lambda *g: FairPOT().fit(RISK, Y, *g), "fit(scores, y, sensitive_features=...)"),
         (lambda *g: FairPOT().fit_transform(RISK, Y, *g), "fit_transform(scores, y, sensitive_features=...)"),
         (lambda *g: FITTED.transform(RISK, *g), "transform(scores, sensitive_features=...)"),
-        (lambda *g: FITTED.explain(RISK, *g), "explain(scores, sensitive_features=...)"),
         (lambda *g: change_of_scores(Y, RISK, RISK, *g), "change_of_scores(y_true, before, after, sensitive_"),
     ],
 )

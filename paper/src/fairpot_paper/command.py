@@ -76,7 +76,8 @@ def reproduce(
 
     Models are trained, every method is run on their scores, and tables, figures and pages of claims are written from
     the records. It can be stopped at any time: started again, it goes on where it stopped, and the records are the
-    same. Real data are not downloaded: `fairpot datasets fetch bank` does that; what is missing is left out and named.
+    same. Real data are not downloaded: `fairpot datasets write bank bank.csv` does that; what is missing is left out
+    and named.
 
     \b
     Examples:

@@ -15,8 +15,9 @@ from sklearn.model_selection import train_test_split
 from sklearn.utils import Bunch
 
 from fairpot._arguments import argument
-from fairpot.datasets import bank, compas, fetch_bank, fetch_compas, make_synthetic
+from fairpot.datasets import fetch_bank, fetch_compas, make_synthetic
 from fairpot.datasets.fetch import DataFile, locate
+from fairpot.datasets.published import BANK, COMPAS
 from fairpot_paper.clinical import make_clinical
 
 Folder = str | PathLike[str] | None
@@ -78,8 +79,8 @@ DATA_SETS: dict[str, DataSet] = {
     for each in (
         DataSet("synthetic", "Synthetic, one draw", "a", "b", 0.3, _one_draw),
         DataSet("draws", "Synthetic, 20 draws", "a", "b", 0.3, _own_draw, redrawn=True),
-        DataSet("bank", "Bank", "age < 25", "age >= 25", 0.3, _bank, bank.FILE),
-        DataSet("compas", "COMPAS", "Male", "Female", 0.3, _compas, compas.FILE),
+        DataSet("bank", "Bank", "age < 25", "age >= 25", 0.3, _bank, BANK),
+        DataSet("compas", "COMPAS", "Male", "Female", 0.3, _compas, COMPAS),
         DataSet("clinical", "Clinical (simulated)", "Male", "Female", 0.1, _clinical, fixed=True),
     )
 }
@@ -129,7 +130,8 @@ def missing_data(name: str, folder: Folder = None) -> str | None:
     try:
         locate(file, data_home=folder, download_if_missing=False)
     except FileNotFoundError:
-        hint = f"`fairpot datasets fetch {name}` fetches it; or name its folder: {argument('data_dir', 'FOLDER')}."
+        fetch = f"`fairpot datasets write {name} {name}.csv` fetches it"
+        hint = f"{fetch}; or name its folder: {argument('data_dir', 'FOLDER')}."
         return f"the file {file.name} is not there.\nHint: {hint}"
     except ValueError as error:  # there is one, and it is another
         return str(error)

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import clone
 
-from fairpot.repair.folds import deal_folds, score_fold, score_rows
+from fairpot.repair.crossfit import deal_folds, score_fold, score_rows
 from fairpot.rows.output import atomic_file
 from fairpot.table import ScoreTable
 from fairpot_paper.data_sets import Folder, Split, make_split

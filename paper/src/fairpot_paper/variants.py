@@ -12,7 +12,7 @@ from sklearn.pipeline import Pipeline
 
 from fairpot._validation import check_choice
 from fairpot.training import PartialAUCBooster, PartialAUCClassifier
-from fairpot.training.preparing import check_whole
+from fairpot.training.top_model import check_whole
 from fairpot_paper.models import make_model, make_preparation
 
 VARIANTS = ("boosted", "network", "stacked", "booster")

@@ -7,7 +7,6 @@ import importlib.util
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
-from itertools import pairwise, takewhile
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
@@ -16,7 +15,7 @@ from fairpot._log import FORMS, tell
 from fairpot._version import __version__
 from fairpot.cli._errors import Failure, is_quiet, one_line, run, tell_user
 from fairpot.cli._options import WholeContext
-from fairpot.cli._settings import NAME, TOLD, Settings, find_settings, for_command, passed_by, read_settings
+from fairpot.cli._settings import NAME, TOLD, Settings, find_settings, passed_by, read_settings, said_early
 
 if TYPE_CHECKING:
     from importlib.metadata import EntryPoint
@@ -34,7 +33,6 @@ COMMANDS = {
     "plan": "How many rows it takes to detect or certify a gap.",
     "export": "Write a map as SQL, ONNX, Python or JavaScript.",
     "datasets": "Data to try every command on.",
-    "demo": "Run the whole job on generated people.",
 }
 # Other distributions add commands under this group of entry points; the text of --help is their one-line summary.
 PLUGINS = "fairpot.commands"
@@ -52,6 +50,8 @@ class App(click.Group):
     ) -> NoReturn:
         """Run one command and leave with its exit code."""
         arguments = sys.argv[1:] if args is None else list(args)
+        if arguments[:1] == ["help"]:  # as `fairpot COMMAND --help`
+            arguments = [*arguments[1:2], "--help"]
         for stream in (sys.stdout, sys.stderr):
             with suppress(AttributeError, ValueError):  # names of groups may not fit the terminal's encoding
                 stream.reconfigure(errors="backslashreplace")  # type: ignore[union-attr]
@@ -59,7 +59,8 @@ class App(click.Group):
             self._main_shell_completion({}, "fairpot")  # leaves here if a shell asks for completions
         except click.ClickException:  # nothing is known of what follows a command that cannot be found or loaded
             sys.exit(1)
-        sys.exit(run(lambda: self._invoke(arguments), arguments, log=_log_format(arguments)))
+        said = said_early(arguments, "--log-format")[-1:]  # the log has what is wrong with other options, too
+        sys.exit(run(lambda: self._invoke(arguments), arguments, log=said[0] if said and said[0] in FORMS else None))
 
     def _invoke(self, arguments: list[str]) -> None:
         tell("began", command=next(iter(arguments), None), version=__version__)
@@ -86,8 +87,6 @@ class App(click.Group):
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
         """Import a command; other distributions are looked at only for a name that is not ours."""
-        if cmd_name == "help":
-            return help_
         if cmd_name in COMMANDS:
             command: click.Command = getattr(importlib.import_module(f"fairpot.cli.{cmd_name}"), cmd_name)
             return command
@@ -124,7 +123,6 @@ class App(click.Group):
 
 def _defaults(parameters: Sequence[click.Parameter], settings: Settings) -> Settings:
     """Put settings into the form that a command's options take: a list where one may be given several times."""
-    settings = for_command(settings, [str(each.name) for each in parameters])
     several = {p.name for p in parameters if getattr(p, "multiple", False)}
     for each in parameters:
         whole = isinstance(each.type, click.types.IntParamType)
@@ -165,17 +163,6 @@ def _loaded(point: EntryPoint) -> click.Command:
     return command
 
 
-def _log_format(arguments: Sequence[str]) -> str | None:
-    """Find the form of the log before options are read, so that it has what is wrong with them."""
-    option, words = "--log-format", [*takewhile(lambda word: word != "--", arguments), ""]
-    said = [
-        after if word == option else word.removeprefix(f"{option}=")
-        for word, after in pairwise(words)
-        if word.partition("=")[0] == option
-    ]
-    return said[-1] if said and said[-1] in FORMS else None
-
-
 @click.group(
     cls=App,
     invoke_without_command=True,
@@ -203,20 +190,3 @@ def app(ctx: click.Context) -> None:
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
-
-
-@click.command("help", short_help="Show the help of a command.")
-@click.argument("command", required=False)
-@click.pass_context
-def help_(ctx: click.Context, command: str | None) -> None:
-    """Show what a command does, with its options and examples."""
-    parent = ctx.parent
-    assert parent is not None
-    if command is None:
-        click.echo(parent.get_help())
-        return
-    found = app.get_command(parent, command)
-    if found is None:
-        raise click.UsageError(f"no such command {command!r}; there are {', '.join(app.list_commands(parent))}.")
-    with found.context_class(found, info_name=command, parent=parent) as inner:
-        click.echo(found.get_help(inner))

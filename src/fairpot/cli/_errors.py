@@ -27,9 +27,9 @@ from fairpot._arguments import NOTHING, spoken_by
 from fairpot._log import only_objects, since, tell, written_to_stderr
 from fairpot.exceptions import MissingDependencyError, UnreachableError
 
+# Arguments of the library whose options have other names, and the values that hints ask for.
 _OPTIONS = {
     "pos_label": "--positive",
-    "positive": "--positive",
     "overwrite": "--force",
     "cv": "--folds",
     "held_out": "--validate",
@@ -37,23 +37,18 @@ _OPTIONS = {
     "sensitive_features": "--group",
     "sample_weight": "--weight",
     "clusters": "--cluster",
-    "y": "--label",
-    "y_true": "--label",
-    "scores": "--score",
-    "y_score": "--score",
+    "alpha": "--top",
+    "region": "--top-of",
+    **dict.fromkeys(("y", "y_true"), "--label"),
+    **dict.fromkeys(("scores", "y_score"), "--score"),
+    **dict.fromkeys(("t", "theta", "slope", "shift"), "--strength"),
 }
 _FLAGS = ("--force", "--replace", "--lower-is-riskier", "--private", "--follow-links")
 _CHOICES = ("--top-of", "--keep")
 _ASKED = {
+    **dict.fromkeys(("--score", "--label", "--group", "--weight", "--cluster", "--id", "--keep"), "COLUMN"),
     "--reference": "NAME",
     "--validate": "FILE",
-    "--score": "COLUMN",
-    "--label": "COLUMN",
-    "--group": "COLUMN",
-    "--weight": "COLUMN",
-    "--cluster": "COLUMN",
-    "--id": "COLUMN",
-    "--keep": "COLUMN",
     "--positive": "VALUE",
     "--sql": "'select ... from ...'",
     "--groups": "A,B",
@@ -62,13 +57,7 @@ _ASKED = {
 
 
 def as_option(name: str, value: Any = NOTHING) -> str:
-    """Name an argument by its option.
-
-    Examples
-    --------
-    >>> as_option("max_gap", 0.02), as_option("overwrite", True), as_option("reference", ...)
-    ('--max-gap 0.02', '--force', '--reference NAME')
-    """
+    """Name an argument by its option, with its value: ``--max-gap 0.02``, ``--force``, ``--reference NAME``."""
     option = _OPTIONS.get(name, "--" + name.replace("_", "-"))
     if (name, value) == ("repair", "top"):
         return "--repair-top"
@@ -83,23 +72,12 @@ def as_option(name: str, value: Any = NOTHING) -> str:
 OK, ERROR, ABOVE_LIMIT, NOT_CERTIFIED, UNREACHABLE, INTERRUPTED, CLOSED_PIPE = 0, 2, 3, 4, 5, 130, 141
 _PACKAGE = str(Path(fairpot.__file__).parent)
 # What libraries say in errors of their own where they get no memory, or no thread for want of it.
-_NO_MEMORY = (
-    "can't start new thread",
-    "bad_alloc",
-    "bad allocation",
-    "Cannot allocate memory",
-    "failed to map segment",
-)
+_NO_MEMORY = re.compile("can't start new thread|bad_alloc|bad allocation|Cannot allocate memory|failed to map segment")
 _LONGEST = 2000  # characters of a line: names may be long, and groups many
 _LOOK = "Hint: this should not happen; run again with --debug to see where it did."
 
 # What DuckDB says of itself around an error that is ours.
-_AROUND = [
-    re.compile(r"reading the stream registered as '\w+' failed: "),
-    re.compile(r"\.? Detail: Python exception.*"),
-]
-
-
+_AROUND = re.compile(r"reading the stream registered as '\w+' failed: |\.? Detail: Python exception.*")
 # The folder in which standard input and pipes are kept; only what they are called means something to people.
 _SCRATCH = re.compile(r"\S*\.scratch\.fairpot-\w+\.tmp[/\\]")
 
@@ -136,27 +114,30 @@ def run(work: Callable[[], Any], arguments: Sequence[str] = (), *, log: str | No
 
 def _run(work: Callable[[], Any], said: list[str], arguments: Sequence[str]) -> int:
     """Do the work; what is said of an error is put down in ``said``."""
-    interrupted = _Interrupts()
+    interrupts: list[int] = []
     try:
-        with interrupted, _warnings_as_lines(is_quiet(arguments)), spoken_by(as_option):
-            code = _exit_code(work)
+        with _remembered(interrupts), _warnings_as_lines(is_quiet(arguments)), spoken_by(as_option):
+            try:
+                work()
+                code = OK
+            except click.exceptions.Exit as done:
+                code = done.exit_code
         if sys.stdout is not None:  # it may have been closed from the start
             sys.stdout.flush()
         return code
-    except (KeyboardInterrupt, click.Abort):
-        _say(said, "interrupted.")
-        return INTERRUPTED
     except BrokenPipeError:
-        _drop_output()
+        with suppress(Exception):  # let nothing more be written to a pipe that nobody reads, not even at the end
+            os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return CLOSED_PIPE
-    except Exception as error:
-        if interrupted.seen:  # a library made an error of its own out of it
+    except (Exception, KeyboardInterrupt) as error:
+        if interrupts or isinstance(error, KeyboardInterrupt | click.Abort):
             _say(said, "interrupted.")
             return INTERRUPTED
         if "--debug" in arguments:
             traceback.print_exc(file=sys.stderr)
         _say(said, *explain(error, arguments))
-        return _code_of(error)
+        code = UNREACHABLE if isinstance(error, UnreachableError) else ERROR
+        return error.exit_code if isinstance(error, Failure) else code
 
 
 def is_quiet(arguments: Sequence[str]) -> bool:
@@ -164,40 +145,23 @@ def is_quiet(arguments: Sequence[str]) -> bool:
     return "--quiet" in arguments or "-q" in arguments
 
 
-class _Interrupts:
-    """Remembers that Ctrl-C was pressed: a library that is interrupted while it loads may raise anything."""
+@contextmanager
+def _remembered(interrupts: list[int]) -> Iterator[None]:
+    """Remember that Ctrl-C was pressed: a library that is interrupted while it loads may raise anything."""
 
-    def __init__(self) -> None:
-        self.seen = False
-        self._before: Any = None
-
-    def __enter__(self) -> None:
-        if threading.current_thread() is threading.main_thread():
-            self._before = signal.getsignal(signal.SIGINT)
-            if self._before is signal.default_int_handler:
-                signal.signal(signal.SIGINT, self._handle)
-
-    def __exit__(self, *_: object) -> None:
-        if self._before is signal.default_int_handler:
-            signal.signal(signal.SIGINT, self._before)
-
-    def _handle(self, number: int, frame: FrameType | None) -> None:
-        self.seen = True
+    def handle(number: int, frame: FrameType | None) -> None:
+        interrupts.append(number)
         signal.default_int_handler(number, frame)
 
-
-def _code_of(error: Exception) -> int:
-    if isinstance(error, UnreachableError):
-        return UNREACHABLE
-    return error.exit_code if isinstance(error, Failure) else ERROR
-
-
-def _exit_code(work: Callable[[], Any]) -> int:
+    ours = threading.current_thread() is threading.main_thread()
+    ours = ours and signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    if ours:
+        signal.signal(signal.SIGINT, handle)
     try:
-        work()
-    except click.exceptions.Exit as done:
-        return done.exit_code
-    return OK
+        yield
+    finally:
+        if ours:
+            signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
 def explain(error: Exception, arguments: Sequence[str] = ()) -> list[str]:
@@ -212,11 +176,8 @@ def explain(error: Exception, arguments: Sequence[str] = ()) -> list[str]:
         if package in ("click", "rich", "duckdb", "pyarrow"):
             what = f"the command line needs the package {package!r}, which is not installed."
             return [what, "Hint: pip install 'fairpot[cli]'"]
-    if isinstance(error, MemoryError) or any(words in str(error) for words in _NO_MEMORY):
-        return [
-            "there is not enough memory.",
-            "Hint: lower --memory, or use a larger machine.",
-        ]
+    if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
+        return ["there is not enough memory.", "Hint: lower --memory, or use a larger machine."]
     if isinstance(error, zlib.error):
         return [f"a gzipped input is damaged: {one_line(str(error))}.", "Hint: fetch or write it again."]
     if isinstance(error, UnicodeDecodeError):
@@ -224,18 +185,13 @@ def explain(error: Exception, arguments: Sequence[str] = ()) -> list[str]:
     if isinstance(error, OSError):
         return _about_files(error)
     if isinstance(error, ValueError | TypeError | MissingDependencyError) and _is_ours(error):
-        return (
-            _lines(str(error))
-            if not hasattr(error, "needs")
-            else [_lines(str(error))[0], _command(arguments, error.needs)]
-        )
+        what, *hint = _lines(str(error))
+        return [what, *([_command(arguments, error.needs)] if hasattr(error, "needs") else hint)]
     return [f"unexpected {type(error).__name__}: {one_line(str(error))}", _LOOK]
 
 
 def _command(arguments: Sequence[str], needs: dict[str, Any]) -> str:
     """Give the whole command that reads a file: this one, with all that has to be said of it."""
-    import shlex
-
     words, said = [*arguments], {as_option(name): value for name, value in needs.items()}
     for place in reversed([i for i, word in enumerate(words) if word.partition("=")[0] in said]):
         del words[place : place + 1 + ("=" not in words[place])]
@@ -247,9 +203,7 @@ def _command(arguments: Sequence[str], needs: dict[str, Any]) -> str:
 
 def _lines(message: str) -> list[str]:
     """Split a message into what is wrong and its hint."""
-    for pattern in _AROUND:
-        message = pattern.sub("", message)
-    what, hint, way_out = message.partition("\nHint:")
+    what, hint, way_out = _AROUND.sub("", message).partition("\nHint:")
     return [one_line(what)] + ([f"Hint: {one_line(way_out)}"] if hint else [])
 
 
@@ -290,12 +244,6 @@ def _say(said: list[str], first: str, *more: str) -> None:
             return
         sys.stderr.write("\n".join([f"error: {first}", *more]) + "\n")
         sys.stderr.flush()
-
-
-def _drop_output() -> None:
-    """Let nothing more be written to a pipe that nobody reads, not even when Python ends."""
-    with suppress(Exception):
-        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 @contextmanager

@@ -14,8 +14,7 @@ if TYPE_CHECKING:
     from fairpot.results.calibration import Calibration, CalibrationStages
     from fairpot.results.effect import Row
     from fairpot.results.ranking import GroupNumbers
-    from fairpot.results.rates import Action, Flagged, Rates
-    from fairpot.table import QuantisationBound
+    from fairpot.results.rates import Action, Flagged
 
 _MOST_PAIRS, _MOST_GROUPS, _WIDEST, _MOST_CELLS = 5, 12, 12, 30
 
@@ -135,17 +134,14 @@ def print_rates(out: Output, found: Sequence[Flagged], *, lower_is_riskier: bool
     side = "below" if lower_is_riskier else "above"
     for each in found:
         what = f"at {each.threshold:.6g} or {side}" if each.alpha is None else f"in the top {words.share(each.alpha)}"
-        rows = [_rates(rates) for rates in (*each.groups, each.all)]
+        rows = []
+        for one in (*each.groups, each.all):
+            rates = [figure(rate) for rate in (one.share, one.tpr, one.fpr, one.ppv)]
+            rows.append([shown("all" if one.group is None else one.group), count(one.flagged), *rates])
         out.table(f"Flagged {what}", ["group", "flagged", "share", "TPR", "FPR", "PPV"], rows)
     if found:
-        out.line(
-            "TPR, FPR: share of rows with, and without, the outcome that are flagged; PPV: flagged rows with it", "dim"
-        )
-
-
-def _rates(each: Rates) -> list[str]:
-    name = "all" if each.group is None else each.group
-    return [shown(name), count(each.flagged), *(figure(rate) for rate in (each.share, each.tpr, each.fpr, each.ppv))]
+        said = "TPR, FPR: share of rows with, and without, the outcome that are flagged; PPV: flagged rows with it"
+        out.line(said, "dim")
 
 
 def print_verdicts(out: Output, found: list[Verdict], required: str | None) -> bool:
@@ -158,12 +154,6 @@ def print_verdicts(out: Output, found: list[Verdict], required: str | None) -> b
     for each in missed:
         out.line(words.not_shown(each, required or ""), "bad")
     return not missed
-
-
-def print_quantisation(out: Output, bound: QuantisationBound | None) -> None:
-    """Say how far numbers can be off where scores were put into bins."""
-    if bound is not None:
-        out.note(words.quantised(bound.auc, float(bound.xauc.max()), bound.score))
 
 
 def print_effect(out: Output, found: Effect, where: str, *, everything: bool) -> None:
@@ -199,17 +189,12 @@ def _change(row: Row) -> list[str]:
 
 
 def _print_moves(out: Output, found: Effect, where: str) -> None:
-    rows = [
-        [
-            shown(each.group),
-            *(count(number) for number in (each.rows, each.moved)),
-            percent(each.moved, each.rows),
-            *(count(number) for number in (each.up, each.down)),
-            figure(each.mean_shift, 3, "+") if each.moved else "-",
-            figure(each.largest_shift) if each.moved else "-",
-        ]
-        for each in found.moves
-    ]
+    rows = []
+    for each in found.moves:
+        shifts = [figure(each.mean_shift, 3, "+"), figure(each.largest_shift)] if each.moved else ["-", "-"]
+        share = percent(each.moved, each.rows)
+        sizes = [count(each.rows), count(each.moved), share, count(each.up), count(each.down)]
+        rows.append([shown(each.group), *sizes, *shifts])
     columns = ["group", "rows", "changed", "share", "up", "down", "mean change of changed", "largest"]
     out.table(f"Whose scores change, {where[:1].lower()}{where[1:]}", columns, rows)
 
@@ -257,8 +242,6 @@ def print_certificate(out: Output, found: Certificate) -> None:
         (words.gap_name(found.alpha), found.gap_before, found.gap),
     )
     rows = [[name, *with_limits(before), *with_limits(after)] for name, before, after in named]
-    out.table("What was certified, on the rows it was tested on", ["", "before", "from", "to", "after", *_ENDS], rows)
+    columns = ["", "before", "from", "to", "after", "from", "to"]
+    out.table("What was certified, on the rows it was tested on", columns, rows)
     out.line(words.promised(found.bound))
-
-
-_ENDS = ["from", "to"]

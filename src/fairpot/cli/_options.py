@@ -1,11 +1,11 @@
-"""Options that several commands share, beside those of rows: kinds of values, outputs, maps, groups, intervals."""
+"""How commands declare options, as --help shows them: sections, kinds of values, and the options they share."""
 
 from __future__ import annotations
 
 import functools
 import math
 import re
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
@@ -14,55 +14,51 @@ import click
 from fairpot._log import FORMS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
+Decorator = Callable[..., Any]
 Options = dict[str, Any]  # of a command, or of what it calls, by name
-
-
-# The sections of --help, in their order; a command's own options are what to do.
-SECTIONS = ("What to do", "Data: what a row is", "Data: how files are read", "Output")
-_OUTPUTS = {"output", "force", "html", "column", "replace", "changes", "keep", "output_format", "types"}
-_OUTPUTS |= {"neutralise_formulas", "private", "everything", "as_json", "quiet", "debug"}
-_OUTPUTS |= {"settings", "no_settings", "help_all", "key", "expect_sha256", "log_format"}
-# What --help leaves to --help-all, with how files are read.
-_RARE = {"t", "theta", "slope", "shift", "strength", "net_benefit_at", "smallest_gap", "monotone", "private", "ties"}
-_RARE |= {
-    "top_of",
-    "repair_top",
-    "only",
-    "weights",
-    "debug",
-    "quiet",
-    "settings",
-    "no_settings",
-    "key",
-    "expect_sha256",
-}
-_RARE |= {"log_format", "card", "title", "identity", "seed", "neutralise_formulas", "other_scale", "types"}
+# The sections of --help, in their order; how files are read is left to --help-all.
+SECTIONS = TASK, ROWS, FILES, OUTPUT = "What to do", "Data: what a row is", "Data: how files are read", "Output"
 _EVERYTHING = "every option is shown"
 
 
-def _show_everything(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
-    if value and not ctx.resilient_parsing:
-        ctx.meta[_EVERYTHING] = True
-        click.echo(ctx.get_help(), color=ctx.color)
-        ctx.exit()
+class Option(click.Option):
+    """An option that knows its section of --help; a rare one is left to --help-all."""
 
-
-class Placed(click.Option):
-    """An option that knows its section of --help."""
-
-    def __init__(self, *names: Any, section: str, **more: Any) -> None:
+    def __init__(self, *names: Any, section: str = TASK, rare: bool = False, **more: Any) -> None:
         super().__init__(*names, **more)
-        self.section = section
+        self.section, self.rare = section, rare or section == FILES
 
 
-# What a command calls what others, and papers, know by another name.
-_CALLED = {
-    "--alpha": "--top 0.1, with --repair-top to move nobody below it",
-    "--region": "--top-of group",
-    "--capacity": "--top 200",
-    "--calibrate": "--keep probabilities",
-    "--keep-grid": "--keep grid",
-}
+def option(said: str, text: str, name: str | None = None, *, default: Any = None, **more: Any) -> Decorator:
+    """Declare an option as --help shows it: its names, then its value or its choices; a flag has neither.
+
+    ``option("--ties half|strict", "How equal scores count.", default="half")``; ``type`` may be a tuple of choices.
+    """
+    words = said.split()
+    flags = [word for word in words if word.startswith("-")]
+    value = " ".join(words[len(flags) :])
+    if "|" in value and "type" not in more:
+        more["type"] = tuple(value.split("|"))
+    if isinstance(more.get("type"), tuple):
+        more["type"] = click.Choice(more["type"])
+    elif value:
+        more["metavar"] = value
+    if not value and "type" not in more:
+        more["is_flag"] = True
+    elif default:
+        more["show_default"] = True
+    if default is not None:
+        more["default"] = default
+    return click.option(*flags, *([name] if name else []), cls=Option, help=text, **more)
+
+
+def together(*options: Decorator) -> Decorator:
+    """Make one decorator of several; --help shows options in this order."""
+    return lambda command: functools.reduce(lambda inner, each: each(inner), reversed(options), command)
+
+
+output_option = functools.partial(option, section=OUTPUT)
+force_option = output_option("--force", "Replace an output that already exists.")
 
 
 class WholeWords(click.HelpFormatter):
@@ -90,6 +86,17 @@ class WholeContext(click.Context):
     formatter_class = WholeWords
 
 
+# What a command calls what others, and papers, know by another name.
+_CALLED = {
+    "--alpha": "--top 0.1, with --repair-top to move nobody below it",
+    "--region": "--top-of group",
+    "--capacity": "--top 200",
+    "--calibrate": "--keep probabilities",
+    "--keep-grid": "--keep grid",
+}
+_CALLED |= dict.fromkeys(("--t", "--theta", "--slope", "--shift"), "--strength, whatever the method calls it")
+
+
 class Sectioned(click.Command):
     """A command whose --help has what most people need, and whose --help-all has every option, in sections."""
 
@@ -98,11 +105,8 @@ class Sectioned(click.Command):
     def __init__(self, *names: Any, **more: Any) -> None:
         super().__init__(*names, **more)
         text = "Show every option: also how files are read, and rare ones."
-        self.params.append(
-            click.Option(
-                ["--help-all"], is_flag=True, is_eager=True, expose_value=False, help=text, callback=_show_everything
-            )
-        )
+        how: Options = {"is_eager": True, "expose_value": False, "callback": _show_everything}
+        self.params.append(Option(["--help-all"], is_flag=True, section=OUTPUT, help=text, **how))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
         """Read the options; one that goes by another name here is told so."""
@@ -111,7 +115,7 @@ class Sectioned(click.Command):
         except click.NoSuchOption as error:
             known = {name for each in self.params for name in each.opts}
             said = _CALLED.get(error.option_name, "")
-            if said.split(",")[0].split(" ")[0] not in known:
+            if re.split("[ ,]", said)[0] not in known:
                 raise
             raise click.UsageError(f"No such option: {error.option_name}. Here it is {said}.", ctx) from None
 
@@ -119,111 +123,85 @@ class Sectioned(click.Command):
         """Write the options in sections."""
         found: dict[str, list[tuple[str, str]]] = {section: [] for section in SECTIONS}
         for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
-            if record is not None:
-                own = SECTIONS[3] if parameter.name in _OUTPUTS or "--help" in parameter.opts else SECTIONS[0]
-                section = getattr(parameter, "section", own)
-                if _EVERYTHING in ctx.meta or (section != SECTIONS[2] and parameter.name not in _RARE):
-                    found[section].append(record)
+            record = parameter.get_help_record(ctx)
+            if record is not None and (_EVERYTHING in ctx.meta or not getattr(parameter, "rare", False)):
+                found[getattr(parameter, "section", OUTPUT)].append(record)
         for section, records in found.items():
             if records:
                 with formatter.section(section):
                     formatter.write_dl(records)
 
 
-class Number(click.ParamType):  # type: ignore[type-arg]
-    """A finite number in a range; of a range up to 1, 10% is 0.1."""
+def _show_everything(ctx: click.Context, parameter: click.Parameter, value: bool) -> None:
+    if value and not ctx.resilient_parsing:
+        ctx.meta[_EVERYTHING] = True
+        click.echo(ctx.get_help(), color=ctx.color)
+        ctx.exit()
 
-    name = "number"
 
-    def __init__(self, low: float = 0.0, high: float = math.inf, *, above: bool = False, below: bool = False) -> None:
-        self.low, self.high, self.above, self.below = low, high, above, below
+class Kind(click.ParamType):  # type: ignore[type-arg]
+    """A kind of value: ``read`` makes it of what was given, or raises a ValueError that says what is wrong."""
 
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Read a number, or say what it should have been."""
+    def __init__(self, name: str, read: Callable[[Any], Any]) -> None:
+        self.name, self.read = name, read
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        """Read a value."""
         try:
-            found = math.nan if isinstance(value, bool) else self._read(value)  # a settings file may say true
-        except (TypeError, ValueError):
-            self.fail(f"{value!r} is not a number.", param, ctx)
-        inside = self.low < found if self.above else self.low <= found
-        inside &= found < self.high if self.below else found <= self.high
-        if not (math.isfinite(found) and inside):
-            self.fail(f"{value} is not {self.rule}.", param, ctx)
-        return found
-
-    def _read(self, value: Any) -> float:
-        text = str(value).strip()
-        if text.endswith("%") and self.high <= 1:
-            return float(text[:-1]) / 100
-        return float(value)
-
-    @property
-    def rule(self) -> str:
-        """Say what is allowed."""
-        if self.high == math.inf:
-            return f"a finite number {'above' if self.above else 'from'} {self.low:g}{'' if self.above else ' on'}"
-        return f"in {'(' if self.above else '['}{self.low:g}, {self.high:g}{')' if self.below else ']'}"
+            return self.read(value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
-class Top(click.ParamType):  # type: ignore[type-arg]
-    """So many rows, 200, or a share of all, 10% or 0.1."""
+def number(low: float = 0.0, high: float = math.inf, *, above: bool = False, below: bool = False) -> Kind:
+    """Make the kind of finite numbers in a range; of a range up to 1, 10% is 0.1."""
+    rule = f"in {'(' if above else '['}{low:g}, {high:g}{')' if below else ']'}"
+    if high == math.inf:
+        rule = f"a finite number {'above' if above else 'from'} {low:g}{'' if above else ' on'}"
 
-    name = "top"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int | float:
-        """Read a whole number as rows, anything else as a share."""
+    def read(value: Any) -> float:
         text = str(value).strip()
         try:
-            if re.fullmatch(r"[0-9]+", text):
-                found: int | float = int(text)
-            else:
-                found = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+            found = float(text[:-1]) / 100 if text.endswith("%") and high <= 1 else float(text)
         except ValueError:
-            found = 0.0
-        if not (found > 0 and (isinstance(found, int) or found <= 1)):
-            self.fail(f"{value!r} is not a number of rows, such as 200, nor a share, such as 10% or 0.1.", param, ctx)
+            if not isinstance(value, bool):  # a settings file may say true
+                raise ValueError(f"{value!r} is not a number.") from None
+            found = math.nan
+        inside = (low < found if above else low <= found) and (found < high if below else found <= high)
+        if not (math.isfinite(found) and inside):
+            raise ValueError(f"{value} is not {rule}.")
         return found
 
-
-class Size(click.ParamType):  # type: ignore[type-arg]
-    """An amount of memory, such as 2GB."""
-
-    name = "size"
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> str:
-        """Check how a size is written."""
-        if not re.fullmatch(r"[0-9]+(\.[0-9]+)? ?([KMGT]i?)?B", str(value), re.IGNORECASE):
-            self.fail(f"{value!r} is not a size such as 500MB or 2GB.", param, ctx)
-        return str(value)
+    return Kind("number", read)
 
 
-SHARE = Number(0, 1)
-TOP_SHARE = Number(0, 1, above=True)
-FACTOR = Number(0, above=True)
-LIMIT = Number(0)
-SCORE = Number(-1e300, 1e300)
-LEVEL = Number(0.5, 0.999999, above=True)
-SIZE = Size()
-TOP = Top()
-INNER_SHARE = Number(0, 1, above=True, below=True)
+def _top(value: Any) -> int | float:
+    """Read a whole number as so many rows, anything else as a share."""
+    text = str(value).strip()
+    try:
+        if re.fullmatch(r"[0-9]+", text):
+            found: int | float = int(text)
+        else:
+            found = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    except ValueError:
+        found = 0.0
+    if not (found > 0 and (isinstance(found, int) or found <= 1)):
+        raise ValueError(f"{value!r} is not a number of rows, such as 200, nor a share, such as 10% or 0.1.")
+    return found
 
 
-def with_options(command: Callable[..., Any], options: Sequence[Callable[..., Any]]) -> Callable[..., Any]:
-    """Add options to a command; --help shows them in this order."""
-    for option in reversed(options):
-        command = option(command)
-    return command
+def _size(value: Any) -> str:
+    if not re.fullmatch(r"[0-9]+(\.[0-9]+)? ?([KMGT]i?)?B", str(value), re.IGNORECASE):
+        raise ValueError(f"{value!r} is not a size such as 500MB or 2GB.")
+    return str(value)
 
 
-def typed(values: Options) -> Options:
-    """Keep the values of parameters that the command line gave; what settings say is a default, which gives way."""
-    return {name: value if was_given(name) else None for name, value in values.items()}
-
-
-def needs(name: str, what: str) -> None:
-    """Refuse an option that was typed and would change nothing; ``what`` says what it needs."""
-    if was_given(name):
-        raise click.UsageError(f"--{name.replace('_', '-')} {what}")
+SHARE, TOP_SHARE = number(0, 1), number(0, 1, above=True)
+SCORE = number(-1e300, 1e300)
+LEVEL = number(0.5, 0.999999, above=True)
+INNER_SHARE = number(0, 1, above=True, below=True)
+TOP, SIZE = Kind("top", _top), Kind("size", _size)
+SEED = click.IntRange(0, 2**32 - 1)
 
 
 def was_given(name: str) -> bool:
@@ -232,16 +210,44 @@ def was_given(name: str) -> bool:
     return source is click.core.ParameterSource.COMMANDLINE
 
 
+def needs(name: str, what: str) -> None:
+    """Refuse an option that was typed and would change nothing; ``what`` says what it needs."""
+    if was_given(name):
+        raise click.UsageError(f"{flag_of(name)} {what}")
+
+
+def flag_of(name: str) -> str:
+    """Name the option of a parameter."""
+    return "--" + name.replace("_", "-")
+
+
 def said_again(*names: str) -> list[str]:
-    """Say options of this command again, for one that comes next: those that are not as they are by default."""
+    """Say parameters again that were given, here or in settings, for a command that comes next; no names: all."""
     context = click.get_current_context()
+    given = (click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.DEFAULT_MAP)
     words = []
     for parameter in context.command.params:
-        value = context.params.get(str(parameter.name))
-        if parameter.name in names and value is not None and value != parameter.default:
+        name = str(parameter.name)
+        if name in (names or context.params) and context.get_parameter_source(name) in given:
+            value = context.params[name]
+            flag = [each for each in parameter.opts if each.startswith("--")][:1]
             for each in value if isinstance(value, tuple) else (value,):
-                words += [max(parameter.opts, key=len), str(each)]
+                words += flag + ([] if each is True else [str(each)])
     return words
+
+
+_PRINTED = together(
+    output_option("--json", "Print JSON, with every number in full.", "as_json"),
+    output_option("-q --quiet", "Print nothing but errors and the settings in force.", rare=True),
+    output_option("--debug", "Show the traceback and the offending values.", rare=True),
+    output_option(
+        "--log-format",
+        "Log what is read, counted, refused and written to standard error; json: one object a line.",
+        type=tuple(FORMS),
+        expose_value=False,
+        rare=True,
+    ),
+)
 
 
 def output_options(command: Command) -> Callable[..., Any]:
@@ -256,46 +262,10 @@ def output_options(command: Command) -> Callable[..., Any]:
         with ending_cleanly(), wording.showing_values(debug):
             return command(out=Output(as_json=as_json, quiet=quiet), **values)
 
-    return with_options(
-        inner,
-        [
-            click.option("--json", "as_json", is_flag=True, help="Print JSON, with every number in full."),
-            click.option("-q", "--quiet", is_flag=True, help="Print nothing but errors and the settings in force."),
-            click.option("--debug", is_flag=True, help="Show the traceback and the offending values."),
-            click.option(
-                "--log-format",
-                type=click.Choice(FORMS),
-                expose_value=False,
-                help="Log what is read, counted, refused and written to standard error; json: one object a line.",
-            ),
-        ],
-    )
+    return _PRINTED(inner)
 
 
-def map_options(*names: str, text: str | None = None) -> Callable[[Command], Callable[..., Any]]:
-    """Add a map and the options that say which map alone will do; the command takes them as one, ``map_file``.
-
-    The map is the argument MAP unless ``names`` make it an option, whose help is ``text`` and which may be left out:
-    then ``map_file`` is None.
-    """
-    named: Callable[..., Any] = click.argument("model_file", metavar="MAP")
-    if names:
-        named = click.option(*names, "model_file", metavar="FILE", help=text)
-
-    def decorate(command: Command) -> Callable[..., Any]:
-        @functools.wraps(command)
-        def inner(*, model_file: str | None, expect_sha256: str | None, **values: Any) -> Any:
-            if model_file is None and expect_sha256 is not None:
-                raise click.UsageError(f"--expect-sha256 says which map alone will do: it needs {names[0]}.")
-            found = None if model_file is None else MapFile(model_file, expect_sha256)
-            return command(map_file=found, **values)
-
-        return with_options(inner, [named, only_this_map])
-
-    return decorate
-
-
-only_this_map = click.option("--expect-sha256", metavar="HEX", help="Refuse any map but the one with this SHA-256.")
+only_this_map = output_option("--expect-sha256 HEX", "Refuse any map but the one with this SHA-256.", rare=True)
 
 
 @dataclass(frozen=True)
@@ -318,97 +288,51 @@ class MapFile:
         return stored_maps(self.path, expect_sha256=self.expect_sha256)
 
 
-def group_options(command: Command) -> Callable[..., Any]:
-    """Add --min-group and --groups."""
-    return with_options(
-        command,
-        [
-            click.option(
-                "--min-group",
-                type=click.IntRange(0),
-                default=0,
-                metavar="ROWS",
-                help="Leave groups with fewer rows out of the comparison.",
-            ),
-            click.option("--groups", "only", metavar="A,B", help="Compare only these groups."),
-        ],
-    )
+def map_options(named: Decorator | None = None) -> Decorator:
+    """Add a map and which map alone will do, which a command takes as ``map_file``; an argument unless it is named."""
+    named = named or click.argument("model_file", metavar="MAP")
+
+    def decorate(command: Command) -> Any:
+        @functools.wraps(command)
+        def inner(*, model_file: str | None, expect_sha256: str | None, **values: Any) -> Any:
+            if model_file is None and expect_sha256 is not None:
+                raise click.UsageError("--expect-sha256 says which map alone will do: it needs --map.")
+            found = None if model_file is None else MapFile(model_file, expect_sha256)
+            return command(map_file=found, **values)
+
+        return together(named, only_this_map)(inner)
+
+    return decorate
 
 
-def interval_options(command: Command) -> Callable[..., Any]:
-    """Add --level, --bound and --require."""
-    return with_options(
-        command,
-        [
-            click.option(
-                "--level",
-                type=LEVEL,
-                default=0.95,
-                show_default=True,
-                metavar="LEVEL",
-                help="Confidence level.",
-            ),
-            click.option("--bound", type=SHARE, metavar="GAP", help="Say whether the gap is at most GAP."),
-            click.option(
-                "--require",
-                type=click.Choice(["within"]),
-                help="With --bound: exit with 3 unless the gap is shown to be at most that.",
-            ),
-        ],
-    )
-
-
-all_option = click.option("--all", "everything", is_flag=True, help="Print every table and every note.")
-
-
-def one_or_several(given: tuple[float, ...]) -> float | list[float] | None:
-    """Give what an option was given: nothing, one value, or a list of several."""
-    return list(given) if len(given) > 1 else given[0] if given else None
-
-
-_TIES = click.option(
-    "--ties",
-    type=click.Choice(["half", "strict"]),
+group_options = together(
+    option(
+        "--min-group ROWS", "Leave groups with fewer rows out of the comparison.", type=click.IntRange(0), default=0
+    ),
+    option("--groups A,B", "Compare only these groups.", "only", rare=True),
+)
+threshold_option = option(
+    "--threshold SCORE", "Also show who is flagged at this score or above; repeatable.", type=SCORE, multiple=True
+)
+all_option = output_option("--all", "Print every table and every note.", "everything")
+ties_option = option(
+    "--ties half|strict",
+    "Count equal scores as half a win (as scikit-learn) or as none (as the paper).",
     default="half",
-    show_default=True,
-    help="Count equal scores as half a win (as scikit-learn) or as none (as the paper).",
+    rare=True,
+)
+top_of_option = option(
+    "--top-of all|group", "Take the top of the whole list, or of each group.", default="all", rare=True
 )
 
 
-def ranking_options(alpha: str, reference: str) -> Callable[[Command], Callable[..., Any]]:
-    """Add --alpha, --region, --ties and --reference, with what the first and the last do in this command."""
-    options = [
-        click.option("--alpha", "--top", "alpha", type=TOP_SHARE, multiple=True, metavar="SHARE", help=alpha),
-        click.option(
-            "--region",
-            type=click.Choice(["pooled", "group"]),
-            default="pooled",
-            show_default=True,
-            help="Take the top of the whole list, or of each group.",
-        ),
-        _TIES,
-        click.option("--reference", metavar="GROUP", help=reference),
-    ]
-    return lambda command: with_options(command, options)
-
-
-def repair_options(top: str, *, several: bool = False) -> Callable[[Command], Callable[..., Any]]:
+def repair_options(top: str, *, several: bool = False) -> Decorator:
     """Add what says which part of the list a repair is about, how ties count and which group stays."""
-    options = [
-        click.option("--top", type=TOP, multiple=several, metavar="ROWS|SHARE", help=top),
-        click.option(
-            "--top-of",
-            type=click.Choice(["all", "group"]),
-            default="all",
-            show_default=True,
-            help="Take the top of the whole list, or of each group.",
-        ),
-        click.option("--repair-top", is_flag=True, help="Move nobody below that top."),
-        _TIES,
-        click.option(
-            "--reference",
-            metavar="GROUP",
-            help="Group whose scores do not change; default: ranked highest, or lowest if a high score harms.",
-        ),
-    ]
-    return lambda command: with_options(command, options)
+    kept = "Group whose scores do not change; default: ranked highest, or lowest if a high score harms."
+    return together(
+        option("--top ROWS|SHARE", top, type=TOP, multiple=several),
+        top_of_option,
+        option("--repair-top", "Move nobody below that top.", rare=True),
+        ties_option,
+        option("--reference GROUP", kept),
+    )

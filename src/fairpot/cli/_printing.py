@@ -1,4 +1,4 @@
-"""What commands print: lines and tables that fit the terminal, JSON for programs, small pictures."""
+"""What commands print: lines and tables that fit the terminal, and JSON for programs."""
 
 from __future__ import annotations
 
@@ -6,82 +6,76 @@ import json
 import os
 import shutil
 import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
+from dataclasses import dataclass
+from typing import Any, Self
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 
 from fairpot._validation import wording
 from fairpot._version import __version__
 from fairpot.cli._settings import in_force
-from fairpot.results.kinds import to_dict
-from fairpot.words import FRACTIONS, gap_name
+from fairpot.results.kinds import INLINE, Group, to_dict
+from fairpot.table import QuantisationBound
+from fairpot.words import FRACTIONS, name_of, quantised
 from fairpot.words.tables import command_lines, table_lines, wrapped
 
-if TYPE_CHECKING:
-    from fairpot.tradeoff.curve import TradeoffCurve
+Inline = INLINE  # a field of a document whose own fields stand in its place
+# Told the share of a command's work that is done, from 0 to 1, and what it is doing.
+Report = Callable[..., object]
 
 
-class Marks(NamedTuple):
-    """Points that share a character; later marks lie on top of earlier ones."""
+@dataclass(frozen=True)
+class Value:
+    """A number of one group."""
 
-    x: NDArray[np.float64]
-    y: NDArray[np.float64]
-    mark: str
+    group: Group
+    value: float
 
-
-def picture(layers: Sequence[Marks], *, width: int = 60, height: int = 14) -> list[str]:
-    """Draw points with characters, x to the right and y upwards, with the ends of both axes.
-
-    Examples
-    --------
-    >>> print(*picture([Marks(np.array([0.0, 1.0]), np.array([2.0, 4.0]), "o")], width=5, height=3), sep="\\n")
-            4 |    o
-              |
-            2 |o
-              +-----
-               0   1
-    """
-    x, y = (np.concatenate([getattr(layer, axis) for layer in layers]) for axis in "xy")
-    canvas = np.full((height, width), " ")
-    for layer in layers:
-        column = _places(layer.x, float(x.min()), float(x.max()), width)
-        row = height - 1 - _places(layer.y, float(y.min()), float(y.max()), height)
-        canvas[row, column] = layer.mark
-    ends = {0: f"{y.max():.4g}", height - 1: f"{y.min():.4g}"}
-    lines = [f"{ends.get(i, ''):>9} |{''.join(row)}".rstrip() for i, row in enumerate(canvas)]
-    left, right = f"{x.min():.4g}", f"{x.max():.4g}"
-    return [*lines, " " * 10 + "+" + "-" * width, " " * 11 + left + right.rjust(width - len(left))]
+    @classmethod
+    def each(cls, values: Mapping[Hashable, float]) -> tuple[Self, ...]:
+        """List values by group."""
+        return tuple(cls(group, float(value)) for group, value in values.items())
 
 
-def curve_picture(curve: TradeoffCurve, chosen: tuple[float, float] | None, *, width: int = 60) -> list[str]:
-    """Draw a trade-off curve, gap to the right and AUC upwards, with the chosen point (gap, AUC)."""
-    layers = [Marks(curve.gap, curve.auc, "."), Marks(curve.gap[curve.pareto], curve.auc[curve.pareto], "o")]
-    if curve.lam.ndim == 1 and curve.lam[0] == 0:
-        layers.append(Marks(curve.gap[:1], curve.auc[:1], "0"))
-    if chosen is not None:
-        layers.append(Marks(np.array([chosen[0]]), np.array([chosen[1]]), "X"))
-    return [
-        "AUC",
-        *picture(layers, width=width),
-        " " * 11 + gap_name(curve.alpha).rjust(width),
-        f"0 {curve.dial}=0   . other {curve.dial}   o nothing beats it in both   X chosen",
-    ]
+@dataclass(frozen=True)
+class Quantised:
+    """How far AUC, an xAUC and a score can be off where scores were put into bins."""
+
+    auc: float
+    xauc: float
+    score: float
+
+    @classmethod
+    def of(cls, bound: QuantisationBound | None) -> Self | None:
+        """Read it off a bound; None where every number is exact."""
+        return None if bound is None else cls(bound.auc, float(bound.xauc.max()), bound.score)
+
+    @property
+    def text(self) -> str:
+        """Say it."""
+        return quantised(self.auc, self.xauc, self.score)
 
 
-def _places(values: NDArray[np.float64], low: float, high: float, size: int) -> NDArray[np.intp]:
-    span = (high - low) or 1.0
-    return np.rint((values - low) / span * (size - 1)).astype(np.intp)
+@dataclass(frozen=True)
+class Dial:
+    """The repair strength: one, or one for each group."""
 
+    name: str
+    value: float | None
+    groups: tuple[Value, ...] = ()
 
-class Report(Protocol):
-    """Told how far a command is, and what it is doing."""
+    @classmethod
+    def of(cls, name: str, value: Any) -> Self:
+        """Take one number, or one for each group."""
+        return cls(name, None, Value.each(value)) if isinstance(value, Mapping) else cls(name, value)
 
-    def __call__(self, done: float, doing: str | None = None, /) -> object:
-        """Take the share of the work that is done, from 0 to 1."""
+    def text(self, columns: Sequence[str]) -> str:
+        """Show it, with the groups as their columns call them."""
+        each = [f"{one.value:.3g} ({shown(name_of(one.group, columns))})" for one in self.groups]
+        return f"{self.name} = {', '.join(each) if each else f'{self.value:.3g}'}"
 
 
 _FEW = 3  # notes that are shown unless all are asked for
@@ -97,19 +91,10 @@ _STYLES: dict[str, dict[str, Any]] = {
 
 
 class Output:
-    """Where a command's answer goes.
-
-    Parameters
-    ----------
-    as_json : bool
-        Write one JSON document on standard output and nothing else there.
-    quiet : bool
-        Write nothing but errors (and the JSON document, if that is asked for).
-    """
+    """Where a command's answer goes: one JSON document on standard output, or lines; nothing but errors if quiet."""
 
     def __init__(self, *, as_json: bool = False, quiet: bool = False) -> None:
         self.as_json = as_json
-        self.quiet = quiet
         self.silent = as_json or quiet
         self.on_terminal = _is_terminal(sys.stdout) and not self.silent
 
@@ -118,21 +103,12 @@ class Output:
         """How wide lines may be; in a pipe they are as long as they are."""
         return max(shutil.get_terminal_size().columns, 20) if self.on_terminal else None
 
-    @property
-    def plot_width(self) -> int:
-        """How wide a picture may be."""
-        return max(20, min(60, (self.width or 80) - 14))
-
     def document(self, content: Any) -> None:
         """Write a record, or what another distribution's command has, as the JSON document, if that is asked for."""
         if self.as_json:
             context = click.get_current_context(silent=True)
-            head: dict[str, Any] = {
-                "version": __version__,
-                "document": DOCUMENT,
-                "command": context.info_name if context else None,
-            }
-            head["settings"] = in_force(context)
+            command = context.info_name if context else None
+            head = {"version": __version__, "document": DOCUMENT, "command": command, "settings": in_force(context)}
             known = content if isinstance(content, dict) else to_dict(content)
             click.echo(json.dumps(plain({"fairpot": head, **known}), allow_nan=False, indent=2))
 
@@ -141,8 +117,8 @@ class Output:
         if self.silent:
             return
         for part in wrapped(text, self.width):
-            styled = click.style(part, **_STYLES[style]) if style and self.on_terminal and not _plain() else part
-            click.echo(styled, color=self.on_terminal)
+            coloured = style and self.on_terminal and not os.environ.get("NO_COLOR")
+            click.echo(click.style(part, **_STYLES[str(style)]) if coloured else part, color=self.on_terminal)
 
     def lines(self, texts: Sequence[str]) -> None:
         """Write sentences, the first of them in bold: it is the answer."""
@@ -207,10 +183,6 @@ def _is_terminal(stream: Any) -> bool:
     return stream is not None and not stream.closed and stream.isatty() and os.environ.get("TERM") != "dumb"
 
 
-def _plain() -> bool:
-    return bool(os.environ.get("NO_COLOR"))
-
-
 def shown(value: Any) -> str:
     """Show a name as text; what is no printable character is escaped, so that it cannot steer a terminal."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in str(value))
@@ -221,9 +193,7 @@ figure = FRACTIONS.figure
 
 def count(value: float | None) -> str:
     """Show a number of rows, which weights may have made a fraction."""
-    if value is None:
-        return "-"
-    return wording.shown_rows(value)
+    return "-" if value is None else wording.shown_rows(value)
 
 
 def percent(part: float, whole: float) -> str:

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
-from itertools import takewhile
+from itertools import pairwise, takewhile
 from pathlib import Path
 from typing import Any
 
 import click
 
 from fairpot.cli._errors import Failure, one_line, tell_user
+from fairpot.cli._options import output_option, together
 from fairpot.exceptions import ModelFileError
 
 NAME = "fairpot.toml"
@@ -20,24 +21,18 @@ _PLAIN = (str, int, float, bool)
 _LARGEST = 10**15
 Settings = dict[str, Any]  # values by the names of options
 # Options at the top of the file, beside those of rows, which declare their keys themselves.
-_OPTIONS = (
-    "top",
-    "top_of",
-    "ties",
-    "reference",
-    "threshold",
-    "min_group",
-    "bound",
-    "level",
-    "max_gap",
-    "confidence",
-)
-
-
-# What an audit calls the top and whose top it is, by their keys.
-_AUDITED = {"top": "alpha", "top_of": "region"}
-
+_OPTIONS = ("top", "top_of", "ties", "reference", "threshold", "min_group", "bound", "level", "max_gap", "confidence")
 _MOST_BYTES = 20_000  # some thirty lines are all there can be; and its parser is slow on what is nested deep
+
+
+def said_early(arguments: Sequence[str], option: str) -> list[str]:
+    """Find what an option was given, before options are read."""
+    words = [*takewhile(lambda word: word != "--", arguments), ""]
+    return [
+        after if word == option else word.removeprefix(f"{option}=")
+        for word, after in pairwise(words)
+        if word.partition("=")[0] == option
+    ]
 
 
 def find_settings(arguments: Sequence[str]) -> Path | None:
@@ -46,13 +41,11 @@ def find_settings(arguments: Sequence[str]) -> Path | None:
     Data come from strangers, and what stands beside them does too: :func:`passed_by` only mentions it.
     """
     words = list(takewhile(lambda word: word != "--", arguments))  # what follows are names of files
-    named = [place for place, word in enumerate(words) if word == "--settings" or word.startswith("--settings=")]
+    named = said_early(arguments, "--settings")
     if named and "--no-settings" in words:
         raise Failure("--settings names a file, and --no-settings says to use none.\nHint: give one of the two.")
     if named:
-        _, equals, path = words[named[0]].partition("=")
-        following = words[named[0] + 1 : named[0] + 2]
-        return Path(path) if equals else Path(*following) if following else None
+        return Path(named[0]) if named[0] or "--settings=" in words else None
     if "--no-settings" in words or not os.path.lexists(NAME):
         return None
     if os.path.islink(NAME):
@@ -74,18 +67,18 @@ def read_settings(path: Path) -> Settings:
     """Read a settings file; return defaults by the names of parameters.
 
     A file holds ``[columns]`` with what a row is, ``[files]`` with how files are written, and options such as
-    ``top = 0.1`` or ``bound = 0.05`` at the top. A key that is not known is an error, so that a typing mistake is
-    not a silent default.
+    ``top = 0.1`` at the top. A key that is not known is an error: a typing mistake is not a silent default.
     """
     import tomllib
 
-    from fairpot.modelfile.text import bytes_of  # loads much, and most runs have no settings
+    from fairpot.modelfile.files import bytes_of  # loads much, and most runs have no settings
 
+    hint = f"Hint: --settings names a file such as {NAME}."
     try:
-        text = bytes_of(str(path), _MOST_BYTES, f"Hint: --settings names a file such as {NAME}.")
+        text = bytes_of(str(path), _MOST_BYTES, hint)
     except ModelFileError as error:
         said, _, _ = str(error).partition("\nHint:")
-        raise Failure(f"the settings {path}: {said}\nHint: --settings names a file such as {NAME}.") from error
+        raise Failure(f"the settings {path}: {said}\n{hint}") from error
     try:
         content = tomllib.loads(text.decode("utf-8"))
     except (ValueError, RecursionError) as error:  # numbers and dates that are none raise errors of their own
@@ -104,36 +97,21 @@ def read_settings(path: Path) -> Settings:
     return found | _renamed(content, "", str(path), keys)
 
 
-def for_command(settings: Settings, parameters: Sequence[str]) -> Settings:
-    """Give settings by the names that a command has for them: the top of an audit is the paper's alpha."""
-    found = dict(settings)
-    for key, name in _AUDITED.items():
-        if key in found and name in parameters:
-            value = found.pop(key)
-            found[name] = "pooled" if (key, value) == ("top_of", "all") else value
-    return found
-
-
 def in_force(context: click.Context | None) -> Settings | None:
     """Return the settings file and what of it holds in this command; None without one."""
     if context is None or NAME not in context.meta:
         return None
-    known = click.core.ParameterSource.DEFAULT_MAP
     names = {option: key for inside in known_keys().values() for key, option in inside.items()}
-    names |= {name: key for key, name in _AUDITED.items()}
     given = {
         names.get(name, name): list(value) if isinstance(value, tuple) else value
         for name, value in context.params.items()
-        if context.get_parameter_source(name) is known
+        if context.get_parameter_source(name) is click.core.ParameterSource.DEFAULT_MAP
     }
-    if given.get("top_of") == "pooled":
-        given["top_of"] = "all"
     return {"file": context.meta[NAME], "in_force": given}
 
 
 # Options that say by themselves how far a repair goes.
-_DECIDE = ("lam", "t", "slope", "theta", "shift", "strength", "smallest_gap")
-_UNSAID = {"top_of": "all", "region": "pooled"}
+_DECIDE = ("lam", "strength", "smallest_gap")
 
 
 def drop_idle(values: Settings) -> None:
@@ -145,19 +123,17 @@ def drop_idle(values: Settings) -> None:
     typed, setting = click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.DEFAULT_MAP
     source = {name: context.get_parameter_source(name) for name in values}
     fitted = source.get("model_file") is typed
+    aimless = fitted or any(source.get(name) is typed for name in _DECIDE)
     idle = {
-        "max_gap": fitted or any(source.get(name) is typed for name in _DECIDE),
+        "max_gap": aimless,
+        "confidence": values.get("max_gap") is None or (aimless and source.get("max_gap") is setting),
         "reference": fitted,
         "top_of": fitted or not values.get("top"),
-        "region": not values.get("alpha"),
         "threshold": values.get("changes", "") is None,
     }
     for name in (name for name, unused in idle.items() if unused and source.get(name) is setting):
-        values[name] = _UNSAID.get(name)
+        values[name] = "all" if name == "top_of" else None
         context.set_parameter_source(name, click.core.ParameterSource.DEFAULT)
-    if values.get("max_gap") is None and source.get("confidence") is setting:
-        values["confidence"] = None
-        context.set_parameter_source("confidence", click.core.ParameterSource.DEFAULT)
 
 
 def tell_settings() -> None:
@@ -165,9 +141,7 @@ def tell_settings() -> None:
     context = click.get_current_context()
     settings = in_force(context)
     if settings is not None and settings["in_force"]:
-        held = ", ".join(
-            f"{key} = {value!r:.200}" for key, value in settings["in_force"].items()
-        )  # each of them is told
+        held = ", ".join(f"{key} = {value!r:.200}" for key, value in settings["in_force"].items())
         tell_user("settings", f"{one_line(settings['file'])} ({held})")
         context.meta[TOLD] = True
 
@@ -191,18 +165,20 @@ def _renamed(given: Settings, section: str, where: str, keys: dict[str, dict[str
             if home is not None:
                 way_out = f"put {key} under [{home}]" if home else f"put {key} at the top, before any section"
             raise Failure(f"{where} has a key that is not known, {key!r:.60}.\nHint: {way_out}.")
-        if not all(isinstance(each, _PLAIN) for each in (value if isinstance(value, list) else [value])):
-            raise Failure(
-                f"{where}: {key} must be a text, a number, true or false, or a list of them.\n"
-                f'Hint: write {key} = 0.1, or {key} = "risk".'
-            )
-        if any(type(each) is int and abs(each) > _LARGEST for each in (value if isinstance(value, list) else [value])):
-            raise Failure(f"{where}: {key} is a number beyond {_LARGEST:,}.\nHint: give a smaller one.")
+        for each in value if isinstance(value, list) else [value]:
+            if not isinstance(each, _PLAIN):
+                raise Failure(
+                    f"{where}: {key} must be a text, a number, true or false, or a list of them.\n"
+                    f'Hint: write {key} = 0.1, or {key} = "risk".'
+                )
+            if type(each) is int and abs(each) > _LARGEST:
+                raise Failure(f"{where}: {key} is a number beyond {_LARGEST:,}.\nHint: give a smaller one.")
     return {known[key]: value for key, value in given.items()}
 
 
-def settings_option(command: Any) -> Any:
-    """Add --settings and --no-settings, which are looked for before the other options are."""
-    text = f"File with defaults for options; without it, {NAME} in the working directory."
-    command = click.option("--no-settings", is_flag=True, help=f"Ignore {NAME} in the working directory.")(command)
-    return click.option("--settings", metavar="FILE", help=text)(command)
+settings_option = together(
+    output_option(
+        "--settings FILE", f"File with defaults for options; without it, {NAME} in the working directory.", rare=True
+    ),
+    output_option("--no-settings", f"Ignore {NAME} in the working directory.", rare=True),
+)

@@ -11,11 +11,11 @@ import click
 
 from fairpot._defaults import UNMAPPED
 from fairpot._validation import wording
-from fairpot.cli._documents import Inline
+from fairpot.cli import _options as opt
 from fairpot.cli._errors import Failure
-from fairpot.cli._options import SCORE, MapFile, Sectioned, map_options, output_options, was_given
-from fairpot.cli._printing import Output, count, percent, shown
+from fairpot.cli._printing import Inline, Output, count, percent, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, row_options
+from fairpot.rows.applying import apply as apply_map
 from fairpot.rows.formats.layout import OUTPUTS
 from fairpot.rows.rewriting import check_outputs
 
@@ -42,42 +42,33 @@ class ApplyDocument:
     changes_sha256: str | None
 
 
-@click.command(cls=Sectioned, short_help="Adjust the scores of files with a map.")
-@map_options()
+@click.command(cls=opt.Sectioned, short_help="Adjust the scores of files with a map.")
+@opt.map_options()
 @row_options("scores")
-@click.option("-o", "--output", required=True, metavar="FILE", help="Where the rows go, with a column more.")
-@click.option("--column", metavar="NAME", help="Name of the new column; default: that of the score and _adjusted.")
-@click.option("--replace", is_flag=True, help="Replace a column of that name.")
-@click.option("--changes", metavar="FILE", help="Also write each row's original and adjusted score and rank.")
-@click.option("--threshold", type=SCORE, metavar="SCORE", help="In --changes: who crosses this score.")
-@click.option("--keep", multiple=True, metavar="COLUMN", help="In --changes: also this column, such as an identifier.")
-@click.option(
+@opt.output_option("-o --output FILE", "Where the rows go, with a column more.", required=True)
+@opt.output_option("--column NAME", "Name of the new column; default: that of the score and _adjusted.")
+@opt.output_option("--replace", "Replace a column of that name.")
+@opt.output_option("--changes FILE", "Also write each row's original and adjusted score and rank.")
+@opt.option("--threshold SCORE", "In --changes: who crosses this score.", type=opt.SCORE)
+@opt.output_option("--keep COLUMN", "In --changes: also this column, such as an identifier.", multiple=True)
+@opt.option(
     "--unknown-group",
-    type=click.Choice(UNMAPPED),
+    "Rows whose group the map does not know: an error, the score as it is, or no adjusted score.",
+    type=UNMAPPED,
     default="error",
-    show_default=True,
-    help="Rows whose group the map does not know: an error, the score as it is, or no adjusted score.",
 )
-@click.option(
-    "--missing-group",
-    type=click.Choice(UNMAPPED),
-    default="error",
-    show_default=True,
-    help="Rows without a group: likewise.",
+@opt.option("--missing-group", "Rows without a group: likewise.", type=UNMAPPED, default="error")
+@opt.output_option("--output-format", "Format of the output; default: what its name ends in.", type=tuple(OUTPUTS))
+@opt.output_option("--neutralise-formulas", "In CSV and Excel: an apostrophe before text such as =1+1.", rare=True)
+@opt.option(
+    "--other-scale warn|error",
+    "Scores seem to be on another scale than in `fit`; default: an error if more than 1% are far outside.",
+    rare=True,
 )
-@click.option(
-    "--output-format", type=click.Choice(OUTPUTS), help="Format of the output; default: what its name ends in."
-)
-@click.option("--neutralise-formulas", is_flag=True, help="In CSV and Excel: an apostrophe before text such as =1+1.")
-@click.option(
-    "--other-scale",
-    type=click.Choice(["warn", "error"]),
-    help="Scores seem to be on another scale than in `fit`; default: an error if more than 1% are far outside.",
-)
-@click.option("--force", is_flag=True, help="Replace outputs that already exist.")
-@output_options
+@opt.force_option
+@opt.output_options
 def apply(
-    map_file: MapFile, rows: RowOptions, out: Output, output: str, changes: str | None, force: bool, **options: Any
+    map_file: opt.MapFile, rows: RowOptions, out: Output, output: str, changes: str | None, force: bool, **options: Any
 ) -> None:
     """Write the rows of files with their adjusted score as one column more.
 
@@ -96,54 +87,46 @@ def apply(
     same order. A group that the map does not know, or a missing one, is an error that counts the rows:
     --unknown-group and --missing-group let them through.
     """
-    if changes is None and (was_given("threshold") or was_given("keep")):
+    if changes is None and (opt.was_given("threshold") or opt.was_given("keep")):
         raise click.UsageError("--threshold and --keep say what goes into --changes, which is not given.")
     if output == "-":
         if out.as_json:
             raise click.UsageError("standard output takes the rows or the JSON document, not both.")
         out = Output(quiet=True)
-    for target in filter(None, (output, changes)):
-        _refuse_map(target, map_file.path)
+    for target in filter(None, (output, changes)):  # an output never replaces what it is made from
+        if os.path.exists(target) and os.path.exists(map_file.path) and os.path.samefile(target, map_file.path):
+            raise Failure(f"{shown(target)} is also an input.\nHint: name another file for the output.")
     check_outputs(rows.inputs, (output, changes), overwrite=force, folder=rows.reader.writes_folders)
     model = map_file.stored()
     rows = rows.of_map(model)
-    done = rows.apply(model, output, out, changes=changes, overwrite=force, **options)
-    written = ApplyDocument(rows.said("scores"), map_file.path, output, changes, **done)
+    options |= {"drop_missing": rows.drop_missing, "memory_limit": rows.memory, "threads": rows.threads}
+    source = rows.source
+    with out.progress("adjusting") as bar:
+        told = None if bar is None else lambda done, total: bar(done / max(total, 1))
+        done = apply_map(model, source, output, changes=changes, overwrite=force, progress=told, **options)
+    written = ApplyDocument(rows.said("scores"), map_file.path, output, changes, **vars(done))
     out.document(written)
     out.line(f"Written: {shown(output)}, {count(written.rows)} rows with the column {written.column!r}")
     if model.lower_is_riskier_:
         out.line("The map takes a low score for high risk, as in `fit`")
-    _print_unmapped(written, options["unknown_group"], options["missing_group"])
+    became = {"null": "no adjusted score", "keep": "score kept as it is"}
+    unknown, missing = (became.get(options[name], "") for name in ("unknown_group", "missing_group"))
+    _warn_of(written.unknown, f"with a group that the map does not know: {unknown}.")
+    _warn_of(written.missing, f"without a group: {missing}.")
     if written.moved is not None:  # a cluster does not compare scores
         _print_done(out, written, written.moved)
 
 
-def _print_unmapped(done: ApplyDocument, unknown: str, missing: str) -> None:
-    """Say what became of rows that no map belongs to."""
-    became = {"null": "no adjusted score", "keep": "score kept as it is"}
-    kinds = (
-        (done.unknown, "with a group that the map does not know", unknown),
-        (done.missing, "without a group", missing),
-    )
-    for number, which, way in kinds:
-        if number:
-            warnings.warn(f"{wording.counted(number, 'row')} {which}: {became[way]}.", UserWarning, stacklevel=1)
+def _warn_of(rows: int, what: str) -> None:
+    if rows:
+        warnings.warn(f"{wording.counted(rows, 'row')} {what}", UserWarning, stacklevel=1)
 
 
 def _print_done(out: Output, done: ApplyDocument, moved: int) -> None:
     out.line(f"{count(moved)} scores changed ({percent(moved, done.rows)})")
-    for note in done.notes:
-        out.note(note)
-    if done.dropped:
-        left = f"{wording.counted(done.dropped, 'row')} without a score or a group: left out."
-        warnings.warn(left, UserWarning, stacklevel=1)
+    out.notes(done.notes)
+    _warn_of(done.dropped, "without a score or a group: left out.")
     if done.changes is not None:
         out.line(f"Written: {shown(done.changes)}, what changed for whom")
         if not done.ranks_exact:
             out.note("too many distinct scores: ranks are close, not exact.")
-
-
-def _refuse_map(target: str, path: str) -> None:
-    """Refuse a target that is the map: an output never replaces what it is made from."""
-    if os.path.exists(target) and os.path.exists(path) and os.path.samefile(target, path):
-        raise Failure(f"{shown(target)} is also an input.\nHint: name another file for the output.")

@@ -3,46 +3,19 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Iterator
-from contextlib import contextmanager
 from dataclasses import dataclass
-from pathlib import Path
-from typing import Annotated, Literal, Self
+from typing import Annotated, Any, Literal, Self
 
 import click
 
 from fairpot import words
-from fairpot._defaults import ADJUSTED, Region
+from fairpot._defaults import ADJUSTED
 from fairpot._log import tell
 from fairpot._validation import wording
-from fairpot.cli._documents import Inline, Quantised
+from fairpot.cli import _lines as lines
+from fairpot.cli import _options as opt
 from fairpot.cli._errors import ABOVE_LIMIT, Failure
-from fairpot.cli._lines import (
-    print_calibration,
-    print_groups,
-    print_intervals,
-    print_matrix,
-    print_pairs,
-    print_quantisation,
-    print_rates,
-    print_top,
-    print_verdicts,
-)
-from fairpot.cli._options import (
-    SCORE,
-    SHARE,
-    Options,
-    Sectioned,
-    all_option,
-    group_options,
-    interval_options,
-    needs,
-    one_or_several,
-    output_options,
-    ranking_options,
-    said_again,
-)
-from fairpot.cli._printing import Output, shown
+from fairpot.cli._printing import Inline, Output, Quantised, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options
 from fairpot.exceptions import FairpotWarning
 from fairpot.inference import Estimate, Verdict
@@ -50,9 +23,9 @@ from fairpot.results import Audit
 from fairpot.results import audit as audit_table
 from fairpot.results.audit import GUARDS, Guards, strictest
 from fairpot.results.kinds import Group, Share
-from fairpot.rows.output import complete_file
-from fairpot.rows.readers.protocol import CountedRows
-from fairpot.words import gap_name
+
+_MOST = 6  # findings that are told before the next step
+_WINS = {"strict": "no win", "half": "half a win, --ties strict counts them as none"}
 
 
 @dataclass(frozen=True)
@@ -90,7 +63,7 @@ class Judged:
     @classmethod
     def of(cls, found: Verdict) -> Self:
         """Read it off a verdict."""
-        name = gap_name(found.alpha)
+        name = words.gap_name(found.alpha)
         return cls(found.answer, name, found.alpha, found.bound, found.level, found.interval, str(found))
 
 
@@ -118,51 +91,42 @@ class AuditDocument:
     verdict: Verdicts | None
 
 
-@click.command(cls=Sectioned, short_help="Measure who is ranked above whom.")
+@click.command(cls=opt.Sectioned, short_help="Measure who is ranked above whom.")
 @row_options()
-@ranking_options(
-    "Look at the top SHARE of the list, such as 10%; repeatable.",
-    "Reference group for the sign of gaps; default: the one whose scores a repair would not change.",
+@opt.option(
+    "--top --alpha SHARE", "Look at this top of the list, such as 10%; repeatable.", type=opt.TOP_SHARE, multiple=True
 )
-@group_options
-@click.option(
-    "--threshold",
-    type=SCORE,
-    multiple=True,
-    metavar="SCORE",
-    help="Also show who is flagged at this score or above; repeatable.",
+@opt.top_of_option
+@opt.ties_option
+@opt.option(
+    "--reference GROUP", "Reference group for the sign of gaps; default: the one that a repair would not change."
 )
-@click.option("--fail-above", type=SHARE, metavar="GAP", help="Exit with 3 if the measured gap is above GAP.")
-@click.option(
-    "--fail-metric",
-    type=click.Choice(GUARDS),
-    help="Which gap --fail-above and --bound look at; default: both, if --alpha is given.",
+@opt.group_options
+@opt.threshold_option
+@opt.option("--fail-above GAP", "Exit with 3 if the measured gap is above GAP.", type=opt.SHARE)
+@opt.option(
+    "--fail-metric", "Which gap --fail-above and --bound look at; default: both, if --top is given.", type=GUARDS
 )
-@interval_options
-@click.option("--allow-chance", is_flag=True, help="Let a score pass that is not shown to be better than chance.")
-@click.option("--html", metavar="FILE", help="Also write a page that a committee can read.")
-@click.option("--force", is_flag=True, help="Replace that page if it already exists.")
-@all_option
-@output_options
+@opt.option("--level LEVEL", "Confidence level.", type=opt.LEVEL, default=0.95)
+@opt.option("--bound GAP", "Say whether the gap is at most GAP.", type=opt.SHARE)
+@opt.option("--require", "With --bound: exit with 3 unless the gap is shown to be at most that.", type=("within",))
+@opt.option("--allow-chance", "Let a score pass that is not shown to be better than chance.")
+@opt.all_option
+@opt.output_options
 def audit(
     rows: RowOptions,
     out: Output,
-    alpha: tuple[float, ...],
-    region: str,
-    ties: str,
+    top: tuple[float, ...],
+    top_of: str,
     reference: str | None,
+    only: str | None,
     fail_above: float | None,
     fail_metric: Guards | None,
-    threshold: tuple[float, ...],
-    min_group: int,
-    only: str | None,
-    level: float,
     bound: float | None,
     require: str | None,
     allow_chance: bool,
-    html: str | None,
-    force: bool,
     everything: bool,
+    **options: Any,
 ) -> None:
     """Say whether one group is ranked higher than another: the gap with its interval, then pairs and groups.
 
@@ -172,11 +136,11 @@ def audit(
     \b
     Examples:
       fairpot audit scores.parquet --score risk --label outcome --group sex --high-score-means harm
-      fairpot audit 'scores/*.csv' --group sex --group age_band --alpha 0.1 --threshold 0.3
+      fairpot audit 'scores/*.csv' --group sex --group age_band --top 10% --threshold 0.3
       fairpot audit visits.csv --cluster patient --bound 0.05 --require within     # a gate for pipelines
 
     FILE is a file, a folder, a pattern or - for standard input: Parquet, CSV or TSV (also .gz), Arrow, JSON lines.
-    With --alpha, --fail-above and --bound look at the overall gap and at the gap in the top; the stricter decides.
+    With --top, --fail-above and --bound look at the overall gap and at the gap in the top; the stricter decides.
     --fail-metric names one of them. Intervals take rows as independent, unless --cluster says which belong together.
     With --lower-is-riskier, --threshold 3 flags who has 3 or less.
 
@@ -185,76 +149,45 @@ def audit(
 
     Exit codes: 0 fine, 2 an error, 3 the gap is above --fail-above or not what --require asks for.
     """
-    if not alpha:
-        needs("region", "says whose top it is: it needs the top to look at, --alpha 10%.")
-    if html is None:
-        needs("force", "replaces a page: it needs --html FILE.")
+    if not top:
+        opt.needs("top_of", "says whose top it is: it needs the top to look at, --top 10%.")
     if require is not None and bound is None:
         raise click.UsageError("--require needs the bound to compare with: --bound 0.05, say.")
     if fail_metric is not None and fail_above is None and bound is None:
         raise click.UsageError("--fail-metric says which gap --fail-above or --bound looks at, and neither is given.")
-    if fail_metric == "top" and not alpha:
-        raise click.UsageError("--fail-metric top needs the top to look at: --alpha 0.1, say.")
+    if fail_metric == "top" and not top:
+        raise click.UsageError("--fail-metric top needs the top to look at: --top 10%, say.")
     if fail_above is None and require is None:
-        needs("allow_chance", "is about a gate: it needs --fail-above, or --bound with --require.")
-    with _page(html, force, rows) as place:
-        counted = rows.counted(out)
-        seen_from = named_group(reference, counted.table.groups)
-        how: Options = {"region": region, "ties": ties, "reference": seen_from}
-        how |= {"alpha": one_or_several(alpha), "threshold": one_or_several(threshold), "level": level}
-        chosen: Options = {"min_group": min_group, "groups": listed_groups(only, counted.table.groups)}
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore", FairpotWarning)  # the answer itself says it
-            found = audit_table(counted.table, None, **how, **chosen)
-        limit = None if fail_above is None else _compared(found, fail_above, fail_metric)
-        judged = [] if bound is None else found.verdicts(bound, level=level, guards=fail_metric)
-        if place is not None:
-            _write_page(place, rows, counted, found, list(threshold), list(alpha))
+        opt.needs("allow_chance", "is about a gate: it needs --fail-above, or --bound with --require.")
+    counted = rows.counted(out)
+    groups = counted.table.groups
+    options |= {"reference": named_group(reference, groups), "groups": listed_groups(only, groups)}
+    options |= {"alpha": list(top), "region": "group" if top_of == "group" else "pooled"}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FairpotWarning)  # the answer itself says it
+        found = audit_table(counted.table, None, **options)
+    limit = None if fail_above is None else _compared(found, fail_above, fail_metric)
+    judged = [] if bound is None else found.verdicts(bound, level=options["level"], guards=fail_metric)
     bins = Quantised.of(counted.quantisation)
     out.document(AuditDocument(rows.said(), found, bins, limit, Verdicts.of(judged)))
     gated = limit is not None or require is not None
     chance = gated and not allow_chance and not found.better_than_chance
     if chance:
         out.line(shown(words.failed_by_chance(found.spoken.notes, "--allow-chance")), "bad")
-    failed = not print_verdicts(out, judged, require) or chance
+    failed = not lines.print_verdicts(out, judged, require) or chance
     if limit is not None and (limit.exceeded or not chance):
         worst, names = limit.worst, [words.name_of(each, rows.groups) for each in limit.worst.pair]
         said = words.gate(worst.metric, names, worst.gap, limit.limit)
         out.line(shown(said), "bad" if limit.exceeded else "good")
     _print_answer(out, found, rows, gated=bound is not None or limit is not None)
     _print_tables(out, found, rows, everything=everything)
-    print_quantisation(out, counted.quantisation)
-    if html is not None:
-        out.line(f"Written: {shown(html)}")
+    if bins is not None:
+        out.note(bins.text)
     failed = failed or (limit is not None and limit.exceeded)
     if gated:
         tell("gate", passed=not failed, chance=chance, gap=found.gap, verdict=[each.answer for each in judged] or None)
     if failed:
         raise click.exceptions.Exit(ABOVE_LIMIT)
-
-
-@contextmanager
-def _page(html: str | None, force: bool, rows: RowOptions) -> Iterator[Path | None]:
-    """Check where the page goes before the work begins, and put it into place when it is whole."""
-    if html is None:
-        yield None
-        return
-    with complete_file(html, overwrite=force, inputs=rows.files()) as place:
-        yield place
-
-
-def _write_page(
-    place: Path, rows: RowOptions, counted: CountedRows, found: Audit, threshold: list[float], alpha: list[float]
-) -> None:
-    """Write the audit as a page."""
-    from fairpot.cli.report import origin
-    from fairpot.report import FairnessReport
-
-    top = found.told.top
-    region: Region = "pooled" if top is None else top.region
-    how: Options = {"threshold": threshold, "alpha": alpha, "region": region, "ties": found.ranking.ties}
-    made = FairnessReport(found.table, **how, **origin(rows, counted))
-    place.write_text(made.to_html(), encoding="utf-8", newline="\n")
 
 
 def _print_answer(out: Output, found: Audit, rows: RowOptions, *, gated: bool) -> None:
@@ -279,21 +212,24 @@ def _print_tables(out: Output, found: Audit, rows: RowOptions, *, everything: bo
     complete = True
     if everything or len(found.ranking.gaps) > 1:
         for ranking in (told.ranking, *told.tops) if everything else (told.told,):
-            complete = print_pairs(out, ranking, lower_is_riskier=lower, everything=everything)
-    print_groups(out, told)
+            complete = lines.print_pairs(out, ranking, lower_is_riskier=lower, everything=everything)
+    lines.print_groups(out, told)
     for top in told.tops:
-        print_top(out, top, lower_is_riskier=lower)
+        lines.print_top(out, top, lower_is_riskier=lower)
     rates = [each for each in told.rates if everything or each.at == "score"]  # the top's are above
-    print_rates(out, rates, lower_is_riskier=lower)
+    lines.print_rates(out, rates, lower_is_riskier=lower)
     if everything:
-        _print_everything(out, told)
+        for ranking in (told.ranking, *told.tops):
+            lines.print_matrix(out, ranking)
+            lines.print_intervals(out, ranking)
+        lines.print_calibration(out, told)
+        if told.ranking.tied is not None:
+            out.line()
+            out.line(f"tied pairs: {told.ranking.tied.share or 0.0:.2%} (counted as {_WINS[told.ranking.ties]})")
     notes = told.notes if everything else _folded(told)
     out.notes([note.text for note in notes], everything=everything)
     if complete and not everything:
         out.line("--all shows every xAUC, calibration, tied pairs and xAUC against all other groups", "dim")
-
-
-_MOST = 6  # findings that are told before the next step
 
 
 def _folded(found: Audit) -> list[words.Note]:
@@ -308,7 +244,6 @@ def _folded(found: Audit) -> list[words.Note]:
 
 
 def _print_rows(out: Output, found: Audit, rows: RowOptions) -> None:
-    """Say what was read."""
     ranking = found.ranking
     sized = wording.rows_by(ranking.rows, ranking.weighted_rows)
     rate = f"{ranking.rate or 0.0:.1%}"
@@ -326,29 +261,13 @@ def _print_rows(out: Output, found: Audit, rows: RowOptions) -> None:
     out.line(f"{rows.describe()}; {distinct} from {low:g} to {high:g}{direction}")
 
 
-def _print_everything(out: Output, found: Audit) -> None:
-    """Show what --all adds: every xAUC, intervals, calibration, ties."""
-    for ranking in (found.ranking, *found.tops):
-        print_matrix(out, ranking)
-        print_intervals(out, ranking)
-    print_calibration(out, found)
-    if found.ranking.tied is not None:
-        out.line()
-        out.line(f"tied pairs: {found.ranking.tied.share or 0.0:.2%} (counted as {_WINS[found.ranking.ties]})")
-
-
-_WINS = {"strict": "no win", "half": "half a win, --ties strict counts them as none"}
-# What `fit` is told again.
-_AGAIN = ("ties", "reference", "min_group", "only", "threshold")
-
-
 def _next(found: Audit, rows: RowOptions) -> list[str] | None:
     """Give the command that fits a repair, where the rows show a difference and there is a file."""
     finding = found.clearest
     proposed = finding.clear and words.above_chance(found.auc) and "-" not in rows.inputs
     if not proposed or rows.score.endswith(ADJUSTED):
         return None
-    again = said_again(*_AGAIN)
+    again = opt.said_again("ties", "reference", "min_group", "only", "threshold")
     if finding.alpha is not None and len(found.tops) == 1:  # a repair has one top
         again += ["--top", words.share(finding.alpha), *(["--top-of", "group"] if finding.region == "group" else [])]
     return ["fairpot", "fit", *rows.inputs, *rows.as_options(), *again, "--max-gap", "GAP", "-o", "map.json"]

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from typing import Annotated, Any
@@ -11,11 +10,9 @@ from typing import Annotated, Any
 import click
 
 from fairpot._defaults import Ties
-from fairpot.cli._documents import Inline, Quantised
-from fairpot.cli._lines import print_quantisation
-from fairpot.cli._methods import MethodName
-from fairpot.cli._options import SHARE, TOP, Sectioned, group_options, needs, output_options
-from fairpot.cli._printing import Output, Report, shown
+from fairpot.cli._methods import MethodName, keep_option
+from fairpot.cli._options import SEED, SHARE, TOP, Sectioned, group_options, needs, option, output_options, ties_option
+from fairpot.cli._printing import Inline, Output, Quantised, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options, with_groups_of
 from fairpot.comparison import Comparison
 from fairpot.comparison import compare as compare_methods
@@ -39,35 +36,22 @@ class CompareDocument:
 
 @click.command(cls=Sectioned, short_help="Compare all methods on one file.")
 @row_options()
-@click.option("--method", "methods", multiple=True, type=MethodName(), help="Only this one; repeatable.")
-@click.option(
-    "--keep",
-    type=click.Choice(["grid", "probabilities"]),
-    help="Let every method keep scores on the grid that came in (deciles in, deciles out), or probabilities.",
-)
-@click.option(
-    "--max-gap",
+@option("--method", "Only this one; repeatable.", "methods", type=MethodName(), multiple=True)
+@keep_option
+@option(
+    "--max-gap GAP",
+    "Target gap, kept on the rows that are fitted; repeatable.",
     "max_gaps",
-    multiple=True,
     type=SHARE,
     default=(0.02, 0.05, 0.1),
-    show_default="0.02, 0.05, 0.1",
-    metavar="GAP",
-    help="Target gap, kept on the rows that are fitted; repeatable.",
+    multiple=True,
 )
-@click.option(
-    "--top",
-    type=TOP,
-    metavar="ROWS|SHARE",
-    help="Compare gaps in this top of the list: 200 of the fitted rows, or 10%.",
-)
-@click.option("--validate", "held_out", multiple=True, metavar="FILE", help="Judge on these rows instead of in folds.")
-@click.option("--folds", type=click.IntRange(2), default=5, show_default=True, metavar="N", help="Number of folds.")
-@click.option(
-    "--seed", type=click.IntRange(0, 2**32 - 1), default=0, show_default=True, metavar="N", help="Seed of the folds."
-)
-@click.option("--ties", type=click.Choice(["half", "strict"]), default="half", show_default=True)
-@click.option("--reference", metavar="GROUP", help="Reference group; default: as in `fit`.")
+@option("--top ROWS|SHARE", "Compare gaps in this top of the list: 200 of the fitted rows, or 10%.", type=TOP)
+@option("--validate FILE", "Judge on these rows instead of in folds.", "held_out", multiple=True)
+@option("--folds N", "Number of folds.", type=click.IntRange(2), default=5)
+@option("--seed N", "Seed of the folds.", type=SEED, default=0, rare=True)
+@ties_option
+@option("--reference GROUP", "Reference group; default: as in `fit`.")
 @group_options
 @output_options
 def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference: str | None, **options: Any) -> None:
@@ -98,11 +82,14 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
     if held_out:
         found = rows.elsewhere(held_out).counted(out, "counting held-out rows")
         other = with_groups_of(found.table, table.groups, "the held-out file")
+    chosen: Any = None  # which leaves the choice to the library
+    if options["methods"] or options["keep"] is not None:
+        chosen = [method(name)(keep=options["keep"]) for name in options["methods"] or names()]
     with out.progress("comparing methods") as bar:
         result = compare_methods(
             table,
             held_out=other,
-            methods=_methods(options["methods"], options["keep"]),
+            methods=chosen,
             cv=options["folds"],
             random_state=options["seed"],
             reference=named_group(reference, table.groups),
@@ -111,22 +98,14 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
             ties=options["ties"],
             max_gaps=options["max_gaps"],
             top=options["top"],
-            progress=False if bar is None else _phases(bar, options["methods"] or names()),
+            progress=False if bar is None else lambda done, total: bar(done / total, f"{done} of {total} steps"),
         )
     weights = None if result.table is None else result.table.weights
-    out.document(CompareDocument(rows.said(), weights, result, Quantised.of(counted.quantisation)))
+    bins = Quantised.of(counted.quantisation)
+    out.document(CompareDocument(rows.said(), weights, result, bins))
     _print(out, result, _finding(result, options["ties"]), rows)
-    print_quantisation(out, counted.quantisation)
-
-
-def _phases(bar: Report, names: Sequence[str]) -> Callable[[int, int], object]:
-    """Say which method is being tried, and how many of all steps are done."""
-
-    def report(done: int, total: int) -> object:
-        name = names[min(done * len(names) // max(total, 1), len(names) - 1)]
-        return bar(done / total, f"{name}, {done} of {total} steps")
-
-    return report
+    if bins is not None:
+        out.note(bins.text)
 
 
 def _finding(result: Comparison, ties: Ties) -> Finding:
@@ -136,13 +115,6 @@ def _finding(result: Comparison, ties: Ties) -> Finding:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairpotWarning)
         return audit(result.table, ties=ties, alpha=top).finding
-
-
-def _methods(chosen: Sequence[str], keep: Any) -> list[Any] | None:
-    """Make the methods that are compared; None leaves the choice to the library."""
-    if not chosen and keep is None:
-        return None
-    return [method(name)(keep=keep) for name in chosen or names()]
 
 
 def _print(out: Output, result: Comparison, finding: Finding, rows: RowOptions) -> None:
@@ -173,13 +145,9 @@ def _next(result: Comparison, finding: Finding, rows: RowOptions) -> list[str] |
         with suppress(InfeasibleRuleError):
             taken = result.recommended(bound).method
             if taken in result.methods:
-                among = [] if result.top is None else ["--top", _among(result.top)]
+                top = result.top  # so many rows, or a share of them
+                among = [] if top is None else ["--top", str(top) if isinstance(top, int) else f"{100 * top:g}%"]
                 option = method_name(type(result.estimators[taken]))
                 again = ["--method", option, "--max-gap", f"{bound:g}", *among, "-o", "map.json"]
                 return ["fairpot", "fit", *rows.inputs, *rows.as_options(), *again]
     return None
-
-
-def _among(top: float | int) -> str:
-    """Write a top as the command line takes it: so many rows, or a share of them."""
-    return str(top) if isinstance(top, int) else f"{100 * top:g}%"

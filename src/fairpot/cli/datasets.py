@@ -13,14 +13,14 @@ import numpy as np
 from sklearn.compose import ColumnTransformer
 from sklearn.linear_model import LogisticRegression
 from sklearn.model_selection import StratifiedKFold, cross_val_predict
-from sklearn.pipeline import Pipeline, make_pipeline
+from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import OneHotEncoder, StandardScaler
 from sklearn.utils import Bunch
 
 from fairpot import datasets as library
 from fairpot._optional import import_optional
 from fairpot.cli._errors import Failure
-from fairpot.cli._options import output_options
+from fairpot.cli._options import SEED, force_option, option, output_options
 from fairpot.cli._printing import Output, count, shown
 from fairpot.rows.formats import open_sink
 from fairpot.rows.formats.layout import Batches, Target, format_of_output
@@ -32,20 +32,11 @@ _MODEL = "logistic_regression"
 _RARE = 20
 
 
-def _generated(make: Callable[..., Bunch], rows: int | None, seed: int, home: str | None) -> Bunch:
-    return make(random_state=seed) if rows is None else make(rows, random_state=seed)
-
-
-def _fetched(fetch: Callable[..., Bunch], rows: int | None, seed: int, home: str | None) -> Bunch:
-    if rows is not None:
-        raise Failure("--rows is for generated data; this dataset has the rows it has.")
-    return fetch(data_home=home)
-
-
-_SETS: dict[str, tuple[Callable[..., Bunch], Callable[..., Bunch], str, bool]] = {
-    "synthetic": (_generated, library.make_synthetic, "two Gaussian groups a and b, drawn as in the paper", False),
-    "bank": (_fetched, library.fetch_bank, "Bank Marketing: 45,211 clients, by age", True),
-    "compas": (_fetched, library.fetch_compas, "COMPAS: 7,214 people, by sex", True),
+# What makes each dataset, what it is, and whether it is fetched.
+_SETS: dict[str, tuple[Callable[..., Bunch], str, bool]] = {
+    "synthetic": (library.make_synthetic, "two Gaussian groups a and b, drawn as in the paper", False),
+    "bank": (library.fetch_bank, "Bank Marketing: 45,211 clients, by age", True),
+    "compas": (library.fetch_compas, "COMPAS: 7,214 people, by sex", True),
 }
 
 
@@ -66,17 +57,6 @@ class DatasetsDocument:
 
 
 @dataclass(frozen=True)
-class FetchedDocument:
-    """A dataset that was fetched."""
-
-    name: str
-    rows: int
-    features: int
-    source: str
-    licence: str
-
-
-@dataclass(frozen=True)
 class WrittenDocument:
     """A dataset that was written to a file."""
 
@@ -90,7 +70,7 @@ class WrittenDocument:
 @click.group(short_help="Data to try every command on.", invoke_without_command=True)
 @click.pass_context
 def datasets(ctx: click.Context) -> None:
-    """List datasets, fetch them, or write one to a file with a model's scores.
+    """List datasets, or write one to a file with a model's scores.
 
     \b
     Example:
@@ -111,54 +91,25 @@ def list_(out: Output) -> None:
     Example:
       fairpot datasets list --json
     """
-    found = tuple(DatasetSaid(name, what, fetched) for name, (_, _, what, fetched) in _SETS.items())
+    found = tuple(DatasetSaid(name, what, fetched) for name, (_, what, fetched) in _SETS.items())
     out.document(DatasetsDocument(found))
-    rows = [[name, _SOURCE[fetched], what] for name, (_, _, what, fetched) in _SETS.items()]
+    rows = [[each.name, "fetched" if each.fetched else "generated", each.what] for each in found]
     out.table("Datasets", ["name", "source", "what"], rows, texts=3)
-
-
-_SOURCE = {True: "fetched", False: "generated"}
-
-
-@datasets.command(short_help="Fetch a dataset, verified.")
-@click.argument("name", type=click.Choice([n for n, (*_, fetched) in _SETS.items() if fetched]))
-@click.option("--home", metavar="FOLDER", help="Where files are looked for and stored; default: FAIRPOT_DATA, a cache.")
-@output_options
-def fetch(name: str, home: str | None, out: Output) -> None:
-    """Fetch a published dataset, and verify that it is the published one.
-
-    \b
-    Example:
-      fairpot datasets fetch compas --home data/
-    """
-    _, make, _, _ = _SETS[name]
-    data = make(data_home=home)
-    rows, features = len(data.target), len(data.feature_names)
-    out.document(FetchedDocument(name, rows, features, data.source, data.licence))
-    out.line(f"{name}: {count(rows)} rows, {features} features, verified")
-    out.line(f"source: {data.source}, licence: {data.licence}")
 
 
 @datasets.command(short_help="Write one to a file, with a model's scores.")
 @click.argument("name", type=click.Choice(list(_SETS)))
 @click.argument("output", metavar="FILE")
-@click.option("--rows", type=click.IntRange(20), metavar="N", help="How many rows, of generated data.")
-@click.option(
-    "--seed",
-    type=click.IntRange(0, 2**32 - 1),
-    default=4,
-    show_default=True,
-    metavar="N",
-    help="Seed of all that is drawn.",
-)
-@click.option("--home", metavar="FOLDER", help="Where fetched files are looked for and stored.")
-@click.option("--force", is_flag=True, help="Replace the file if it is there.")
+@option("--rows N", "How many rows, of generated data.", type=click.IntRange(20))
+@option("--seed N", "Seed of all that is drawn.", type=SEED, default=4)
+@option("--home FOLDER", "Where fetched files are looked for and stored; default: FAIRPOT_DATA, a cache.")
+@force_option
 @output_options
 def write(name: str, output: str, rows: int | None, seed: int, home: str | None, force: bool, out: Output) -> None:
     """Write a dataset to a file with the columns score, label, group and its features.
 
     The scores are those of a logistic regression, out of fold: no row is scored by a model that was trained on it. The
-    name says the format.
+    name says the format. Published data are fetched, and verified to be the published ones.
 
     \b
     Examples:
@@ -166,23 +117,30 @@ def write(name: str, output: str, rows: int | None, seed: int, home: str | None,
       fairpot datasets write synthetic scores.parquet --rows 20000 --seed 1
     """
     format_of_output(Path(output))
+    make, _, fetched = _SETS[name]
+    if fetched and rows is not None:
+        raise Failure("--rows is for generated data; this dataset has the rows it has.")
     with complete_file(output, overwrite=force) as place:
-        how, make, _, _ = _SETS[name]
         with out.progress(f"scoring {name}", known=False):
-            table = scored_table(how(make, rows, seed, home), seed)
-        write_table(table, place, Path(output))
+            drawn = [] if rows is None else [rows]
+            data = make(data_home=home) if fetched else make(*drawn, random_state=seed)
+            table = _scored(data, seed)
+        _write(table, place, Path(output))
     out.document(WrittenDocument(name, _MODEL, output, table.num_rows, tuple(table.column_names)))
     out.line(f"Written: {shown(output)}, {count(table.num_rows)} rows scored by {_MODEL}")
     out.command(["fairpot", "audit", output])
 
 
-def scored_table(data: Bunch, seed: int) -> Any:
+def _scored(data: Bunch, seed: int) -> Any:
     """Score a dataset out of fold by a logistic regression; return an Arrow table."""
     pa = import_optional("pyarrow", "cli")
     folds = StratifiedKFold(5, shuffle=True, random_state=seed)
     features = nw.from_native(data.data, eager_only=True).to_arrow()
     values = np.array([column.to_pylist() for column in features.columns], dtype=object).T
-    model = _regression([pa.types.is_string(kind) or pa.types.is_large_string(kind) for kind in features.schema.types])
+    texts = np.array([pa.types.is_string(kind) or pa.types.is_large_string(kind) for kind in features.schema.types])
+    levels = OneHotEncoder(min_frequency=_RARE, handle_unknown="infrequent_if_exist", sparse_output=False)
+    parts = [("levels", levels, np.flatnonzero(texts)), ("numbers", StandardScaler(), np.flatnonzero(~texts))]
+    model = make_pipeline(ColumnTransformer(parts), LogisticRegression(max_iter=1000))
     scores = cross_val_predict(model, values, data.target, cv=folds, method="predict_proba")[:, 1]
     own = {
         "score": pa.array(scores.astype(np.float64)),
@@ -193,15 +151,7 @@ def scored_table(data: Bunch, seed: int) -> Any:
     return pa.table(own)
 
 
-def _regression(texts: list[bool]) -> Pipeline:
-    """Return a logistic regression on standardised numbers and one-hot encoded texts."""
-    levels = OneHotEncoder(min_frequency=_RARE, handle_unknown="infrequent_if_exist", sparse_output=False)
-    parts = [("levels", levels, np.flatnonzero(texts)), ("numbers", StandardScaler(), np.flatnonzero(~np.array(texts)))]
-    return make_pipeline(ColumnTransformer(parts), LogisticRegression(max_iter=1000))
-
-
-def write_table(table: Any, place: Path, target: Path) -> None:
-    """Write an Arrow table in the format that the target's name says."""
+def _write(table: Any, place: Path, target: Path) -> None:
     batches = Batches(table.schema, lambda: iter(table.to_batches(1 << 16)))
     sink = open_sink(batches, Target(place, target, format_of_output(target)))
     try:

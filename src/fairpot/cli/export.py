@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -10,18 +10,14 @@ from typing import Any
 import click
 
 from fairpot._defaults import ADJUSTED, UNMAPPED
-from fairpot.cli._options import MapFile, Number, Options, Sectioned, map_options, output_options
+from fairpot.cli import _options as opt
 from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._rows import RowOptions, row_options
 from fairpot.export import SimplifiedMaps, simplify, to_javascript, to_onnx, to_python, to_sql
 from fairpot.export.functions import MODULES, OUTSIDE, count_pieces, formulas_of
 from fairpot.export.sql_dialects import DIALECTS
-from fairpot.repair.fair_maps import FairMaps
 from fairpot.results.kinds import Group
 from fairpot.rows.output import check_output, complete_file
-
-_EXPORTED = ("limits", "outside", "map_sha256")
-_FORMS = ("sql", "onnx", "python", "javascript")
 
 
 @dataclass(frozen=True)
@@ -37,38 +33,34 @@ class ExportDocument:
     text: str | None
 
 
-@click.command(cls=Sectioned, short_help="Write a map as SQL, ONNX, Python or JavaScript.")
-@map_options()
-@click.option("--to", "form", type=click.Choice(_FORMS), required=True, help="What to write.")
-@click.option("--dialect", type=click.Choice(tuple(DIALECTS)), help="The database, for --to sql.")
-@click.option("-o", "--output", metavar="FILE", help="Where to; without it text goes to standard output.")
+@click.command(cls=opt.Sectioned, short_help="Write a map as SQL, ONNX, Python or JavaScript.")
+@opt.map_options()
+@opt.option("--to sql|onnx|python|javascript", "What to write.", "form", required=True)
+@opt.option("--dialect", "The database, for --to sql.", type=tuple(DIALECTS))
+@opt.output_option("-o --output FILE", "Where to; without it text goes to standard output.")
 @row_options("names")
-@click.option("--table", metavar="NAME", help="For SQL: the table to read; without it only the expression is written.")
-@click.option("--column", metavar="NAME", help="Name of the new column or output; default: the score's and _adjusted.")
-@click.option(
+@opt.option("--table NAME", "For SQL: the table to read; without it only the expression is written.")
+@opt.output_option("--column NAME", "Name of the new column or output; default: the score's and _adjusted.")
+@opt.option(
     "--unknown-group",
-    type=click.Choice(UNMAPPED),
+    "Rows whose group the map does not know: stop, the score as it is, or no score.",
+    type=UNMAPPED,
     default="error",
-    show_default=True,
-    help="Rows whose group the map does not know: stop, the score as it is, or no score.",
 )
-@click.option("--missing-group", type=click.Choice(UNMAPPED), help="Rows without a group: likewise.  [default: error]")
-@click.option(
+@opt.option("--missing-group", "Rows without a group: likewise.  [default: error]", type=UNMAPPED)
+@opt.option(
     "--outside",
-    type=click.Choice(OUTSIDE),
+    "Scores far outside the fitted range: none, or they count as the limit.",
+    type=OUTSIDE,
     default="refuse",
-    show_default=True,
-    help="Scores far outside the fitted range: no adjusted score, or they count as the limit.",
 )
-@click.option(
-    "--module", type=click.Choice(MODULES), help="For JavaScript: how it is had, require or import; default: commonjs."
-)
-@click.option("--max-error", type=Number(0, 1e300), metavar="X", help="Simplify: no score differs by more than this.")
-@click.option("--max-knots", type=click.IntRange(2), metavar="N", help="Simplify: no group's map has more breakpoints.")
-@click.option("--force", is_flag=True, help="Replace an output that already exists.")
-@output_options
+@opt.option("--module", "For JavaScript: how it is had, require or import; default: commonjs.", type=MODULES)
+@opt.option("--max-error X", "Simplify: no score differs by more than this.", type=opt.number(0, 1e300))
+@opt.option("--max-knots N", "Simplify: no group's map has more breakpoints.", type=click.IntRange(2))
+@opt.force_option
+@opt.output_options
 def export(
-    map_file: MapFile, form: str, rows: RowOptions, out: Output, output: str | None, force: bool, **options: Any
+    map_file: opt.MapFile, form: str, rows: RowOptions, out: Output, output: str | None, force: bool, **options: Any
 ) -> None:
     """Write a map so that a database, another language or an ONNX runtime gives the scores that `apply` gives.
 
@@ -95,70 +87,40 @@ def export(
         check_output(output, overwrite=force, inputs=[Path(map_file.path)])
     model = map_file.load()
     rows = rows.of_map(model)
-    maps = _maps(model, options)
-    own = {"column": options["column"] or f"{rows.score}{ADJUSTED}", **model.exported}
-    made = _WRITERS[form](maps, rows, options | own)
-    if output is not None:
-        with complete_file(output, overwrite=force, inputs=[Path(map_file.path)]) as place:
-            place.write_bytes(made if isinstance(made, bytes) else made.encode())
-    _print(out, model, maps, made, rows, form, output)
-
-
-def _maps(model: Any, options: Options) -> Any:
-    """Return the maps, simplified if that is asked for."""
     maps = model.maps_
     if model.lower_is_riskier_:  # they are of scores with a minus, and an export is of scores as they are
         maps = {group: each.reflected() for group, each in maps.items()}
     error, knots = options["max_error"], options["max_knots"]
-    if error is None and knots is None:
-        return maps
-    return simplify(maps, max_error=error, max_knots=knots)
-
-
-def _sql(maps: Any, rows: RowOptions, options: Options) -> str:
-    wanted = {name: options[name] for name in ("dialect", "table", "column", *_EXPORTED)}
-    return to_sql(maps, score=rows.score, group=rows.groups, **wanted, **_unmapped(options))
-
-
-def _onnx(maps: Any, rows: RowOptions, options: Options) -> bytes:
-    group = rows.groups[0] if len(rows.groups) == 1 else "group"
-    ways = {name: options[name] for name in ("unknown_group", "missing_group", *_EXPORTED)}
-    model = to_onnx(maps, score=rows.score, group=group, output=options["column"], **ways)
-    return bytes(model.SerializeToString())
-
-
-def _unmapped(options: Options) -> Options:
-    """Return what is to become of rows that no map belongs to."""
-    return {"unknown_group": options["unknown_group"], "missing_group": options["missing_group"] or "error"}
-
-
-def _told(options: Options) -> Options:
-    return {name: options[name] for name in _EXPORTED} | _unmapped(options)
-
-
-_WRITERS: dict[str, Callable[[Any, RowOptions, Options], str | bytes]] = {
-    "sql": _sql,
-    "onnx": _onnx,
-    "python": lambda maps, rows, options: to_python(maps, **_told(options)),
-    "javascript": lambda maps, rows, options: to_javascript(
-        maps, module=options["module"] or "commonjs", **_told(options)
-    ),
-}
-
-
-def _print(
-    out: Output, model: FairMaps, maps: Any, made: str | bytes, rows: RowOptions, form: str, output: str | None
-) -> None:
+    if error is not None or knots is not None:
+        maps = simplify(maps, max_error=error, max_knots=knots)
+    made = _written(form, maps, rows, options | model.exported)
+    if output is not None:
+        with complete_file(output, overwrite=force, inputs=[Path(map_file.path)]) as place:
+            place.write_bytes(made if isinstance(made, bytes) else made.encode())
     simple = maps if isinstance(maps, SimplifiedMaps) else None
-    pieces = count_pieces(formulas_of(maps))
+    pieces, groups = count_pieces(formulas_of(maps)), tuple(model.groups_)
     text = made if output is None and isinstance(made, str) else None
-    error = 0.0 if simple is None else simple.error
-    columns = rows.said("names").columns
-    out.document(ExportDocument(columns, form, output, tuple(model.groups_), pieces, error, text))
+    largest = 0.0 if simple is None else simple.error
+    out.document(ExportDocument(rows.said("names").columns, form, output, groups, pieces, largest, text))
     if output is None:
         if not out.as_json:
             click.echo(made)
         return
-    out.line(f"Written: {shown(output)}, {len(model.groups_)} groups, {count(pieces)} straight pieces")
+    out.line(f"Written: {shown(output)}, {len(groups)} groups, {count(pieces)} straight pieces")
     if simple is not None:
         out.line(str(simple).capitalize())
+
+
+def _written(form: str, maps: Any, rows: RowOptions, options: opt.Options) -> str | bytes:
+    told = {name: options[name] for name in ("limits", "outside", "map_sha256", "unknown_group", "missing_group")}
+    column = options["column"] or f"{rows.score}{ADJUSTED}"
+    if form == "onnx":
+        group = rows.groups[0] if len(rows.groups) == 1 else "group"
+        return bytes(to_onnx(maps, score=rows.score, group=group, output=column, **told).SerializeToString())
+    told["missing_group"] = told["missing_group"] or "error"
+    if form == "sql":
+        table = {"dialect": options["dialect"], "table": options["table"], "column": column}
+        return to_sql(maps, score=rows.score, group=rows.groups, **table, **told)
+    if form == "python":
+        return to_python(maps, **told)
+    return to_javascript(maps, module=options["module"] or "commonjs", **told)

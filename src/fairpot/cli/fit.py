@@ -2,62 +2,33 @@
 
 from __future__ import annotations
 
-import warnings
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Mapping
+from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from pathlib import Path
 from typing import Annotated, Any, Self
 
 import click
 
 from fairpot import words
 from fairpot._validation import wording
-from fairpot.cli._documents import Dial, Inline, Quantised, Value
-from fairpot.cli._lines import print_certificate, print_effect, print_quantisation
-from fairpot.cli._methods import (
-    CERTIFYING,
-    WISHES,
-    MethodName,
-    RuleSaid,
-    Wish,
-    afterwards,
-    certifying,
-    how_far,
-    make_method,
-    one_wish,
-    settings_for,
-)
-from fairpot.cli._options import (
-    SCORE,
-    Options,
-    Sectioned,
-    all_option,
-    group_options,
-    needs,
-    output_options,
-    repair_options,
-)
-from fairpot.cli._printing import Output, curve_picture, figure, shown
+from fairpot.cli import _options as opt
+from fairpot.cli._lines import print_certificate, print_effect
+from fairpot.cli._methods import WISHES, RuleSaid, Wish, how_far, keep_option, method_option, one_wish, settings_for
+from fairpot.cli._printing import Dial, Inline, Output, Quantised, Value, figure, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options, with_groups_of
-from fairpot.comparison.answer import Rival
-from fairpot.comparison.higher import higher_auc
-from fairpot.exceptions import ReversedScoreWarning, SmallGroupWarning
+from fairpot.comparison import Rival
+from fairpot.comparison.run import higher_auc
 from fairpot.metrics.benefit import net_benefit
-from fairpot.modelfile import ModelFile
-from fairpot.repair.certify import watching
+from fairpot.modelfile.content import ModelFile
+from fairpot.repair.choose import Achieved
 from fairpot.repair.estimator import Repair
 from fairpot.repair.finish import in_words
 from fairpot.repair.fitting import RULES
-from fairpot.repair.ground import Achieved
 from fairpot.results import Effect, effect
 from fairpot.results.kinds import Count, Group, Score
 from fairpot.rows.output import complete_file
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.rules import among
-
-# Above this many pairs of distinct scores xOrder's curve would take longer than its fit is worth waiting for.
-_DRAWABLE = 4_000_000
 
 
 @dataclass(frozen=True)
@@ -122,33 +93,26 @@ class FitDocument:
     higher_auc: Rival | None
 
 
-@click.command(cls=Sectioned, short_help="Learn a repair and show what it costs.")
+@click.command(cls=opt.Sectioned, short_help="Learn a repair and show what it costs.")
 @row_options()
-@click.option("--method", type=MethodName(), default="fairpot", show_default=True, help="How scores are repaired.")
+@method_option
 @how_far
-@repair_options("Bound the gap in this top of the list: 10% of it, or 200 rows.")
-@group_options
-@click.option(
-    "--threshold",
-    type=SCORE,
-    multiple=True,
-    metavar="SCORE",
-    help="Also show who is flagged at this score or above; repeatable.",
-)
-@afterwards
-@click.option("--monotone", is_flag=True, help="Keep the order of people within each group (fairpot).")
-@click.option(
-    "--validate",
+@opt.repair_options("Bound the gap in this top of the list: 10% of it, or 200 rows.")
+@opt.group_options
+@opt.threshold_option
+@keep_option
+@opt.option("--monotone", "Keep the order of people within each group (fairpot).", rare=True)
+@opt.option(
+    "--validate FILE",
+    "Also show it on these held-out rows; with --confidence, certify on them.",
     "held_out",
     multiple=True,
-    metavar="FILE",
-    help="Show the same on these held-out rows; with --confidence, certify on them.",
 )
-@click.option("-o", "--output", metavar="FILE", help="Where the map is saved; without it nothing is.")
-@click.option("--private", is_flag=True, help="Save maps learnt from means of ten rows or more, and rounded counts.")
-@click.option("--force", is_flag=True, help="Replace the output if it already exists.")
-@all_option
-@output_options
+@opt.output_option("-o --output FILE", "Where the map is saved; without it nothing is.")
+@opt.output_option("--private", "Save maps learnt from means of ten rows or more, and rounded counts.", rare=True)
+@opt.force_option
+@opt.all_option
+@opt.output_options
 def fit(
     rows: RowOptions,
     out: Output,
@@ -158,6 +122,7 @@ def fit(
     private: bool,
     force: bool,
     threshold: tuple[float, ...],
+    min_group: int,
     only: str | None,
     everything: bool,
     **options: Any,
@@ -186,31 +151,31 @@ def fit(
     A repair reads the group when it scores a person, which some laws forbid:
     https://fairpot.github.io/fairpot/understand/law.html
     """
-    if output is None and force:
-        needs("force", "replaces an output: it needs -o FILE.")
+    if output is None:
+        opt.needs("force", "replaces an output: it needs -o FILE.")
     wish = one_wish(method, {name: options.pop(name) for name in WISHES})
-    ranking: Options = {"ties": options["ties"], "threshold": list(threshold)}
     options["repair"] = "top" if options.pop("repair_top") else "all"
-    about = {"min_group": options.pop("min_group")}
     settings_for(method, options)
-    validated = rows.elsewhere(held_out) if held_out else None
-    with _target(output, force, [rows] if validated is None else [rows, validated]) as place:
+    read = [rows, *([rows.elsewhere(held_out)] if held_out else [])]
+    inputs = [file for each in read for file in each.source.inputs]
+    with nullcontext() if output is None else complete_file(output, overwrite=force, inputs=inputs) as place:
         counted = rows.counted(out)
-        options["reference"] = named_group(options["reference"], counted.table.groups)
-        about["groups"] = listed_groups(only, counted.table.groups)
-        made = make_method(method, wish, settings_for(method, options))
-        other = None if validated is None else validated.counted(out, "counting held-out rows").table
-        with certifying(out, wish, method, rows):
-            what = "fitting" if wish.confidence is None else CERTIFYING
-            with out.progress(what, known=wish.confidence is not None) as report, watching(report):
-                model, other = _fitted(made, counted.table, other, about)
-        ranking["reference"] = options["reference"]
-        fitted = _effect(model, counted.table, ranking)
-        later = None if other is None else _effect(model, other, ranking)
-        benefits = _net_benefits(model, wish, counted.table, other)
+        table, other = counted.table, None
+        options["reference"] = named_group(options["reference"], table.groups)
+        made = wish.make(options)
+        if held_out:
+            other = read[1].counted(out, "counting held-out rows").table
+        with wish.fitting(out, rows):
+            about: opt.Options = {"min_group": min_group, "groups": listed_groups(only, table.groups)}
+            model, other = _fitted(made, table, other, about)
+        how: opt.Options = {"ties": options["ties"], "threshold": list(threshold), "reference": options["reference"]}
+        fitted = _effect(model, table, how)
+        later = None if other is None else _effect(model, other, how)
+        benefits = _net_benefits(model, wish, table, other)
         content = model.fair_maps_.private_content() if private else model.fair_maps_.file_content()
         if place is not None:
             model.save(place, columns={"score": rows.score, "group": rows.groups}, private=private)
+    bins = Quantised.of(counted.quantisation)
     done = FitDocument(
         rows.said(),
         method,
@@ -225,7 +190,7 @@ def fit(
         content.certificate,
         content.private,
         content.simplified,
-        Quantised.of(counted.quantisation),
+        bins,
         output,
         higher_auc(model, other if model.top is None else None),
     )
@@ -236,47 +201,30 @@ def fit(
     _print_net_benefits(out, benefits)
     if everything and model.certificate_ is not None:
         print_certificate(out, model.certificate_)
-    _print_curve(out, method, model)
     _print_map(out, content, options["keep"])
-    notes = _notes(fitted, later)
-    print_quantisation(out, counted.quantisation)
-    out.notes(notes, everything=everything)
-
-
-@contextmanager
-def _target(output: str | None, force: bool, inputs: Sequence[RowOptions]) -> Iterator[Path | None]:
-    """Check the output before the work begins, and put it into place when all is done."""
-    if output is None:
-        yield None
-        return
-    with complete_file(output, overwrite=force, inputs=[file for rows in inputs for file in rows.files()]) as place:
-        yield place
+    if bins is not None:
+        out.note(bins.text)
+    out.notes(_notes(fitted, later), everything=everything)
 
 
 def _fitted(
-    model: Repair, table: ScoreTable, held_out: ScoreTable | None, about: Options
+    model: Repair, table: ScoreTable, held_out: ScoreTable | None, about: opt.Options
 ) -> tuple[Repair, ScoreTable | None]:
-    """Fit; what the fit says of small groups and reversed scores stands in the answer as well.
-
-    Where a gap is to be certified and rows are held out for it, the dial is chosen on those.
-    """
+    """Fit; where a gap is to be certified and rows are held out for it, the dial is chosen on those."""
+    if held_out is None:
+        return model.fit(table, **about), None
     given = {rule: getattr(model, rule) for rule in RULES}
-    confidence = None if held_out is None else model.confidence
+    confidence = model.confidence
     if confidence is not None:
         model.set_params(**dict.fromkeys(RULES), confidence=None)
-    with warnings.catch_warnings():
-        for told in (SmallGroupWarning, ReversedScoreWarning):
-            warnings.simplefilter("ignore", told)
-        model.fit(table, **about)
-    if held_out is None:
-        return model, None
+    model.fit(table, **about)
     known = with_groups_of(held_out, model.groups_, "the held-out file")
     if confidence is not None:
         model = model.choose_certified(known, confidence=confidence, **given)
     return model, known
 
 
-def _effect(model: Repair, table: ScoreTable, ranking: Options) -> Effect:
+def _effect(model: Repair, table: ScoreTable, ranking: opt.Options) -> Effect:
     """Measure the repair; what was certified a moment ago cannot be judged by the rows that certified it."""
     found = effect(model, table, **ranking)
     return found if found.trust is None else replace(found, trust=replace(found.trust, answer=None, gap=None))
@@ -285,17 +233,16 @@ def _effect(model: Repair, table: ScoreTable, ranking: Options) -> Effect:
 def _print_answer(out: Output, done: FitDocument, wish: Wish, rows: RowOptions) -> None:
     """Say first what the repair does, on new rows if there are any; then what comes next."""
     found = done.fitted if done.held_out is None else done.held_out
-    bound = (wish.rules or {}).get("max_gap")
+    bound = wish.rules.get("max_gap")
     kept = []
     if done.repair_needed is False and bound is not None:
         gap = float(done.fitted.before.told.gap or 0.0)
         kept = [words.not_needed(done.fitted.finding.metric, gap, bound, wish.confidence)]
-    lead = done.higher_auc
+    lead, better = done.higher_auc, []
     if lead is not None:
-        said = words.higher_auc(
-            lead.method, lead.lead, done.held_out is not None and done.achieved.gap_top is None, "--method logit-shift"
-        )
-    out.lines([*kept, *found.sentences, *([] if lead is None else [said])])
+        on_new = done.held_out is not None and done.achieved.gap_top is None
+        better = [words.higher_auc(lead.method, lead.lead, on_new, "--method logit-shift")]
+    out.lines([*kept, *found.sentences, *better])
     if done.output is None:
         out.line("Nothing was written: add -o map.json to save the map.")
     elif not any(each.moved for each in done.fitted.moves):
@@ -310,13 +257,11 @@ def _print_fit(out: Output, done: FitDocument, content: ModelFile, wish: Wish) -
     """Say what was fitted: the method, its strength, the reference group, and where a repaired top begins."""
     fitted = done.fitted.spoken
     rows, weighed = fitted.before.ranking.rows, fitted.before.ranking.weighted_rows
-    name, value = content.dial
     top = content.parameters.get("top")
-    chosen = f", chosen: {wish.in_words('' if top is None else among(top))}" if wish.is_rule else ""
+    chosen = f", chosen: {wish.in_words('' if top is None else among(top))}" if wish.value is None else ""
     columns = fitted.before.table.group_columns
-    strength = _shown_dial(value, columns)
     out.line()
-    out.line(f"{content.method} fitted on {wording.rows_by(rows, weighed)}: {name} = {strength}{chosen}")
+    out.line(f"{content.method} fitted on {wording.rows_by(rows, weighed)}: {done.dial.text(columns)}{chosen}")
     if fitted.before.weights is not None:
         out.line(wording.weights_taken(fitted.before.weights, weighed))
     if content.reference is not None:
@@ -371,7 +316,7 @@ def _print_map(out: Output, content: ModelFile, keep: str | None) -> None:
 
 def _net_benefits(model: Repair, wish: Wish, fitted: ScoreTable, held_out: ScoreTable | None) -> NetBenefit | None:
     """Measure net benefit before and after, where it is what was chosen by."""
-    at = (wish.rules or {}).get("net_benefit_at")
+    at = wish.rules.get("net_benefit_at")
     if at is None:
         return None
 
@@ -399,31 +344,7 @@ def _print_net_benefits(out: Output, found: NetBenefit | None) -> None:
 
 def _repair_needed(wish: Wish, fitted: Effect) -> bool | None:
     """Whether the target gap took a repair; None where no gap was asked for or it cannot be measured."""
-    bound, gap = (wish.rules or {}).get("max_gap"), fitted.before.told.gap
+    bound, gap = wish.rules.get("max_gap"), fitted.before.told.gap
     if bound is None or gap is None:
         return None
     return gap > bound or any(each.moved for each in fitted.moves)
-
-
-def _shown_dial(value: Any, columns: Sequence[str]) -> str:
-    if isinstance(value, dict):
-        return ", ".join(f"{v:.3g} ({shown(words.name_of(g, columns))})" for g, v in value.items())
-    return f"{value:.3g}"
-
-
-def _print_curve(out: Output, method: str, model: Repair) -> None:
-    """Draw the trade-off for people at a terminal."""
-    if not out.on_terminal or (method == "xorder" and _pairs(model) > _DRAWABLE):
-        return
-    curve = model.tradeoff()
-    found = model.achieved_
-    gap = found.gap if found.gap_top is None else found.gap_top
-    chosen = None if gap != gap or found.auc != found.auc else (gap, found.auc)
-    out.heading("Trade-off on the fitted rows")
-    for line in curve_picture(curve, chosen, width=out.plot_width):
-        out.line(line)
-
-
-def _pairs(model: Repair) -> int:
-    sizes = sorted(len(c.score) for c in model.table_.counts)
-    return sizes[-1] * sum(sizes[:-1])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -9,13 +10,16 @@ from typing import Any
 import click
 
 from fairpot._validation import wording
-from fairpot.cli._options import LEVEL, TOP_SHARE, Number, Options, Sectioned, output_options, was_given
+from fairpot.cli import _options as opt
 from fairpot.cli._printing import Output, count, shown
-from fairpot.cli._rows import RowOptions, RowsSaid, row_options
+from fairpot.cli._rows import RowOptions, row_options
 from fairpot.inference import SamplePlan, plan_sample_size
 from fairpot.results.kinds import Group
 
-_INNER = Number(0, 0.999999, above=True)
+_INNER = opt.number(0, 0.999999, above=True)
+_expected = functools.partial(opt.option, type=_INNER, multiple=True)
+_EXPECTED = ("share", "rate", "auc", "visits", "icc", "outcome_icc")
+_NAMES = "abcdefghijklmnopqrstuvwxyz"
 
 
 @dataclass(frozen=True)
@@ -49,70 +53,33 @@ class PlanDocument:
     measured_gap: float | None
 
 
-@click.command(cls=Sectioned, short_help="How many rows it takes to detect or certify a gap.")
+@click.command(cls=opt.Sectioned, short_help="How many rows it takes to detect or certify a gap.")
 @row_options()
-@click.option(
-    "--max-gap",
-    "--gap",
-    "gap",
-    type=TOP_SHARE,
-    required=True,
-    metavar="GAP",
-    help="Gap to detect, or bound to certify.",
-)
-@click.option(
-    "--goal",
-    type=click.Choice(["detect", "certify"]),
-    default="detect",
-    show_default=True,
-    help="Find a gap of that size, or show that there is none beyond it.",
-)
-@click.option("--power", type=_INNER, default=0.8, show_default=True, help="How often that should succeed.")
-@click.option("--level", type=LEVEL, default=0.95, show_default=True, help="Confidence level.")
-@click.option(
-    "--auc",
-    type=_INNER,
-    multiple=True,
+@opt.option("--max-gap --gap GAP", "Gap to detect, or bound to certify.", "gap", type=opt.TOP_SHARE, required=True)
+@opt.option("--goal detect|certify", "Find a gap of that size, or show that there is none beyond it.", default="detect")
+@opt.option("--power NUMBER", "How often that should succeed.", type=_INNER, default=0.8)
+@opt.option("--level LEVEL", "Confidence level.", type=opt.LEVEL, default=0.95)
+@_expected(
+    "--auc NUMBER",
+    "AUC to expect, where no file is named; give it once per group for the xAUC of each over the others.",
     default=(0.8,),
-    show_default="0.8",
-    help="AUC to expect, where no file is named; give it once per group for the xAUC of each over the others.",
 )
-@click.option(
-    "--share",
-    type=_INNER,
-    multiple=True,
-    default=(0.5,),
-    show_default="0.5",
-    help="Share of the first of two groups; give it once per group for three or more.",
+@_expected(
+    "--share NUMBER", "Share of the first of two groups; give it once per group for three or more.", default=(0.5,)
 )
-@click.option(
-    "--rate",
-    type=_INNER,
-    multiple=True,
-    default=(0.5,),
-    show_default="0.5",
-    help="Share of rows with the outcome; give it once per group where they differ.",
+@_expected("--rate NUMBER", "Share of rows with the outcome; give it once per group where they differ.", default=(0.5,))
+@opt.option("--visits NUMBER", "Rows of each cluster: visits of a patient.", type=opt.number(1), default=1.0)
+@opt.option("--icc NUMBER", "Correlation of the scores of a patient's visits.", type=opt.SHARE, default=0.0)
+@opt.option(
+    "--outcome-icc NUMBER", "Correlation of their outcomes; 1 if it is the patient's.", type=opt.SHARE, default=0.0
 )
-@click.option(
-    "--visits", type=Number(1), default=1.0, show_default="1", help="Rows of each cluster: visits of a patient."
+@opt.option(
+    "--true-gap GAP",
+    "Gap to assume; default: GAP to detect; to certify the file's gap if it is below GAP, else 0.",
+    type=opt.SHARE,
 )
-@click.option(
-    "--icc", type=Number(0, 1), default=0.0, show_default="0", help="Correlation of the scores of a patient's visits."
-)
-@click.option(
-    "--outcome-icc",
-    type=Number(0, 1),
-    default=0.0,
-    show_default="0",
-    help="Correlation of their outcomes; 1 if the outcome is the patient's.",
-)
-@click.option(
-    "--true-gap",
-    type=Number(0, 1),
-    help="Gap to assume; default: GAP to detect; to certify the file's gap if it is below GAP, else 0.",
-)
-@click.option("--ties", type=click.Choice(["half", "strict"]), default="half", show_default=True)
-@output_options
+@opt.ties_option
+@opt.output_options
 def plan(rows: RowOptions, out: Output, **options: Any) -> None:
     """Say how many rows, and how many with the outcome in each group, it takes to detect a gap or to certify a bound.
 
@@ -129,38 +96,30 @@ def plan(rows: RowOptions, out: Output, **options: Any) -> None:
     given = _arguments(rows, out, options)
     found = plan_sample_size(options["gap"], **given)
     table = given.get("table")
-    out.document(_document(found, None if table is None else rows.said(), None if table is None else table.weights))
-    _print_plan(out, found)
+    groups = tuple(PlannedGroup(g, n, found.positives[g], found.negatives[g]) for g, n in found.group_rows.items())
+    names = ("goal", "gap", "true_gap", "power", "level", "rows", "clusters", "se", "pair", "measured_gap")
+    said: opt.Options = {"columns": None, "inputs": (), "files": None, "weights": None}
+    if table is not None:
+        said = {**vars(rows.said()), "weights": table.weights}
+    out.document(PlanDocument(**said, **{name: getattr(found, name) for name in names}, groups=groups))
+    _print_plan(out, found, groups)
     if table is not None and table.weights is not None:
         out.line(wording.weights_taken(table.weights, table.weight))
 
 
-_EXPECTED = ("share", "rate", "auc", "visits", "icc", "outcome_icc")
-
-
-def _arguments(rows: RowOptions, out: Output, options: Options) -> Options:
+def _arguments(rows: RowOptions, out: Output, options: opt.Options) -> opt.Options:
     """Take shares, rates, spread and clusters from the file if one is named, else from the options."""
     options = {name: value for name, value in options.items() if name != "gap"}
     expected = {name: options.pop(name) for name in _EXPECTED}
     if rows.inputs or rows.sql is not None:
         for name in _EXPECTED:
-            if was_given(name):
-                flag = name.replace("_", "-")
-                raise click.UsageError(f"--{flag} is for a plan without rows; the file has its own.")
+            opt.needs(name, "is for a plan without rows; the file has its own.")
         return {**options, "table": rows.counted(out).table}
     share = expected.pop("share")
     shares = dict(zip(_NAMES, share if len(share) > 1 else (share[0], 1 - share[0])))
     rate, auc = (_each(expected.pop(name), name, len(shares)) for name in ("rate", "auc"))
-    return {
-        **options,
-        **expected,
-        "auc": auc,
-        "rates": dict(zip(shares, rate)) if isinstance(rate, tuple) else rate,
-        "shares": shares,
-    }
-
-
-_NAMES = "abcdefghijklmnopqrstuvwxyz"
+    rates = dict(zip(shares, rate)) if isinstance(rate, tuple) else rate
+    return {**options, **expected, "auc": auc, "rates": rates, "shares": shares}
 
 
 def _each(values: tuple[float, ...], name: str, groups: int) -> float | tuple[float, ...]:
@@ -174,24 +133,15 @@ def _each(values: tuple[float, ...], name: str, groups: int) -> float | tuple[fl
     return values
 
 
-def _document(found: SamplePlan, said: RowsSaid | None, weights: str | None) -> PlanDocument:
-    by_group = (PlannedGroup(g, n, found.positives[g], found.negatives[g]) for g, n in found.group_rows.items())
-    columns, inputs, files = (None, (), None) if said is None else (said.columns, said.inputs, said.files)
-    numbers = (found.goal, found.gap, found.true_gap, found.power, found.level, found.rows, found.clusters, found.se)
-    return PlanDocument(columns, inputs, files, weights, *numbers, found.pair, tuple(by_group), found.measured_gap)
-
-
-def _print_plan(out: Output, found: SamplePlan) -> None:
+def _print_plan(out: Output, found: SamplePlan, groups: tuple[PlannedGroup, ...]) -> None:
     aim = "to detect a gap of" if found.goal == "detect" else "to certify a gap within"
     of = "" if found.clusters is None else f" of {count(found.clusters)} clusters"
     out.line(f"{count(found.rows)} rows{of} {aim} {found.gap:g}", "bold")
     sure = f"power {found.power:g}, confidence {100 * found.level:g}%"
     out.line(f"{sure}; the standard error of the gap is then {found.se:.2g}")
     out.line(found.assumes)
-    if len(found.group_rows) > 2:
+    if len(groups) > 2:
         first, second = map(shown, found.pair)
         out.line(f"The gap between {first} and {second} takes the most rows; the other groups stand between them.")
-    rows = [
-        [shown(g), count(n), count(found.positives[g]), count(found.negatives[g])] for g, n in found.group_rows.items()
-    ]
+    rows = [[shown(each.group), count(each.rows), count(each.positives), count(each.negatives)] for each in groups]
     out.table("Rows of each group", ["group", "rows", "with the outcome", "without it"], rows)

@@ -11,22 +11,18 @@ from typing import Any, NoReturn
 
 import click
 import numpy as np
-from numpy.typing import NDArray
 
 from fairpot import words
 from fairpot._lineage import Lineage, lineage_of
-from fairpot.cli._documents import Dial, Value
 from fairpot.cli._errors import ABOVE_LIMIT, Failure
-from fairpot.cli._options import MapFile, Sectioned, only_this_map, output_options
-from fairpot.cli._printing import Marks, Output, count, picture, shown
-from fairpot.modelfile.text import MAX_BYTES, bytes_of, check_digest, naming
+from fairpot.cli._options import MapFile, Sectioned, only_this_map, option, output_options
+from fairpot.cli._printing import Dial, Output, Value, count, shown
+from fairpot.modelfile.files import MAX_BYTES, bytes_of, check_digest, naming
 from fairpot.repair.fair_maps import FairMaps
 from fairpot.repair.finish import in_words
 from fairpot.results.kinds import Group
 from fairpot.rows.formats.layout import format_of_name, unreadable
 from fairpot.transport import FollowedMap, ScoreMap, ShiftMap, parted
-
-_MARKS = "o*+x#%@&"
 
 
 @dataclass(frozen=True)
@@ -90,7 +86,7 @@ class ShownExport:
 
 @click.command(cls=Sectioned, short_help="Show what a map does and where it comes from.")
 @click.argument("file", metavar="FILE")
-@click.option("--map", "other", metavar="MAP", help="Say whether FILE is of this map; exit with 3 if it is not.")
+@option("--map MAP", "Say whether FILE is of this map; exit with 3 if it is not.", "other")
 @only_this_map
 @output_options
 def show(file: str, other: str | None, expect_sha256: str | None, out: Output) -> None:
@@ -124,7 +120,7 @@ def show(file: str, other: str | None, expect_sha256: str | None, out: Output) -
         _print_map(out, found)
     if belongs is not None:
         said = f"is of {shown(other)}" if belongs else f"is not of {shown(other)}, which has another SHA-256"
-        out.line(f"{shown(file)} {said}", "green" if belongs else "red")
+        out.line(f"{shown(file)} {said}", "good" if belongs else "bad")
     if belongs is False:
         raise click.exceptions.Exit(ABOVE_LIMIT)
 
@@ -156,32 +152,40 @@ def _says_nothing(file: str) -> NoReturn:
 
 
 def _print_map(out: Output, model: Any) -> None:
-    dial, value = model.dial_
-    each = value.items() if isinstance(value, dict) else []
-    chosen = f"{value:.3g}" if not each else ", ".join(f"{v:.3g} ({_name(model, g)})" for g, v in each)
-    out.line(_what_it_does(model), "bold")
-    out.line(f"{model.method_}, {dial} = {chosen}")
+    columns = [] if model.columns_ is None else model.columns_["group"]
+    names = {group: shown(words.name_of(group, columns)) for group in model.groups_}
+    moves = {group: _moves(model, model.maps_[group]) for group in model.groups_}
+    out.line(_what_it_does(names, moves), "bold")
+    out.line(f"{model.method_}, {Dial.of(*model.dial_).text(columns)}")
     _print_origin(out, model)
     out.line(f"SHA-256 of the file: {model.sha256_}")
     given = {name: value for name, value in model.params_.items() if value is not None and value is not False}
     out.line("parameters: " + ", ".join(f"{name}={shown(repr(value))}" for name, value in given.items()))
     if model.columns_ is not None:
-        groups = ", ".join(map(repr, model.columns_["group"]))
         direction = ", low score = high risk" if model.lower_is_riskier_ else ""
         if model.high_score_means_ is not None:
             direction += f", a high score {model.high_score_means_}s the person"
-        out.line(shown(f"columns: score {model.columns_['score']!r}, group {groups}{direction}"))
+        out.line(shown(f"columns: score {model.columns_['score']!r}, group {', '.join(map(repr, columns))}{direction}"))
     if parted(model.maps_)[1] is not None:
         what = "no outcome" if model.lower_is_riskier_ else "the outcome"
         out.line(f"then one map, common to all groups, makes probabilities of {what}: no rank changes")
-    columns = ["group", "map", "moves", "rows", "with outcome", "without", "breakpoints"]
-    out.table("Groups of the fitted rows", columns, _groups(model), texts=3)
-    _print_picture(out, model)
+    heads = ["group", "map", "moves", "rows", "with outcome", "without", "breakpoints"]
+    rows = []
+    for each in model.fitted_on_["groups"]:
+        found = _own_map(model.maps_[each["group"]])
+        kind = "keeps the order" if found.is_monotone else "may change the order"
+        said = found.in_words() if isinstance(found, ShiftMap) else None
+        said = said or ", ".join(f"{way} by up to {by:.3g}" for _, _, way, by in moves[each["group"]])
+        kind, said = ("does not change", "-") if found.is_identity else (kind, said or "-")
+        sizes = [count(each["counts"][name]) for name in ("rows", "positives", "negatives")]
+        rows.append([names[each["group"]], kind, said, *sizes, count(len(found.knots))])
+    out.table("Groups of the fitted rows", heads, rows, texts=3)
 
 
 def _print_origin(out: Output, model: Any) -> None:
     origin = model.fitted_on_
-    low, high = _own_range(model)
+    low, high = origin["score_range"]
+    low, high = (0.0 - high, 0.0 - low) if model.lower_is_riskier_ else (low, high)  # as the user's file had them
     few = f", groups of fewer than {origin['fewer_than']:g} left out," if origin["rows"] is None else ""
     rows = sum(each["counts"]["rows"] or 0 for each in origin["groups"])
     out.line(
@@ -198,91 +202,40 @@ def _print_origin(out: Output, model: Any) -> None:
         out.line(f"private: counts rounded, maps simplified; scores within {model.private_['largest_error']:.3g}")
 
 
-def _groups(model: FairMaps) -> list[list[str]]:
-    counts = {each["group"]: each["counts"] for each in model.fitted_on_["groups"]}
-    return [_group(model, group, counts[group]) for group in model.groups_]
+def _own_map(found: ScoreMap) -> ScoreMap:
+    """Give a group's own map, without the one that is common to all."""
+    return found.first if isinstance(found, FollowedMap) else found
 
 
-def _group(model: FairMaps, group: Any, counts: dict[str, Any]) -> list[str]:
-    found = model.maps_[group]
-    found = found.first if isinstance(found, FollowedMap) else found
-    kind = (
-        "does not change" if found.is_identity else "keeps the order" if found.is_monotone else "may change the order"
-    )
-    sizes = [count(counts[name]) for name in ("rows", "positives", "negatives")]
-    return [_name(model, group), kind, _largest_shift(model, found), *sizes, count(len(found.knots))]
-
-
-def _name(model: FairMaps, group: Any) -> str:
-    return shown(words.name_of(group, [] if model.columns_ is None else model.columns_["group"]))
-
-
-def _what_it_does(model: FairMaps) -> str:
+def _what_it_does(names: dict[Any, str], moves: dict[Any, list[Any]]) -> str:
     """Say whose scores the map changes, which way, and from which score to which."""
-    ways = {group: _ways(model, model.maps_[group]) for group in model.groups_}
-    said = [f"{way} scores of {_name(model, group)}{where}" for group, each in ways.items() for way, where in each]
-    kept = [_name(model, group) for group, each in ways.items() if not each]
+    said = [f"{does} scores of {names[group]}{where}" for group, each in moves.items() for does, where, _, _ in each]
+    kept = [names[group] for group, each in moves.items() if not each]
     if not said:
         return "This map changes no score."
-    shown_here = words.listed(said, 4)
-    return f"This map {shown_here}" + (f"; scores of {words.listed(kept)} do not change." if kept else ".")
+    return f"This map {words.listed(said, 4)}" + (f"; scores of {words.listed(kept)} do not change." if kept else ".")
 
 
-def _ways(model: FairMaps, found: ScoreMap) -> list[tuple[str, str]]:
-    """Say which ways scores move and where, on the scale of the user's file; nothing if they do not."""
-    found = found.first if isinstance(found, FollowedMap) else found
+def _moves(model: FairMaps, followed: ScoreMap) -> list[tuple[str, str, str, float]]:
+    """Say which ways scores move, where and how far at most, on the scale of the user's file."""
+    found = _own_map(followed)
     if found.is_identity:
         return []
-    at, shift = _shifts(model, found)
-    known = []
-    for way, part in (("raises", shift > 0), ("lowers", shift < 0)):
-        if part.any():
-            low, high = float(at[part].min()), float(at[part].max())
-            whole = low <= at.min() and high >= at.max()
-            known.append((way, "" if whole else f" between {low:.3g} and {high:.3g}"))
-    return known
-
-
-def _shifts(model: FairMaps, found: ScoreMap) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Give scores of the fitted range, and how far each moves; both as the user's file has them."""
     low, high = model.fitted_on_["score_range"]  # of all groups; beyond its own scores a map has learnt nothing
     high = min(high, float(found.knots[-1])) if len(found.knots) else high
     at = np.union1d(found.knots, np.linspace(low, high, 101))
     at = at[(at >= low) & (at <= high)]
     shift = found(at) - at
     shift[np.abs(shift) < 1e-12 * max(abs(low), abs(high))] = 0.0  # round-off
-    return (0.0 - at, 0.0 - shift) if model.lower_is_riskier_ else (at, shift)
-
-
-def _largest_shift(model: FairMaps, found: ScoreMap) -> str:
-    if found.is_identity:
-        return "-"
-    if isinstance(found, ShiftMap):
-        return found.in_words()
-    _, shift = _shifts(model, found)
-    up, down = max(float(shift.max()), 0.0), max(float(-shift.min()), 0.0)
-    said = [f"{way} by up to {by:.3g}" for way, by in (("up", up), ("down", down)) if by > 0]
-    return ", ".join(said) or "-"
-
-
-def _own_range(model: Any) -> tuple[float, float]:
-    """Give the range of the fitted scores as the user's file had them."""
-    low, high = model.fitted_on_["score_range"]
-    return (0.0 - high, 0.0 - low) if model.lower_is_riskier_ else (low, high)
-
-
-def _print_picture(out: Output, model: Any) -> None:
-    """Draw new scores over old ones, for people at a terminal."""
-    if not out.on_terminal:
-        return
-    sign = -1.0 if model.lower_is_riskier_ else 1.0
-    x = np.linspace(*_own_range(model), 240)
-    moving = [g for g in model.groups_ if not model.maps_[g].is_identity][: len(_MARKS)]
-    out.heading("Adjusted score (upwards) over original score; dots: no change")
-    layers = [Marks(x, x, "."), *(Marks(x, sign * model.maps_[g](sign * x), mark) for g, mark in zip(moving, _MARKS))]
-    for line in picture(layers, width=out.plot_width):
-        out.line(line)
-    out.line("   ".join(f"{mark} {_name(model, g)}" for g, mark in zip(moving, _MARKS)))
+    at, shift = (0.0 - at, 0.0 - shift) if model.lower_is_riskier_ else (at, shift)
+    known = []
+    for does, way, by in (("raises", "up", shift), ("lowers", "down", -shift)):
+        moved = at[by > 0]
+        if len(moved):
+            whole = moved.min() <= at.min() and moved.max() >= at.max()
+            where = "" if whole else f" between {moved.min():.3g} and {moved.max():.3g}"
+            known.append((does, where, way, float(by.max())))
+    return known
 
 
 def _document(model: FairMaps, belongs: bool | None) -> ShowDocument:

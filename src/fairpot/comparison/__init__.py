@@ -1,7 +1,6 @@
 """All methods on the same rows: :func:`compare`."""
 
-from fairpot.comparison.answer import Answer, Possible, Rival, Skipped
-from fairpot.comparison.result import Comparison
+from fairpot.comparison.result import Answer, Comparison, Possible, Rival, Skipped
 from fairpot.comparison.run import compare
 from fairpot.comparison.trial import Chosen
 

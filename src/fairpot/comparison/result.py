@@ -7,6 +7,7 @@ from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
+from numpy.typing import NDArray
 from sklearn.base import clone
 
 from fairpot._defaults import LEVEL
@@ -14,24 +15,118 @@ from fairpot._docs import documented
 from fairpot._html import html_table, lines_svg, notes, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import display, frame_of
-from fairpot._validation import check_choice, check_level, check_share, wording
-from fairpot.comparison.answer import Answer, Possible, Rival, Skipped
-from fairpot.comparison.points import Picture
+from fairpot._validation import check_choice, check_share, wording
 from fairpot.comparison.trial import Chosen, Trial
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference import Estimate
+from fairpot.inference.change import auc_difference
+from fairpot.inference.dial import band_of
 from fairpot.methods.xorder import XOrder
 from fairpot.repair.estimator import Repair
-from fairpot.results.kinds import Derived, Group, Plain, rows_of, to_dict
+from fairpot.results.kinds import Derived, Group, Plain, Share, rows_of, to_dict
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.choice import ROUND_OFF
+from fairpot.tradeoff.curve import pareto_mask
 from fairpot.tradeoff.limit import Limit, UpperLimit
 from fairpot.tradeoff.rules import among
+from fairpot.transport import Floats
 from fairpot.words import comparison as words
 from fairpot.words.comparison import UNREPAIRED
 
 # Stands where a target is named in a sentence that several targets may share.
 _BOUNDS = "{bounds}"
+_LIMITS = ("auc_low", "auc_high", "gap_low", "gap_high")
+
+
+@dataclass(frozen=True)
+class Rival:
+    """Hold the lead of the method of highest AUC over another, and whether it is more than chance explains."""
+
+    method: str
+    lead: Estimate
+    clear: bool
+
+
+@dataclass(frozen=True)
+class Skipped:
+    """A method that cannot run on these rows, and why."""
+
+    method: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Possible:
+    """The best possible AUC within a target gap.
+
+    ``auc`` is the highest that a repair which keeps the order inside each group could have on these rows, knowing their
+    outcomes; of more than two groups what nothing is above. ``reachable`` is what a repair fixed beforehand can be
+    expected to have, without what chance adds; ``reason`` says why that is not known.
+    """
+
+    max_gap: Share
+    auc: float
+    reachable: float | None
+    reason: str | None
+
+
+@dataclass(frozen=True, eq=False)
+class Answer:
+    """Which method to take at a target gap.
+
+    Attributes
+    ----------
+    recommended, highest : str or None
+        The method to take, and the one of highest AUC; None where no method keeps the target on its fitted rows.
+    rivals : tuple of Rival
+        The lead of the highest over each of the others on the same held-out rows. Their intervals hold together with
+        95% confidence (Bonferroni). Methods that do not reach the target, or only know rows, have none.
+    """
+
+    derived: ClassVar[Derived] = {"text": str}
+
+    max_gap: Share
+    recommended: str | None
+    highest: str | None
+    rivals: tuple[Rival, ...]
+    taken: Annotated[Chosen | None, "hidden"]
+    best: Annotated[Chosen | None, "hidden"]
+    first: Annotated[Chosen, "hidden"]
+    original: Annotated[float, "hidden"]
+
+    @property
+    def text(self) -> str:
+        """The answer in one sentence."""
+        return words.answer(self, f"{self.max_gap:g}")
+
+    @property
+    def close(self) -> list[str]:
+        """The methods whose AUC chance cannot tell from the highest, which comes first."""
+        if self.highest is None:
+            return []
+        return [self.highest, *(each.method for each in self.rivals if not each.clear)]
+
+
+@dataclass(frozen=True, eq=False, repr=False)
+class Picture:
+    """Every method at many strengths, judged on the held-out rows, in arrays; the first is the original scores.
+
+    ``dial`` and ``value`` are name and value of the strength; ``auc``, ``gap`` and ``signed_gap`` means over the folds,
+    the last positive where the reference is ranked higher. ``distance_to_limit`` is what is within reach at the signed
+    gap minus the AUC, NaN where that is not known; ``pareto`` marks what no other point beats in both gap and AUC.
+    """
+
+    method: NDArray[np.str_]
+    dial: NDArray[np.str_]
+    value: Floats
+    auc: Floats
+    gap: Floats
+    signed_gap: Floats
+    distance_to_limit: Floats
+    pareto: NDArray[np.bool_]
+
+    def __len__(self) -> int:
+        return len(self.auc)
 
 
 @documented
@@ -44,17 +139,16 @@ class Comparison:
     gap: chance that favours one group in one fold and the other in another cancels. With more than two groups that is
     done for every two, ``gap`` is the largest of them, and ``signed_gap`` and ``distance_to_limit`` are NaN.
 
-    :meth:`at`, :meth:`best`, :meth:`recommended`, :meth:`versus` and :meth:`verdict` are about these choices.
+    :meth:`at`, :meth:`best`, :meth:`recommended` and :meth:`answer` are about these choices.
     ``points`` is a picture of the trade-off on the held-out rows, at many strengths; nothing is chosen from it.
 
     Attributes
     ----------
     reference : name of the group whose scores do not change
     limit : Limit, UpperLimit or None
-        The line that no repair which keeps the order inside each group can cross on these rows. With folds: the
-        highest mean AUC for each mean signed gap, whatever is done in each fold. It is fitted to the outcomes
-        of the held-out rows, and the more so the smaller the folds are; ``limit.optimism`` is how much, and
-        ``limit.reachable_at`` what is left without it. None with ``top``.
+        The line that no repair which keeps the order inside each group can cross on these rows. It knows the outcomes
+        of the held-out rows: ``limit.optimism`` is what that adds, ``limit.reachable_at`` what is left without it.
+        None with ``top``.
     skipped : tuple of Skipped
         Methods that cannot run on these rows.
     rows : str
@@ -100,8 +194,11 @@ class Comparison:
     def __str__(self) -> str:
         head = [*self.verdicts, f"{self.rows}, reference {self.reference}{self.gaps_where}", self.weighed]
         lines = [[words.COMPARED, *(f"gap <= {bound:g}" for bound in self.max_gaps)], *self.lines]
-        left_out = [f"left out: {each.method}: {each.reason}" for each in self.skipped]
-        return "\n".join([*filter(None, head), *words.aligned(lines), *self.limit_notes, *left_out])
+        return "\n".join([*filter(None, head), *words.aligned(lines), *self.limit_notes, *self._left_out])
+
+    @property
+    def _left_out(self) -> list[str]:
+        return [f"left out: {each.method}: {each.reason}" for each in self.skipped]
 
     @property
     def lines(self) -> list[list[str]]:
@@ -141,7 +238,11 @@ class Comparison:
     @cached_property
     def possible(self) -> tuple[Possible, ...]:
         """What was possible at each of ``max_gaps``; nothing with ``top``."""
-        return () if self.limit is None else tuple(Possible.of(self.limit, bound) for bound in self.max_gaps)
+        if self.limit is None:
+            return ()
+        reached = [(bound, self.limit.best(bound)) for bound in self.max_gaps]
+        known = [(bound, best.auc, best.reachable if np.isfinite(best.reachable) else None) for bound, best in reached]
+        return tuple(Possible(*each, self.limit.reason) for each in known)
 
     @property
     def limit_notes(self) -> tuple[str, ...]:
@@ -155,21 +256,45 @@ class Comparison:
     @cached_property
     def points(self) -> Picture:
         """The trade-off of every method on the held-out rows, at many strengths."""
-        return Picture(self.trials, self.limit, self.top is None)
+        each = [trial.points for trial in self.trials]
+        sizes = [len(values) for values, _ in each]
+        auc = np.concatenate([judged.auc for _, judged in each])
+        gaps = np.concatenate([judged.gaps for _, judged in each])
+        gap = np.abs(gaps).max(axis=1)
+        signed = gaps[:, 0] if gaps.shape[1] == 1 else np.full(len(gaps), np.nan)
+        return Picture(
+            np.repeat([trial.method for trial in self.trials], sizes),
+            np.repeat([trial.dial for trial in self.trials], sizes),
+            np.concatenate([values for values, _ in each]),
+            auc,
+            gap,
+            signed,
+            self.limit.reachable_at(signed) - auc if isinstance(self.limit, Limit) else np.full(len(auc), np.nan),
+            pareto_mask(gap, auc),
+        )
+
+    def _limits(self) -> dict[str, Floats]:
+        """Give limits of AUC and gap at every point; NaN where none are known."""
+        found = {name: np.full(len(self.points), np.nan) for name in _LIMITS}
+        for trial in self.trials:
+            values, evidence = trial.points[0], trial.evidence
+            if evidence is None or len(values) == 0:
+                continue
+            places = np.flatnonzero(self.points.method == trial.method)
+            band = band_of(evidence.estimate(values), LEVEL)
+            for column in _LIMITS if self.top is None else _LIMITS[:2]:
+                metric, end = column.split("_")
+                found[column][places] = getattr(getattr(band, metric), end)
+        return found
 
     def at(self, max_gap: float, method: str) -> Chosen:
-        """Return what a method does at a target gap, chosen on the fitted rows and measured on the held-out ones.
+        """Return what a method does at a target gap; with a ``reason`` where the fitted rows cannot keep it.
 
         Parameters
         ----------
         {max_gap}
         method : str
             The name of a method; the first of ``frame("chosen")`` are the original scores.
-
-        Returns
-        -------
-        Chosen
-            With a ``reason`` instead of numbers where the fitted rows cannot keep the target.
         """
         bound = check_share(max_gap, "max_gap", zero=True)
         found = next((trial for trial in self.trials if trial.method == method), None)
@@ -183,12 +308,9 @@ class Comparison:
     def best(self, max_gap: float) -> Chosen:
         """Return the method of highest AUC at a target gap; of equals the first, the original scores before all.
 
-        {max_gap}
+        If no method keeps the target on the rows it is fitted on, an ``InfeasibleRuleError`` says what there is.
 
-        Raises
-        ------
-        InfeasibleRuleError
-            If no method keeps the target on the rows it is fitted on; the message says what there is.
+        {max_gap}
         """
         reached = self._reached(max_gap)
         if not reached:
@@ -196,7 +318,8 @@ class Comparison:
                 f"{words.nobody(self.trials[:2][-1].at(max_gap), f'{max_gap:g}')}.\n"
                 "Hint: allow a larger gap, or look at frame() for what can be had."
             )
-        return _highest(reached)
+        most = max(float(each.auc or 0.0) for each in reached)
+        return next(each for each in reached if float(each.auc or 0.0) >= most - ROUND_OFF)
 
     def _reached(self, max_gap: float) -> list[Chosen]:
         """Give what keeps the target on all fitted rows."""
@@ -206,19 +329,19 @@ class Comparison:
     def answer(self, max_gap: float) -> Answer:
         """Say which method to take at a target gap, and how sure its lead is.
 
-        {max_gap}
+        Where chance could explain the lead of the method of highest AUC, the one that changes the fewest scores of
+        those that it cannot tell apart; XOrder, which is the hardest to write down, only where its lead is clear.
 
-        Returns
-        -------
-        Answer
-            Where chance could explain the lead of the method of highest AUC, the one that changes the fewest scores of
-            those that it cannot tell apart; XOrder, which is the hardest to write down, only where its lead is clear.
+        {max_gap}
         """
         first, before = self.trials[:2][-1].at(max_gap), self.trials[0].at(max_gap).auc
         original = np.nan if before is None else float(before)
         if not self._reached(max_gap):
             return Answer(max_gap, None, None, (), None, None, first, original)
-        best, rivals = self.best(max_gap), tuple(self.versus(max_gap))
+        best = self.best(max_gap)
+        others = [each for each in self._reached(max_gap) if each.method != best.method]
+        known = [each for each in others if each.evidence is not None and best.evidence is not None]
+        rivals = tuple(_rival(best, each, 1 - (1 - LEVEL) / len(known)) for each in known)
         tied = [best, *(self.at(max_gap, each.method) for each in rivals if not each.clear)]
         plain = [each for each in tied if not isinstance(self.estimators.get(each.method), XOrder)]
         taken = min(
@@ -226,35 +349,8 @@ class Comparison:
         )
         return Answer(max_gap, taken.method, best.method, rivals, taken, best, first, original)
 
-    def versus(self, max_gap: float = 0.05, *, level: float = LEVEL) -> list[Rival]:
-        """Compare the method of highest AUC at a target gap with each of the others.
-
-        Both are measured on the same held-out rows, so that what they have in common cancels. The intervals hold
-        together with probability ``level`` (Bonferroni).
-
-        Parameters
-        ----------
-        {max_gap}
-        level : float, default 0.95
-            Confidence level of all intervals together.
-
-        Returns
-        -------
-        list of Rival
-            ``method``, ``lead`` (AUC of the best minus that of this one, with its limits) and ``clear`` (whether the
-            lead is more than chance explains). Methods that do not reach the target have none, nor
-            those that only know rows.
-        """
-        best = self.best(max_gap)
-        others = [each for each in self._reached(max_gap) if each.method != best.method]
-        known = [each for each in others if each.evidence is not None and best.evidence is not None]
-        each_level = 1 - (1 - check_level(level)) / max(len(known), 1)
-        return [Rival.of(best, other, each_level) for other in known]
-
     def recommended(self, max_gap: float = 0.05) -> Chosen:
-        """Return the method to take at a target gap: of those that chance cannot tell from the best, the simplest.
-
-        That is the one which changes the fewest scores; of equals the one with the fewest breakpoints.
+        """Return what the method to take does at a target gap, see :meth:`answer`.
 
         {max_gap}
         """
@@ -271,11 +367,6 @@ class Comparison:
         {max_gap}
         method : str or None, default None
             Fit this method instead.
-
-        Raises
-        ------
-        InfeasibleRuleError
-            If no method reaches the gap, or if the original scores already keep it: there is nothing to fit.
         """
         name = (self.recommended(max_gap) if method is None else self.at(max_gap, method)).method
         if name == UNREPAIRED:
@@ -291,9 +382,7 @@ class Comparison:
         return estimator.set_params(max_gap=float(max_gap), top=self.top).fit(self.table)
 
     def verdict(self, max_gap: float = 0.05) -> str:
-        """Say in one sentence which method to take at a target gap, what it costs and what it keeps.
-
-        A method is called the best only if chance does not explain its lead over each of the others.
+        """Say in one sentence which method to take at a target gap: the text of its :meth:`answer`.
 
         {max_gap}
         """
@@ -314,19 +403,15 @@ class Comparison:
     def frame(self, part: Literal["points", "chosen"] = "points") -> Any:
         """Return the picture, or what was chosen, as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
 
-        ``auc_low``, ``auc_high``, ``gap_low`` and ``gap_high`` are 95% limits of each point by itself; NaN for methods
-        that only know rows, and of the gap at the top of the list.
-
         Parameters
         ----------
         part : {"points", "chosen"}, default "points"
-            Every method at many strengths, judged on the held-out rows; or every method at each of ``max_gaps``, its
-            strength chosen on the fitted rows.
+            Every method at many strengths, judged on the held-out rows, with 95% limits of each point by itself; or
+            every method at each of ``max_gaps``, its strength chosen on the fitted rows.
         """
         if check_choice(part, "part", ("points", "chosen")) == "points":
-            return make_frame(self.points.columns())
-        rows = rows_of(self.chosen)
-        return frame_of([{n: float(v) if isinstance(v, Estimate) else v for n, v in row.items()} for row in rows])
+            return make_frame(vars(self.points) | self._limits())
+        return frame_of(rows_of(self.chosen))
 
     def plot(self, ax: Any = None) -> Any:
         """Draw AUC against the gap for every method, see :class:`fairpot.display.ComparisonDisplay`.
@@ -338,25 +423,27 @@ class Comparison:
     def _repr_html_(self) -> str:
         heads = ["method", *(f"gap <= {bound:g}" for bound in self.max_gaps)]
         rows = [dict(zip(heads, line)) for line in self._lines(words.cell_with_interval)]
-        said = [*filter(None, [self.weighed]), *self.verdicts[:-1], *self.limit_notes]
-        said += [f"left out: {each.method}: {each.reason}" for each in self.skipped]
+        said = [*filter(None, [self.weighed]), *self.verdicts[:-1], *self.limit_notes, *self._left_out]
         head = paragraph(f"{self.verdicts[-1]}.", f"{self.rows}{self.gaps_where}")
         table = html_table(rows, f"{words.COMPARED}; with the 95% interval of the AUC")
-        return f"<div>{head}{_picture(self.points, self.methods)}{table}{notes(said)}</div>"
+        return f"<div>{head}{self._picture()}{table}{notes(said)}</div>"
+
+    def _picture(self) -> str:
+        """Draw AUC over the gap, a line for each method; points far beyond the original gap are left out of sight."""
+        points, lines = self.points, []
+        reach = 1.15 * float(points.gap[0]) or 1.0
+        for name in self.methods:
+            places = np.flatnonzero((points.method == name) & (points.gap <= reach))
+            lines.append((name, points.gap[places].tolist(), points.auc[places].tolist()))
+        note = f"Original scores: gap {points.gap[0]:.3f}, AUC {points.auc[0]:.3f}. Intervals are in the table."
+        return lines_svg(lines, "AUC over gap, by method", ("gap", "AUC"), note=note)
 
 
-def _picture(points: Picture, methods: tuple[str, ...]) -> str:
-    """Draw AUC over the gap, a line for each method; points far beyond the original gap are left out of sight."""
-    reach = 1.15 * float(points.gap[0]) or 1.0
-    lines = []
-    for name in methods:
-        places = np.flatnonzero((points.method == name) & (points.gap <= reach))
-        lines.append((name, points.gap[places].tolist(), points.auc[places].tolist()))
-    note = f"Original scores: gap {points.gap[0]:.3f}, AUC {points.auc[0]:.3f}. Intervals are in the table."
-    return lines_svg(lines, "AUC over gap, by method", ("gap", "AUC"), note=note)
-
-
-def _highest(reached: list[Chosen]) -> Chosen:
-    """Give the highest AUC; of equals the first."""
-    most = max(float(each.auc or 0.0) for each in reached)
-    return next(each for each in reached if float(each.auc or 0.0) >= most - ROUND_OFF)
+def _rival(best: Chosen, other: Chosen, level: float) -> Rival:
+    """Compare two choices on the same held-out rows: what they have in common cancels."""
+    assert best.evidence is not None
+    assert other.evidence is not None
+    aucs = float(other.auc or 0.0), float(best.auc or 0.0)
+    found = auc_difference((other.evidence, 0.0), (best.evidence, 0.0), aucs, level=level)
+    lead = Estimate("lead", found.change, found.se, found.low, found.high, level, reason=found.reason)
+    return Rival(other.method, lead, bool(found.low > 0))

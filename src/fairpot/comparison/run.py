@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,13 @@ from fairpot._arguments import argument, by_name
 from fairpot._defaults import Meaning, Ties
 from fairpot._progress import draw_bar
 from fairpot._validation import check_seen, check_share, is_number, wording
-from fairpot.comparison.answer import Skipped
-from fairpot.comparison.result import Comparison
+from fairpot.comparison.result import Comparison, Rival, Skipped
 from fairpot.comparison.trial import Fixed, Part, Ruled, Setting, Trial
 from fairpot.counting import as_table
-from fairpot.exceptions import InfeasibleRuleError
+from fairpot.exceptions import FairpotWarning
+from fairpot.inference import Estimate
+from fairpot.inference.change import compare_views
+from fairpot.methods import LogitShift
 from fairpot.metrics.rank import check_ties
 from fairpot.repair.estimator import Repair
 from fairpot.repair.fitting import RULES
@@ -34,9 +36,12 @@ from fairpot.words.comparison import UNREPAIRED
 Report = Callable[[int, int], object]
 # Of more groups than this the search for every group's strength keeps somebody waiting.
 _FEW_GROUPS = 4
+# Beyond so many distinct scores, or groups, another fit takes longer than one line is worth.
+_MOST_SCORES, _VISIBLE = 20_000, 0.0005
+_SAME = ("max_gap", "max_auc_loss", "top", "top_of", "reference", "keep", "ties")
 
 
-def make_report(progress: bool | Report | None, groups: int) -> Report:
+def _make_report(progress: bool | Report | None, groups: int) -> Report:
     """Return the function to call after each step: a bar on stderr, the user's own, or nothing."""
     if callable(progress):
         return progress
@@ -139,7 +144,7 @@ def compare(
         other = _check_held_out(held_out, said, everything).only(table.groups)
         _require_cells(other, 1, "held_out needs at least 1 row with and 1 without the outcome in every group")
         parts, where = [Part(table, other)], wording.rows_by(*other.sized, "held-out rows")
-    report = make_report(progress, len(table.groups))
+    report = _make_report(progress, len(table.groups))
     share = None if top is None else top_share(top, table)
     setting = Setting(table, find_reference(table, reference, checked), checked, share)
     prepared = {name: _prepare(each, setting) for name, each in estimators.items()}
@@ -238,8 +243,7 @@ def _fold(estimator: Any, part: Part, setting: Setting, bounds: tuple[float, ...
         return Fixed.of(clone(estimator), part, setting)
     fold = Ruled.of(estimator, part, setting)
     for bound in bounds:
-        with suppress(InfeasibleRuleError):
-            fold.at(bound)
+        fold.at(bound)
     return fold
 
 
@@ -333,3 +337,30 @@ def _folds(table: ScoreTable, cv: Any, random_state: Any) -> list[Part]:
         needed = "every fold needs a cluster with and one without the outcome in every group"
         _require_cells(each, 1, needed, hint)
     return [Part(all_but(folds, k), fold) for k, fold in enumerate(folds)]
+
+
+def higher_auc(model: Repair, judged: ScoreTable | None = None) -> Rival | None:
+    """Fit LogitShift by the rule of a repair; return its lead in AUC, where it is clear and the target is kept.
+
+    It is measured on ``judged``, else on the fitted rows, and not looked for where the strength was given or certified,
+    where nobody below the top may move, and where it would take long.
+    """
+    table = model.table_
+    asked = model.max_gap is not None and model.confidence is None and model.net_benefit_at is None
+    small = sum(len(each.score) for each in table.counts) <= _MOST_SCORES and len(table.groups) <= _FEW_GROUPS
+    if not asked or not small or model.repair == "top" or isinstance(model, LogitShift):
+        return None
+    rows = table if judged is None else judged
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FairpotWarning)
+        try:
+            other = LogitShift(**{name: getattr(model, name) for name in _SAME}).fit(table)
+        except ValueError:  # out of its reach
+            return None
+        views = [rows.view(each.fair_maps_.maps_on(rows)) for each in (model, other)]
+        found = compare_views(rows, *views, ties=model.ties)
+    lead, gap = found.auc, found.gap
+    kept = model.top is not None or gap.after <= max(model.max_gap or 0.0, gap.before) + 1e-12
+    if not (kept and lead.low > 0 and lead.change >= _VISIBLE):
+        return None
+    return Rival("LogitShift", Estimate("lead", lead.change, lead.se, lead.low, lead.high, lead.level), True)

@@ -20,11 +20,10 @@ from fairpot.inference.dial import Evidence, SameMaps
 from fairpot.inference.dial import Part as Rows
 from fairpot.inference.limits import seen_limits
 from fairpot.metrics.wins import WinMatrix
-from fairpot.repair.choose import curve
+from fairpot.repair.choose import Ground, curve
 from fairpot.repair.estimator import Repair
 from fairpot.repair.finish import whole_maps
 from fairpot.repair.fitting import Fit, begin, start
-from fairpot.repair.ground import Ground
 from fairpot.repair.own_dials import Way
 from fairpot.results.kinds import Share
 from fairpot.results.ranking import MOST_GROUPS
@@ -94,6 +93,9 @@ class Outcome(NamedTuple):
     reason: str | None = None
 
 
+_MEANS = ("changed", "breakpoints")
+
+
 class Points(NamedTuple):
     """AUC and signed gaps of the held-out rows at strengths, and whether each leaves an order in every group."""
 
@@ -122,22 +124,21 @@ class Ruled:
         """Leave out what is learnt again from the rows; the way of several groups stays."""
         return _learnt_again, (self.fit.way, self.model, self.part, self.setting, self.seen)
 
-    def at(self, max_gap: float) -> Outcome:
-        """Choose on the fitted rows, as ``fit`` does, and judge on the others."""
+    def at(self, max_gap: float) -> Outcome | str:
+        """Choose on the fitted rows, as ``fit`` does, and judge on the others; or say why nothing can be chosen."""
         if max_gap not in self.seen:
-            self.seen[max_gap] = self._chosen(max_gap)
-        found = self.seen[max_gap]
-        if isinstance(found, str):
-            raise InfeasibleRuleError(found)
-        return found
+            try:
+                with _quiet():
+                    fit, point = self.fit.search(Rule(max_gap))
+                self.seen[max_gap] = _outcome(self._maps(fit, point.lam), self.part, self.setting, point.lam)
+            except InfeasibleRuleError as error:
+                self.seen[max_gap] = str(error).split("\n")[0]
+        return self.seen[max_gap]
 
-    def _chosen(self, max_gap: float) -> Outcome | str:
-        try:
-            with _quiet():
-                fit, point = self.fit.search(Rule(max_gap))
-        except InfeasibleRuleError as error:
-            return str(error).split("\n")[0]
-        return _outcome(self._maps(fit, point.lam), self.part, self.setting, point.lam)
+    @property
+    def held_out(self) -> ScoreTable:
+        """The rows to evaluate on."""
+        return self.part.held_out
 
     @property
     def dial(self) -> str:
@@ -154,7 +155,7 @@ class Ruled:
     @property
     def rows(self) -> Rows:
         """The held-out rows with the maps at any strength."""
-        return Rows(self.part.held_out, self._steps)
+        return Rows(self.held_out, self._steps)
 
     def _steps(self, values: Floats) -> Iterator[Maps]:
         return (self._maps(self.fit, float(value)) for value in values)
@@ -217,14 +218,14 @@ class Fixed:
         return cls(Outcome(judged, np.nan, changed, len(rows.scores), None), fitted.gap, part.held_out)
 
     def at(self, max_gap: float) -> Outcome:
-        """Give the one outcome there is, and whether the fitted rows keep the target."""
+        """Give the one outcome there is; with a reason where the fitted rows do not keep the target."""
         kept = self.gap <= max_gap + ROUND_OFF
         return self.outcome if kept else self.outcome._replace(reason=f"its gap there is {self.gap:.3g}")
 
     @property
     def rows(self) -> Rows | None:
         """The held-out rows with the maps, where there are any."""
-        return None if self.outcome.maps is None else Rows(self.held_out, SameMaps(self.outcome.maps))
+        return _rows(self.held_out, self.outcome.maps)
 
     def tried(self) -> Floats:
         """Give one strength that is none."""
@@ -234,6 +235,10 @@ class Fixed:
         """Give the one point there is."""
         judged = self.outcome.judged
         return Points(np.array([judged.auc]), judged.gaps[None, :], np.ones(1, dtype=bool))
+
+
+def _rows(table: ScoreTable, maps: Maps | None) -> Rows | None:
+    return None if maps is None else Rows(table, SameMaps(maps))
 
 
 def _outcome(maps: Maps, part: Part, setting: Setting, strength: float = np.nan) -> Outcome:
@@ -257,20 +262,13 @@ def _quiet() -> Iterator[None]:
 class Chosen:
     """Hold what a method does at a target gap, on rows it was not fitted on.
 
-    In every fold the repair strength was chosen on the fitted rows; the numbers are means over the held-out rows.
-
     Attributes
     ----------
-    auc : Estimate or None
-        Mean over the folds; None where the method has nothing to show for the target.
-    gap : Estimate or None
-        The size of the mean signed gap, of several groups the largest of any two, seen from the group ranked higher.
-    signed_gap : Estimate or None
-        Of two groups the same, seen from the reference.
-    kept : float or None
-        The share of the folds whose held-out gap is within the target.
-    changed : float or None
-        The share of the held-out scores that change.
+    auc, gap, signed_gap : Estimate or None
+        Means over the folds, None where the method has nothing to show for the target. ``gap`` is the size of the mean
+        signed gap, of several groups the largest of any two; ``signed_gap`` is seen from the reference.
+    kept, changed : float or None
+        The share of the folds whose held-out gap is within the target, and of the held-out scores that change.
     dial, strengths
         What the method calls its repair strength, empty without one; and that of each fold.
     reason : str or None
@@ -327,17 +325,13 @@ class Trial:
     def at(self, max_gap: float) -> Chosen:
         """Give the means over the folds for a target; or say in how many it is out of reach. It is counted once."""
         if max_gap not in self.known:
-            self.known[max_gap] = self._at(max_gap)
+            self.known[max_gap] = self._chosen(max_gap)
         return self.known[max_gap]
 
-    def _at(self, max_gap: float) -> Chosen:
-        found, missed, many = [], [], len(self.folds)
-        for fold in self.folds:
-            try:
-                found.append(fold.at(max_gap))
-            except InfeasibleRuleError as error:
-                missed.append(str(error))
-        missed += [one.reason for one in found if one.reason is not None]
+    def _chosen(self, max_gap: float) -> Chosen:
+        each, many = [fold.at(max_gap) for fold in self.folds], len(self.folds)
+        found = [one for one in each if not isinstance(one, str)]
+        missed = [why for one in each if (why := one if isinstance(one, str) else one.reason) is not None]
         reason = None
         if missed:
             where = "on the fitted rows" if many == 1 else f"on the fitted rows of {len(missed)} of {many} folds"
@@ -349,19 +343,13 @@ class Trial:
         if np.isnan(gaps).any():
             why = "a group has nobody with, or nobody without, the outcome at the top of the held-out rows"
             return replace(nothing, reason=f"its gap is undefined: {why}")
-        evidence = self._evidence([_with_maps(fold, one.maps) for fold, one in zip(self.folds, found)])
+        evidence = self._evidence([_rows(fold.held_out, one.maps) for fold, one in zip(self.folds, found)])
         auc, gap, signed = _estimated(float(np.mean([one.judged.auc for one in found])), gaps, evidence, self.setting)
-        return replace(
-            nothing,
-            auc=auc,
-            gap=gap,
-            signed_gap=signed,
-            kept=float(np.mean([one.judged.gap <= max_gap + ROUND_OFF for one in found])),
-            changed=float(np.mean([one.changed for one in found])),
-            strengths=tuple(one.strength for one in found),
-            breakpoints=float(np.mean([one.breakpoints for one in found])),
-            evidence=evidence,
-        )
+        kept = float(np.mean([one.judged.gap <= max_gap + ROUND_OFF for one in found]))
+        changed, breakpoints = (float(np.mean([getattr(one, name) for one in found])) for name in _MEANS)
+        strengths = tuple(one.strength for one in found)
+        shown = (auc, gap, signed, kept, many, changed, self.dial, strengths, reason)
+        return Chosen(self.method, max_gap, *shown, breakpoints, evidence)
 
     @property
     def evidence(self) -> Evidence | None:
@@ -380,10 +368,6 @@ class Trial:
         auc, gaps = (np.mean([getattr(one, name) for one in each], axis=0) for name in ("auc", "gaps"))
         kept = np.isfinite(gaps).all(axis=1) & np.logical_and.reduce([one.orders for one in each])
         return values[kept], Points(auc[kept], gaps[kept], kept[kept])
-
-
-def _with_maps(fold: Ruled | Fixed, maps: Maps | None) -> Rows | None:
-    return None if fold.rows is None or maps is None else Rows(fold.rows.table, SameMaps(maps))
 
 
 def _estimated(

@@ -68,15 +68,17 @@ def locate(file: DataFile, *, data_home: str | os.PathLike[str] | None, download
     """Return the path of a verified copy of ``file``: local folders, then the cache, then a download."""
     download_if_missing = check_flag(download_if_missing, "download_if_missing")
     cache = _cache_folder()
-    folders = [_expand(data_home), _expand(os.environ.get(ENVIRONMENT_VARIABLE)), cache]
+    named = [Path(each).expanduser() if each else None for each in (data_home, os.environ.get(ENVIRONMENT_VARIABLE))]
+    folders = [*named, cache]
     for folder in folders:
-        if folder is not None and (folder / file.name).is_file():
-            return _verified(folder / file.name, file)
+        path = None if folder is None else folder / file.name
+        if path is not None and path.is_file():
+            _compare(hashlib.sha256(path.read_bytes()).hexdigest(), file, str(path))
+            return path
     if not download_if_missing:
         raise _not_found(file, folders, "download_if_missing=False")
     if cache is None:
-        reason = "downloading needs the package pooch: pip install 'fairpot[data]'"
-        raise _not_found(file, folders, reason)
+        raise _not_found(file, folders, "downloading needs the package pooch: pip install 'fairpot[data]'")
     try:
         return download(file, folders[0] or cache)
     except OSError as error:
@@ -112,13 +114,6 @@ def _extract(content: bytes, file: DataFile) -> bytes:
     return content
 
 
-def _verified(path: Path, file: DataFile) -> Path:
-    """Return ``path`` if its content is the published one."""
-    with path.open("rb") as stream:
-        _compare(hashlib.file_digest(stream, "sha256").hexdigest(), file, str(path))
-    return path
-
-
 def _compare(found: str, file: DataFile, place: str) -> None:
     """Raise if a hash is not the expected one."""
     if found != file.sha256:
@@ -128,11 +123,6 @@ def _compare(found: str, file: DataFile, place: str) -> None:
             f"Hint: remove that file and fetch it again, by hand from {file.page}; an edited copy "
             "(line ends, filtered rows) is not accepted."
         )
-
-
-def _expand(folder: str | os.PathLike[str] | None) -> Path | None:
-    """Return a folder as a path, or None if it is not given (an empty variable counts as not given)."""
-    return Path(folder).expanduser() if folder else None
 
 
 def _cache_folder() -> Path | None:

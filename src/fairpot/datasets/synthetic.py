@@ -39,9 +39,8 @@ def make_synthetic(
 ) -> Bunch:
     """Draw the paper's synthetic data: two groups with their own features, coefficients and positive rates.
 
-    The coefficients of both logistic models are drawn anew for each `random_state`, and results vary a lot
-    between draws: over ten of them the held-out AUC of XGBoost went from 0.68 to 0.83, and in 4 of 20 it was
-    group a whose positives were ranked lower. Repeat over many seeds before drawing conclusions.
+    The coefficients are drawn anew for each `random_state`, and results vary a lot between draws: over ten of them
+    the held-out AUC of XGBoost went from 0.68 to 0.83. Repeat over many seeds before drawing conclusions.
 
     Parameters
     ----------
@@ -50,8 +49,7 @@ def make_synthetic(
     d : int, default=5
         Number of features.
     means, stds : pair of float, default=(0.8, 0.1) and (1.0, 1.0)
-        Mean and standard deviation of the features in groups a and b. The paper speaks of different
-        variances and gives equal ones, hence the default.
+        Mean and standard deviation of the features in groups a and b.
     rates : pair of float, default=(0.3, 0.1)
         Mean probability of the outcome in groups a and b.
     random_state : int, Generator or None, default=None
@@ -62,9 +60,8 @@ def make_synthetic(
     Returns
     -------
     Bunch
-        ``data`` (columns x1, ..., xd), ``target`` (0/1), ``group`` ("a" / "b"), ``probability`` (the true
-        one), ``coefficients`` (2, d), ``intercepts`` (2,), ``feature_names``, ``DESCR``, ``source``,
-        ``licence``.
+        ``data`` (columns x1, ..., xd), ``target`` (0/1), ``group`` ("a" / "b"), ``probability`` (the true one),
+        ``coefficients`` (2, d), ``intercepts`` (2,), ``feature_names``, ``DESCR``, ``source``, ``licence``.
 
     Examples
     --------

@@ -24,10 +24,9 @@ from fairpot.display.display import (
     set_title,
     stack,
     states,
-    styled,
     wrapped,
 )
-from fairpot.results import Ranking, rank
+from fairpot.results import rank
 from fairpot.table import Maps, ScoreTable
 from fairpot.transport import Floats
 
@@ -35,8 +34,8 @@ LABELS = ("positive", "negative")
 _MOST_FILLED = 4  # hills of more groups than these hide each other
 # Two-sided 95 %: the interval of a share by Wilson's method.
 _Z = 1.959963984540054
-# Points of a map that are drawn: breakpoints, a grid, and bars of the people along it.
-_KNOTS, _GRID, _BARS = 400, 201, 50
+# Points of a map that are drawn: breakpoints, and a grid.
+_KNOTS, _GRID = 400, 201
 
 
 @documented
@@ -56,9 +55,7 @@ class ScoreDistributionDisplay(TableDisplay):
     """
 
     @classmethod
-    def from_table(
-        cls, table: ScoreTable, maps: Maps | None = None, *, bins: int = 40, ax: Any = None, **style: Any
-    ) -> Self:
+    def from_table(cls, table: ScoreTable, maps: Maps | None = None, *, bins: int = 40, ax: Any = None) -> Self:
         """Draw counted rows, before and, with maps, after a repair.
 
         Parameters
@@ -66,7 +63,7 @@ class ScoreDistributionDisplay(TableDisplay):
         {table, maps}
         bins : int, default 40
             Bins of equal width, the same for all.
-        {ax, **style}
+        {ax}
         """
         shown = states(table, maps)
         edges = score_edges(list(shown.values()), bins)
@@ -78,14 +75,14 @@ class ScoreDistributionDisplay(TableDisplay):
                     share = weight / max(float(weight.sum()), 1e-300)
                     bins_of = {"low": edges[:-1], "high": edges[1:], "weight": weight, "share": share}
                     parts.append({"state": state, "group": str(group), "label": label, **bins_of})
-        return cls(stack(parts))._drawn(ax, **style)
+        return cls(stack(parts))._drawn(ax)
 
-    def plot(self, ax: Any = None, **style: Any) -> Any:
-        """Draw one panel for each state; ``ax`` has as many axes, and ``style`` goes to the lines."""
+    def plot(self, ax: Any = None) -> Any:
+        """Draw one panel for each state; ``ax`` has as many axes."""
         panels = self._panels(ax, "Scores by group and outcome", sharey=True)
         for state, panel in panels.items():
             for place, group in enumerate(self.values("group")):
-                self._draw(panel, state, group, styled(look(place) | {"lw": 1.6}, style))
+                self._draw(panel, state, group, look(place))
             panel.axhline(0, color="0.3", lw=0.8)
             panel.set(xlabel="score")
             panel.yaxis.set_major_formatter(lambda value, _: f"{abs(value):.3g}")
@@ -100,15 +97,19 @@ class ScoreDistributionDisplay(TableDisplay):
             rows = self.where(state=state, group=group, label=label)
             edges = np.append(rows["low"], rows["high"][-1])
             name = {"label": named(group)} if label == LABELS[0] else {}
-            panel.stairs(sign * rows["share"], edges, **name | style)
+            panel.stairs(sign * rows["share"], edges, lw=1.6, **name | style)
             if len(self.values("group")) <= _MOST_FILLED:
                 panel.stairs(sign * rows["share"], edges, fill=True, alpha=0.13, color=style["color"])
 
 
-def score_edges(tables: list[ScoreTable], bins: int) -> Floats:
-    """Return the edges of bins of equal width over all scores; over [0, 1] where these nearly fill it."""
+def _check_bins(bins: int) -> None:
     if not isinstance(bins, int | np.integer) or bins < 1:
         raise ValueError(f"bins must be a whole number, at least 1, got {bins!r}.")
+
+
+def score_edges(tables: list[ScoreTable], bins: int) -> Floats:
+    """Return the edges of bins of equal width over all scores; over [0, 1] where these nearly fill it."""
+    _check_bins(bins)
     scores = [c.score for table in tables for c in table.counts if len(c.score)]
     low, high = min(float(s[0]) for s in scores), max(float(s[-1]) for s in scores)
     if low >= 0 and high <= 1 and high - low >= 0.5:
@@ -144,9 +145,7 @@ class GroupCalibrationDisplay(TableDisplay):
     """
 
     @classmethod
-    def from_table(
-        cls, table: ScoreTable, maps: Maps | None = None, *, bins: int = 10, ax: Any = None, **style: Any
-    ) -> Self:
+    def from_table(cls, table: ScoreTable, maps: Maps | None = None, *, bins: int = 10, ax: Any = None) -> Self:
         """Draw counted rows, before and, with maps, after a repair.
 
         Parameters
@@ -156,7 +155,7 @@ class GroupCalibrationDisplay(TableDisplay):
         {maps}
         bins : int, default 10
             Bins of about equally many rows.
-        {ax, **style}
+        {ax}
         """
         shown = states(table, maps)
         outside = sum(int(c.weight[(c.score < 0) | (c.score > 1)].sum()) for c in table.counts)
@@ -170,18 +169,18 @@ class GroupCalibrationDisplay(TableDisplay):
             for state, each in shown.items()
             for group, counts in zip(each.groups, each.counts)
         ]
-        return cls(stack(parts))._drawn(ax, **style)
+        return cls(stack(parts))._drawn(ax)
 
-    def plot(self, ax: Any = None, **style: Any) -> Any:
-        """Draw one panel for each state; ``ax`` has as many axes, and ``style`` goes to the lines."""
+    def plot(self, ax: Any = None) -> Any:
+        """Draw one panel for each state; ``ax`` has as many axes."""
         panels = self._panels(ax, "Calibration by group", sharey=True)
         high = max(float(self.columns["mean_score"].max()), float(self.columns["rate"].max())) * 1.05
         for state, panel in panels.items():
             panel.plot([0, high], [0, high], color="0.6", lw=0.8, label="score = rate")
             for place, group in enumerate(self.values("group")):
                 rows = self.where(state=state, group=group)
-                own = styled(look(place, marked=True) | {"ms": 5, "lw": 1.4, "label": named(group)}, style)
-                panel.plot(rows["mean_score"], rows["rate"], **own)
+                own = look(place, marked=True)
+                panel.plot(rows["mean_score"], rows["rate"], ms=5, lw=1.4, label=named(group), **own)
                 panel.vlines(rows["mean_score"], rows["rate_low"], rows["rate_high"], color=own["color"], lw=0.8)
             panel.set(xlabel="mean score")
         panels[BEFORE].set_ylabel("share with the outcome")
@@ -191,23 +190,19 @@ class GroupCalibrationDisplay(TableDisplay):
 
 def reliability(counts: GroupCounts, bins: int) -> dict[str, Floats]:
     """Give mean score, rate and its interval in bins of about as many rows, which count for what they are worth."""
-    if not isinstance(bins, int | np.integer) or bins < 1:
-        raise ValueError(f"bins must be a whole number, at least 1, got {bins!r}.")
+    _check_bins(bins)
     weight = counts.weight.astype(np.float64)
     rows = np.add(*counts.counted)
     place = np.minimum(((np.cumsum(rows) - rows / 2) * (bins / rows.sum())).astype(np.intp), bins - 1)
     first = np.flatnonzero(np.diff(place, prepend=-1))
     size, positive = np.add.reduceat(weight, first), np.add.reduceat(counts.positive.astype(np.float64), first)
     worth = size**2 / np.add.reduceat(counts.squared(True) + counts.squared(False), first)
-    low, high = wilson(positive / size * worth, worth)
-    mean = np.add.reduceat(weight * counts.score, first) / size
+    mean, (low, high) = np.add.reduceat(weight * counts.score, first) / size, _wilson(positive / size * worth, worth)
     return {"mean_score": mean, "rate": positive / size, "rate_low": low, "rate_high": high, "weight": size}
 
 
-def wilson(positive: Floats, size: Floats) -> tuple[Floats, Floats]:
-    """Return Wilson's 95 % interval of a share."""
-    share = positive / size
-    scale = 1 + _Z**2 / size
+def _wilson(positive: Floats, size: Floats) -> tuple[Floats, Floats]:
+    share, scale = positive / size, 1 + _Z**2 / size
     centre = (share + _Z**2 / (2 * size)) / scale
     reach = _Z * np.sqrt(share * (1 - share) / size + _Z**2 / (4 * size**2)) / scale
     return np.clip(centre - reach, 0.0, 1.0), np.clip(centre + reach, 0.0, 1.0)
@@ -239,7 +234,6 @@ class CrossRocDisplay(TableDisplay):
         pair: tuple[Hashable, Hashable] | None = None,
         points: int = 1000,
         ax: Any = None,
-        **style: Any,
     ) -> Self:
         """Draw counted rows, before and, with maps, after a repair.
 
@@ -250,12 +244,13 @@ class CrossRocDisplay(TableDisplay):
             None takes the two that an audit speaks of: those with the largest gap.
         points : int, default 1000
             No curve keeps more points than this; areas are exact all the same.
-        {ax, **style}
+        {ax}
         """
         rankings = {
             state: (each, rank(each)) for state, each in states(table.require("this picture", groups=2), maps).items()
         }
-        first, second = _told(*rankings[BEFORE]) if pair is None else pair
+        told = rankings[BEFORE][1].told
+        first, second = pair or (table.groups[:2] if told is None else (told.first, told.second))
         parts = []
         for state, (each, ranking) in rankings.items():
             for g, h in ((first, second), (second, first), (first, first), (second, second)):
@@ -263,16 +258,16 @@ class CrossRocDisplay(TableDisplay):
                 curve = roc_curve(each[g], each[h], points)
                 ends = {"area": area.value, "area_low": area.low, "area_high": area.high}
                 parts.append({"state": state, "positive": str(g), "negative": str(h), **curve, **ends})
-        return cls(stack(parts))._drawn(ax, **style)
+        return cls(stack(parts))._drawn(ax)
 
-    def plot(self, ax: Any = None, **style: Any) -> Any:
-        """Draw one panel for each state; ``ax`` has as many axes, and ``style`` goes to the lines."""
+    def plot(self, ax: Any = None) -> Any:
+        """Draw one panel for each state; ``ax`` has as many axes."""
         wide = 5.2 if len(self.values("state")) == 1 else 4.8
         panels = self._panels(ax, "ROC inside groups and between them", height=wide, width=wide)
         for state, panel in panels.items():
             for place, group in enumerate(self.values("positive")):
                 for other in self.values("negative"):
-                    self._draw(panel, state, group, other, look(place), style)
+                    self._draw(panel, state, group, other, look(place))
             panel.plot([0, 1], [0, 1], color="0.6", lw=0.8)
             panel.set(xlabel="share without the outcome above the threshold", aspect="equal", anchor="N")
             panel.set(xlim=(-0.01, 1.01), ylim=(-0.01, 1.01))
@@ -281,7 +276,7 @@ class CrossRocDisplay(TableDisplay):
         panels[BEFORE].set_ylabel("share with the outcome above the threshold")
         return one_or_all(panels)
 
-    def _draw(self, panel: Any, state: str, group: str, other: str, own: dict[str, Any], style: dict[str, Any]) -> None:
+    def _draw(self, panel: Any, state: str, group: str, other: str, own: dict[str, Any]) -> None:
         rows = self.where(state=state, positive=group, negative=other)
         if len(rows["area"]) == 0:
             return
@@ -290,7 +285,7 @@ class CrossRocDisplay(TableDisplay):
         own |= {"lw": 0.9, "alpha": 0.6} if inside else {"lw": 2.0}
         area, low, high = (rows[column][0] for column in ("area", "area_low", "area_high"))
         own["label"] = wrapped(f"{name}: {area:.3f}" + (f" ({low:.3f} to {high:.3f})" if low == low else ""), 44)
-        panel.plot(rows["false_positive_rate"], rows["true_positive_rate"], **styled(own, style))
+        panel.plot(rows["false_positive_rate"], rows["true_positive_rate"], **own)
 
 
 def roc_curve(winners: GroupCounts, losers: GroupCounts, points: int = 1000) -> dict[str, Any]:
@@ -312,18 +307,9 @@ def from_above(scores: Floats, weight: Counts, thresholds: Floats) -> Floats:
     return np.concatenate(([0.0], above[np.searchsorted(scores, thresholds, side="left")]))
 
 
-def _told(table: ScoreTable, ranking: Ranking) -> tuple[Hashable, Hashable]:
-    """Name the two groups that an audit speaks of, the one ranked higher first."""
-    told = ranking.told
-    return (table.groups[0], table.groups[1]) if told is None else (told.first, told.second)
-
-
 @documented
 class ScoreMapDisplay(TableDisplay):
-    """Draw what each group's scores become, and how many people are where.
-
-    The columns are ``group``, ``score``, ``mapped`` and ``below``: the share of the group's rows with a lower score
-    (NaN where no table was given).
+    """Draw what each group's scores become. The columns are ``group``, ``score`` and ``mapped``.
 
     Examples
     --------
@@ -336,7 +322,7 @@ class ScoreMapDisplay(TableDisplay):
     """
 
     @classmethod
-    def from_maps(cls, maps: Maps, table: ScoreTable | None = None, *, ax: Any = None, **style: Any) -> Self:
+    def from_maps(cls, maps: Maps, table: ScoreTable | None = None, *, ax: Any = None) -> Self:
         """Draw maps.
 
         Parameters
@@ -344,61 +330,39 @@ class ScoreMapDisplay(TableDisplay):
         maps : dict of group to ScoreMap
             The maps to draw.
         table : ScoreTable, default None
-            The rows to show along the maps, with or without outcomes.
-        {ax, **style}
+            Rows whose scores are to be seen too, with or without outcomes.
+        {ax}
         """
         low, high = _range(maps, table)
-        parts = []
-        for group, each in maps.items():
-            score = _corners(each, low, high)
-            below = np.full(len(score), np.nan) if table is None else _share_below(table, group, score)
-            parts.append({"group": str(group), "score": score, "mapped": each(score), "below": below})
-        return cls(stack(parts))._drawn(ax, **style)
+        corners = {group: _corners(each, low, high) for group, each in maps.items()}
+        parts = [{"group": str(group), "score": x, "mapped": maps[group](x)} for group, x in corners.items()]
+        return cls(stack(parts))._drawn(ax)
 
     @classmethod
-    def from_table(cls, table: ScoreTable, maps: Maps | None = None, *, ax: Any = None, **style: Any) -> Self:
-        """Draw maps with the people of counted rows.
+    def from_table(cls, table: ScoreTable, maps: Maps | None = None, *, ax: Any = None) -> Self:
+        """Draw maps over the scores of counted rows, with or without outcomes.
 
         Parameters
         ----------
-        table : ScoreTable
-            Counted rows, with or without outcomes.
-        {maps, ax, **style}
+        {table, maps, ax}
         """
         drawn = dict.fromkeys(table.groups, np.asarray) if maps is None else maps  # without maps scores stay
-        return cls.from_maps(drawn, table, ax=ax, **style)
+        return cls.from_maps(drawn, table, ax=ax)
 
-    def plot(self, ax: Any = None, **style: Any) -> Any:
-        """Draw; a skyline on the floor shows where the people of each group are, and ``style`` goes to the lines."""
+    def plot(self, ax: Any = None) -> Any:
+        """Draw; a group that nothing happens to lies on the diagonal and is named only."""
         [axes] = make_axes(ax)
         low, high = float(self.columns["score"].min()), float(self.columns["score"].max())
         axes.plot([low, high], [low, high], color="0.6", lw=0.8, label="score stays")
         for place, group in enumerate(self.values("group")):
             rows = self.where(group=group)
             moved = bool((rows["score"] != rows["mapped"]).any())
-            own = look(place) | {"lw": 2, "label": named(group) if moved else f"{named(group)} (unchanged)"}
-            line = (rows["score"], rows["mapped"]) if moved else ([], [])  # on the diagonal, which is there
-            axes.plot(*line, **styled(own, style))
+            line = (rows["score"], rows["mapped"]) if moved else ([], [])
+            axes.plot(*line, lw=2, label=named(group) if moved else f"{named(group)} (unchanged)", **look(place))
         axes.set(xlabel="score before", ylabel="score after")
         set_title(axes, "What becomes of scores, by group")
         add_legend(axes, grow=ax is None, loc="upper left")
-        if low < high and not np.isnan(self.columns["below"]).any():
-            axes.set_xlim(low, high)
-            self._draw_people(axes, np.linspace(low, high, _BARS + 1))
         return axes
-
-    def _draw_people(self, axes: Any, edges: Floats) -> None:
-        floor = axes.inset_axes((0, 0, 1, 0.2))
-        for place, group in enumerate(self.values("group")):
-            rows, style = self.where(group=group), look(place)
-            share = np.diff(np.interp(edges, rows["score"], rows["below"], left=0.0, right=1.0))
-            floor.stairs(share, edges, lw=0.9, **style)
-            if len(self.values("group")) <= _MOST_FILLED:
-                floor.stairs(share, edges, fill=True, alpha=0.15, color=style["color"])
-        floor.set_xlim(edges[0], edges[-1])
-        floor.set_axis_off()
-        note = {"transform": floor.transAxes, "ha": "right", "fontsize": "x-small", "color": "0.35"}
-        floor.text(0.99, 1.0, "below: share of each group's rows at this score", **note)
 
 
 def _range(maps: Maps, table: ScoreTable | None) -> tuple[float, float]:
@@ -420,9 +384,3 @@ def _corners(one: Any, low: float, high: float) -> Floats:
     grid = 2 * np.linspace(low / 2, high / 2, _GRID)
     score = np.unique(np.concatenate((knots, grid, jump)))
     return score[(score >= low) & (score <= high)]
-
-
-def _share_below(table: ScoreTable, group: Any, score: Floats) -> Floats:
-    counts = table[group]
-    total = np.concatenate(([0.0], np.cumsum(counts.weight)))
-    return np.asarray(total[np.searchsorted(counts.score, score, side="left")] / total[-1])

@@ -54,13 +54,6 @@ def wrapped(text: str, wide: int) -> str:
     return ("\u200b" if text.startswith("_") else "") + lines.replace("$", r"\$")
 
 
-def styled(own: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    """Return matplotlib's keywords of a line by their long names; what the caller gave comes before our own."""
-    normalise = import_optional("matplotlib.cbook", "plot").normalize_kwargs
-    line = import_optional("matplotlib.lines", "plot").Line2D
-    return normalise(dict(own), line) | normalise(dict(given), line)
-
-
 def make_axes(ax: Any, count: int = 1, *, height: float = 4.4, width: float | None = None, **options: Any) -> list[Any]:
     """Return the axes to draw in: those given, or new ones side by side."""
     plt = import_optional("matplotlib.pyplot", "plot")
@@ -154,7 +147,6 @@ class Display:
         raise NotImplementedError
 
     def _drawn(self, ax: Any, **options: Any) -> Self:
-        """Draw at once, and keep where."""
         plot: Any = self.plot  # each display has options of its own
         axes = plot(ax, **options)
         object.__setattr__(self, "ax_", axes)
@@ -211,7 +203,7 @@ class TableDisplay(Display):
         ----------
         {y_true, y_score, sensitive_features, sample_weight, clusters, weights, pos_label, maps, ax}
         **options
-            What ``from_table`` takes, and matplotlib's for the lines.
+            What ``from_table`` takes.
         """
         known = {"sample_weight": sample_weight, "clusters": clusters, "weights": weights, "pos_label": pos_label}
         table = as_table(y_true, y_score, sensitive_features=sensitive_features, **known)
@@ -242,18 +234,12 @@ class TableDisplay(Display):
             The rows to show it on; None takes the fitted rows.
         {y, sensitive_features, sample_weight, clusters, weights, ax}
         **options
-            What ``from_table`` takes, and matplotlib's for the lines.
+            What ``from_table`` takes.
         """
         table = table_of(estimator, scores, y, sensitive_features, sample_weight, clusters, weights)
+        maps = estimator if hasattr(estimator, "maps_on") else estimator.fair_maps_
         make: Any = cls.from_table
-        return make(table, maps_of(estimator, table), ax=ax, **options)
-
-
-def maps_of(estimator: Any, table: ScoreTable) -> Maps:
-    """Give the fitted maps of the groups of a table."""
-    found = estimator if hasattr(estimator, "maps_on") else estimator.fair_maps_
-    maps: Maps = found.maps_on(table)
-    return maps
+        return make(table, maps.maps_on(table), ax=ax, **options)
 
 
 def table_of(

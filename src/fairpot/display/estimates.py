@@ -115,7 +115,7 @@ class EstimatesDisplay(Display):
             value, low, high_end = (rows[name][: len(shown)] for name in ("value", "low", "high"))
             heights = np.arange(len(shown)) + 0.15 * (2 * place - 1) * (len(found) > 1)
             style = STATES[state or "after"] | {"linestyle": "none", "label": state or None}
-            draw_intervals(axes, value, heights, low, high_end, **style)
+            _draw_intervals(axes, value, heights, low, high_end, **style)
         axes.axvline(0.0, color="0.6", linewidth=0.8, zorder=0)
         axes.set_yticks(range(len(shown)), names, fontsize="small")
         axes.set_ylim(len(shown) - 0.4, -0.6)
@@ -153,8 +153,7 @@ def _columns(rows: Sequence[tuple[str, Bar]]) -> dict[str, Any]:
     return texts | dict(zip(("value", "low", "high"), numbers.T))
 
 
-def draw_intervals(axes: Any, value: Any, heights: Any, low: Any, high: Any, **style: Any) -> None:
-    """Draw points with their intervals; write "no interval" beside those that have none."""
+def _draw_intervals(axes: Any, value: Any, heights: Any, low: Any, high: Any, **style: Any) -> None:
     ends = np.nan_to_num(np.array([value - low, high - value]))
     axes.errorbar(value, heights, xerr=np.maximum(ends, 0.0), capsize=2, **style)
     beside = {"xytext": (6, 0), "textcoords": "offset points", "va": "center", "fontsize": "x-small"}
@@ -203,13 +202,9 @@ class BandDisplay(Display):
         words = said or {"auc": "AUC", "gap": "gap", "place": "repair strength", "note": "interval"}
         for panel, name in zip(panels, ("auc", "gap")):
             rows = self.where(number=name)
-            for ends, alpha, label in (
-                (("low_all", "high_all"), 0.1, "all values together"),
-                (("low", "high"), 0.2, words["note"]),
-            ):
-                panel.fill_between(
-                    rows["place"], *(rows[end] for end in ends), color=COLOURS[0], alpha=alpha, lw=0, label=label
-                )
+            for end, alpha, label in (("_all", 0.1, "all values together"), ("", 0.2, words["note"])):
+                shade = {"color": COLOURS[0], "alpha": alpha, "lw": 0, "label": label}
+                panel.fill_between(rows["place"], rows[f"low{end}"], rows[f"high{end}"], **shade)
             panel.plot(rows["place"], rows["value"], color=COLOURS[0], label=words[name])
             panel.set(xlabel=words["place"], ylabel=words[name])
             set_title(panel, f"{words[name]} along {words['place']}")
@@ -245,10 +240,9 @@ class LimitDisplay(Display):
         """
         if isinstance(limit, Limit):
             parts = [{"line": "best possible", "gap": limit.signed_gap, "auc": limit.auc}]
-            reach = limit.reachable_at(limit.signed_gap)
-            parts += (
-                [{"line": "within reach", "gap": limit.signed_gap, "auc": reach}] if limit.optimism is not None else []
-            )
+            if limit.optimism is not None:
+                reach = limit.reachable_at(limit.signed_gap)
+                parts.append({"line": "within reach", "gap": limit.signed_gap, "auc": reach})
             label = wrapped(f"signed gap, {plain(limit.reference)} over {plain(limit.moved)}", 60)
         else:
             bounds = np.array([0.0, 0.02, 0.05, 0.1, 0.2])

@@ -118,10 +118,11 @@ class TradeoffDisplay(Display):
         weights = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
         curve = estimator.tradeoff(scores, y, **weights)
         if "chosen" not in options:
-            own = _own_point(estimator, curve)
-            if own is None:
-                own = estimator.tradeoff(scores, y, **weights, lams=[estimator.strength_]).point(0)
-            options["chosen"] = own
+            value = float(estimator.strength_)
+            try:
+                options["chosen"] = replace(curve.at(value), lam=value)
+            except ValueError:  # a grid without it
+                options["chosen"] = estimator.tradeoff(scores, y, **weights, lams=[estimator.strength_]).point(0)
         options.setdefault("max_gap", getattr(estimator, "max_gap", None))
         return cls.from_curve(curve, **options)
 
@@ -141,8 +142,12 @@ class TradeoffDisplay(Display):
         self._draw_limit(axes, gap)
         if "gap_low" in self.columns:
             self._draw_band(axes, auc)
-        axes.plot(gap[shown], auc[shown], color=COLOURS[0], lw=1.6, label=self._values_label())
-        self._draw_pareto(axes, gap, auc)
+        dial, exact = self.curve.dial, self.curve.exact
+        values = f"every {dial}" if exact else f"{len(self.curve)} values of {dial}"
+        axes.plot(gap[shown], auc[shown], color=COLOURS[0], lw=1.6, label=values)
+        best = np.flatnonzero(self.columns["pareto"])
+        best = best[few(len(best), 40)]
+        axes.plot(gap[best], auc[best], "o", color=COLOURS[0], ms=4, mfc="white", label="nothing beats it in both")
         self._draw_points(axes, gap, auc)
         if self.signed:
             axes.axvline(0, color="0.5", lw=0.8)
@@ -158,10 +163,6 @@ class TradeoffDisplay(Display):
         if self.signed:
             return wrapped(f"{gap} (above 0: {plain(self.curve.reference)} ranked higher)", 60)
         return gap if self.curve.pairs is None else f"{gap}, the largest of any two groups"
-
-    def _values_label(self) -> str:
-        dial = self.curve.dial
-        return f"every {dial}" if self.curve.exact else f"{len(self.curve)} values of {dial}"
 
     def _draw_band(self, axes: Any, auc: NDArray[np.float64]) -> None:
         """Shade between the limits, piece by piece: AUC may go back and forth along the dial."""
@@ -188,11 +189,6 @@ class TradeoffDisplay(Display):
                 if np.isfinite(self.columns[name]).any():
                     axes.plot(gap[order], self.columns[name][order], color="black", lw=1.0, ls=ls, label=label)
 
-    def _draw_pareto(self, axes: Any, gap: NDArray[np.float64], auc: NDArray[np.float64]) -> None:
-        best = np.flatnonzero(self.columns["pareto"])
-        best = best[few(len(best), 40)]
-        axes.plot(gap[best], auc[best], "o", color=COLOURS[0], ms=4, mfc="white", label="nothing beats it in both")
-
     def _draw_points(self, axes: Any, gap: NDArray[np.float64], auc: NDArray[np.float64]) -> None:
         unmoved = self.curve.unmoved
         if unmoved is not None:
@@ -212,15 +208,6 @@ def _limits(curve: TradeoffCurve, band: Band | tuple[Any, Any]) -> list[NDArray[
     for end, values in zip(ends, (band.gap.low, band.gap.high)):
         end[places] = values
     return ends
-
-
-def _own_point(estimator: Any, curve: TradeoffCurve) -> TradeoffPoint | None:
-    """Find the point of the estimator's own strength, if the curve has it."""
-    value = estimator.strength_
-    try:
-        return replace(curve.at(float(value)), lam=float(value))
-    except ValueError:  # a grid without it
-        return None
 
 
 @documented

@@ -12,7 +12,7 @@ from fairpot._docs import documented
 from fairpot._validation import check_choice
 from fairpot.export.functions import Exportable, Formulas, Name, Outside, count_pieces, formulas_of
 from fairpot.export.sql_dialects import DIALECTS, JOINS, Dialect
-from fairpot.rows.readers.spark_maps import array_lookup
+from fairpot.rows.readers.session import array_lookup
 from fairpot.transport.pieces import LARGEST, Formula, Odds, Pieces, Sigmoid
 
 # Beyond these sigma is 1, or below 1e-307; some databases take a result out of the range for an error.

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from fairpot.export.functions import Name
-from fairpot.rows.readers.spark_maps import spark_text
+from fairpot.rows.readers.session import spark_text
 
 # A number that is written out, for databases that take any text for one.
 _NUMBER = "^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)? *$"

@@ -18,21 +18,13 @@ from fairpot.counts import Indices, count_units
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
-# Part of a tail that is spent on thresholds outside the set that is looked at.
-_MISSED = 0.05
-# Atoms of more rows than this many standard deviations of the rows above the cut make a region coarse.
-_HEAVY = 1.0
-# What decides whether an atom is near the cut: its deviation, for a region to be called coarse.
-_NEAR = 3.3
-# Deviations beyond this are not computed: no tail that anybody asks for reaches as far.
-_FAR = 12.0
-# Regions with a smaller chance than this are not spoken of.
-_UNLIKELY = 0.001
-# A top that holds none of the rows with a chance above this is not spoken of.
-_RARE = 0.0005
-# Atoms of one population, and regions of several, that are looked at.
-_MOST_ATOMS = 24
-MOST_REGIONS = 400
+_MISSED = 0.05  # part of a tail that is spent on thresholds outside the set that is looked at
+_HEAVY = 1.0  # atoms of more rows than this many deviations of the rows above the cut make a region coarse
+_NEAR = 3.3  # deviations within which an atom is near the cut, for a region to be called coarse
+_FAR = 12.0  # deviations beyond this are not computed: no tail that anybody asks for reaches as far
+_UNLIKELY = 0.001  # regions with a smaller chance than this are not spoken of
+_RARE = 0.0005  # nor is a top that holds none of the rows with a chance above this
+_MOST_ATOMS, MOST_REGIONS = 24, 400  # atoms of one population, and regions of several, that are looked at
 
 
 @dataclass(frozen=True, eq=False)
@@ -42,8 +34,7 @@ class Population:
     groups: tuple[int, ...]  # places of its groups in the table
     score: Floats  # its distinct scores, ascending, and the weight of the rows at each
     rows: Floats
-    # How many standard errors each score is from being the lowest of the top alpha; 0 at the sample's own, infinite
-    # beyond 12.
+    # How many standard errors each score is from being the lowest of the top alpha; infinite beyond 12.
     deviation: Floats
     own: int  # place of the sample's own threshold
     size: float  # independent rows
@@ -78,10 +69,6 @@ class Population:
         steps = places[np.flatnonzero(np.diff(np.floor(running), prepend=-1.0))]
         after = heavy[heavy < places[-1]] + 1
         return np.unique(np.concatenate((heavy, after, steps, places[[0, -1]], [self.own])))
-
-    def open_above(self, miss: float) -> bool:
-        """Whether the true threshold may lie above all rows."""
-        return bool((1 - self.alpha) ** self.size >= miss / 2)
 
     def decided(self) -> tuple[float, float] | None:
         """Give the alphas nearest to this one at which the rows leave one threshold only; None if there are none."""
@@ -193,7 +180,7 @@ def candidates(found: Sequence[Population], tail: float) -> Candidates:
 def regions(found: Sequence[Population], miss: float) -> list[Indices]:
     """Give, for each population, the thresholds that hold the true one but ``miss`` of the time."""
     for p in found:
-        if p.coarse and p.open_above(miss):
+        if p.coarse and (1 - p.alpha) ** p.size >= miss / 2:  # the true threshold may lie above all rows
             raise TooMany(f"there are too few rows to say where the top {p.alpha:g} begins")
     sets = [p.sure(miss) if p.coarse else np.array([p.own]) for p in found]
     many = int(np.prod([len(each) for each in sets], dtype=np.float64))
@@ -256,9 +243,5 @@ def said(found: Sequence[Population]) -> str:
     spans = [span for p in found if p.coarse and (span := p.decided()) is not None]
     if len(spans) < sum(p.coarse for p in found):
         return why
-    low, high = max(span[0] for span in spans), min(span[1] for span in spans)
-    if np.ceil(low * 1000) >= np.floor(high * 1000):
-        return why
-    return (
-        f"{why}; an alpha between {np.ceil(low * 1000) / 1000:g} and {np.floor(high * 1000) / 1000:g} would be decided"
-    )
+    low, high = np.ceil(1000 * max(span[0] for span in spans)), np.floor(1000 * min(span[1] for span in spans))
+    return why if low >= high else f"{why}; an alpha between {low / 1000:g} and {high / 1000:g} would be decided"

@@ -1,9 +1,11 @@
-"""A value of the dial that can be signed for."""
+"""A value of the dial that can be signed for; and what is missing where there is none."""
 
 from __future__ import annotations
 
+import itertools
+import math
 from collections.abc import Callable, Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
@@ -15,10 +17,10 @@ from fairpot._defaults import Region
 from fairpot._shown import Bar, ShownBars, bar, ends_of
 from fairpot._validation import check_level, check_share, wording
 from fairpot.exceptions import InfeasibleRuleError
+from fairpot.inference import region
 from fairpot.inference.dial import Cut, DialEstimates, Top, band_of
-from fairpot.inference.limits import Estimate, draw_errors
+from fairpot.inference.limits import Estimate, Parts, difference_limits, draw_errors
 from fairpot.inference.shares import GapEstimates
-from fairpot.inference.shortfall import shortfall
 from fairpot.transport import Floats
 from fairpot.words import gap_from, gap_name
 
@@ -36,17 +38,12 @@ def step_down(gaps: GapEstimates, bound: float, delta: float, pairs: int = 1) ->
     size = len(gaps.value) // pairs
     # An error counts if it makes a gap beyond the bound look small: it points from the gap towards 0.
     errors = draw_errors(gaps.covariance) * np.where(gaps.value < 0, -1.0, 1.0)
-    errors = errors.reshape(len(errors), size, pairs).max(axis=2)
-    certified = np.zeros(size, dtype=bool)
-    while not certified.all():
-        critical = float(np.quantile(errors[:, ~certified].max(axis=1), 1 - delta))
-        tail = float(np.clip(ndtr(-critical), delta / (pairs * (~certified).sum()), delta))
+
+    def inside(tail: float) -> NDArray[np.bool_]:
         low, high = gaps.limits(tail)
-        inside = ((low >= -bound) & (high <= bound)).reshape(size, pairs).all(axis=1)
-        if not (inside & ~certified).any():
-            break
-        certified |= inside
-    return certified
+        return np.asarray(((low >= -bound) & (high <= bound)).reshape(size, pairs).all(axis=1))
+
+    return region.step_down(inside, errors.reshape(len(errors), size, pairs).max(axis=2), size, pairs, delta)
 
 
 def walk(gaps: GapEstimates, bound: float, delta: float, *, backwards: bool = False) -> NDArray[np.bool_]:
@@ -129,33 +126,25 @@ class Certificate(ShownBars):
 
     Attributes
     ----------
-    bound : float
-        The largest gap that is certified.
-    confidence : float
-        The promise is broken at most ``1 - confidence`` of the time.
+    bound, confidence : float
+        The largest gap that is certified; the promise is broken at most ``1 - confidence`` of the time.
     how : {"walk", "step-down", "map"}
         How many repair strengths were accounted for: by two chains along a falling curve, by all together, or one, as
         the map was there before the rows.
     rows : str
         The rows that it was certified on: held out, or cross-fitted folds.
-    dial : str
-        What the method calls its repair strength.
-    value : float or dict
-        The one that was chosen.
-    gap, auc : Estimate
-        At that value on those rows, two-sided limits at ``confidence`` for this value alone. The value was chosen on
-        the same rows, so that a gap at a barely granted certificate flatters: the promise is ``bound``.
-    gap_before, auc_before : Estimate
-        The same of the original scores.
+    dial, value : str, and float or dict
+        What the method calls its repair strength, and the one that was chosen.
+    gap, auc, gap_before, auc_before : Estimate
+        At that value, and of the original scores, with two-sided limits at ``confidence`` for this value alone. It was
+        chosen on the same rows: a gap at a barely granted certificate flatters, and the promise is ``bound``.
     limit : float
-        One-sided upper limit of the gap for this value alone, as if it had not been chosen on the same rows. It is no
-        promise; ``bound`` is.
+        One-sided upper limit of the gap for this value alone, as if it had not been chosen on the same rows.
     alpha, region : float and str, or None
         The top of the ranking that gap and AUC are those of; None for all rows.
-    starts : dict of group to float, or None
-        The scores at which that top begins, where the promise is about everybody from there on.
-    adjusted : bool
-        Whether these are adjusted scores, as where everybody is repaired; not where the top alone is.
+    starts, adjusted : dict of group to float or None, and bool
+        The scores at which that top begins, where the promise is about everybody from there on; and whether these are
+        adjusted scores, as where everybody is repaired.
 
     Examples
     --------
@@ -267,18 +256,14 @@ def choose_certified(
 ) -> tuple[int, Certificate]:
     """Choose the highest AUC among the values that are certified; return its place and the certificate.
 
-    ``worth`` is what they are chosen by, if it is not the AUC of the estimates.
-
-    ``unmoved`` is the place of the value that leaves the scores as they came, if there is one: it is chosen if it is
-    certified, and otherwise an AUC above that of the original scores counts as equal to it, as in a plain rule.
+    ``worth`` is what they are chosen by, if it is not the AUC of the estimates. ``unmoved`` is the place of the value
+    that leaves the scores as they came, if there is one: it is chosen if it is certified, and otherwise an AUC above
+    that of the original scores counts as equal to it, as in a plain rule.
 
     Raises :class:`InfeasibleRuleError` if nothing can be certified: with the smallest bound that can be, and how many
     more rows it would take.
     """
-    check_share(bound, "max_gap", zero=True)
-    delta = 1 - check_level(confidence, "confidence")
-    if dial.reason is not None:
-        raise InfeasibleRuleError(f"no {name} can be certified: {dial.reason}.\nHint: {_more(dial.reason)}")
+    delta = _checked(dial, bound, confidence, f"no {name} can")
     certified = certify_dial(dial, delta, backwards=_ends_unrepaired(dial, unrepaired))
     mask, used = certified(bound)
     if not mask.any():
@@ -302,8 +287,14 @@ def choose_certified(
     return place, Certificate(bound, confidence, used, rows, name, value, *numbers, limit, *(top or ()))
 
 
-def _more(reason: str) -> str:
-    return f"collect more {'clusters' if wording.of_clusters(reason) else 'rows'} of that group."
+def _checked(dial: DialEstimates, bound: float, confidence: float, what: str) -> float:
+    """Insist on a bound, a confidence and rows enough; give how often a promise may be broken."""
+    check_share(bound, "max_gap", zero=True)
+    delta = 1 - check_level(confidence, "confidence")
+    if dial.reason is not None:
+        of = "clusters" if wording.of_clusters(dial.reason) else "rows"
+        raise InfeasibleRuleError(f"{what} be certified: {dial.reason}.\nHint: collect more {of} of that group.")
+    return delta
 
 
 def certify_one(
@@ -320,10 +311,7 @@ def certify_one(
 
     Raises :class:`InfeasibleRuleError` if the upper limit of the gap is above the bound, with that limit.
     """
-    check_share(bound, "max_gap", zero=True)
-    delta = 1 - check_level(confidence, "confidence")
-    if dial.reason is not None:
-        raise InfeasibleRuleError(f"this map cannot be certified: {dial.reason}.\nHint: {_more(dial.reason)}")
+    delta = _checked(dial, bound, confidence, "this map cannot")
     limit = float(dial.largest(delta)[0])
     if limit > bound:
         raise InfeasibleRuleError(
@@ -339,10 +327,8 @@ def certify_one(
 
 def _nearest(values: Floats, places: NDArray[np.intp], unmoved: int | None) -> int:
     """Choose, of equally good values, the one nearest to that which changes nothing; the first, if none does."""
-    if unmoved is None:
-        return int(places[0])
-    apart = np.abs(values[places] - values[unmoved])
-    return int(places[np.argmin(apart if apart.ndim == 1 else apart.sum(axis=1))])
+    apart = np.zeros((len(places), 1)) if unmoved is None else np.abs(values[places] - values[unmoved])
+    return int(places[np.argmin(apart.reshape(len(places), -1).sum(axis=1))])
 
 
 def _ends_unrepaired(dial: DialEstimates, unrepaired: DialEstimates) -> bool:
@@ -369,7 +355,9 @@ def _numbers(dial: DialEstimates, place: int, level: float, top: Top | Cut | Non
     names = ("xauc_gap", "auc") if top is None else ("partial_xauc_gap", "partial_auc")
     note = None if dial.regions is None else dial.regions.note(place)
     band = band_of(dial.at([place]), level)
-    errors = _widest_se(dial, place), float(dial.auc.se[place])
+    own = slice(place * dial.many, (place + 1) * dial.many)
+    widest = int(np.argmax(np.abs(dial.gaps.value[own])))
+    errors = float(dial.gaps.se[own][widest]), float(dial.auc.se[place])
     gap, auc = (
         Estimate(metric, float(r.value[0]), se, float(r.low[0]), float(r.high[0]), level, note=note)
         for metric, r, se in zip(names, (band.gap, band.auc), errors)
@@ -377,7 +365,191 @@ def _numbers(dial: DialEstimates, place: int, level: float, top: Top | Cut | Non
     return gap, auc
 
 
-def _widest_se(dial: DialEstimates, place: int) -> float:
-    own = slice(place * dial.many, (place + 1) * dial.many)
-    widest = int(np.argmax(np.abs(dial.gaps.value[own])))
-    return float(dial.gaps.se[own][widest])
+# Whether some value of the dial is certified for a bound.
+Certifies = Callable[[float], bool]
+CHANCES = (0.5, 0.9)
+_DRAWS = 1000
+# Samples beyond these sizes are not asked for.
+_MOST_TIMES, _MOST_POSITIVES = 10_000.0, 21.0
+
+
+@dataclass(frozen=True)
+class Shortfall:
+    """Why a bound could not be certified, and what would help.
+
+    Pairs of figures are for the ``CHANCES`` that a new sample certifies the bound; None where no size has that chance.
+    """
+
+    smallest_bound: float  # of three digits, that some value of the dial is certified for on these rows; NaN if none is
+    smallest_gap: float  # measured on the dial: a bound below it is unlikely to be reached however many rows there are
+    group: Hashable | None = None  # whose positives limit the precision most
+    positives: int | None = None  # how many it has
+    times: tuple[float | None, float | None] = (None, None)  # how many times as large the sample would have to be
+    more: tuple[int | None, int | None] = (None, None)  # how many more positives of that group would do instead
+    region: str | None = None  # why the top alpha of coarse scores is in the way: what would do is not known then
+
+    def __str__(self) -> str:
+        said = f"the smallest bound that can be certified on these rows is {self.smallest_bound:g}"
+        if math.isnan(self.smallest_bound):
+            said = "no bound at all can be certified on these rows"
+        even, likely = self.times
+        if self.region is not None:
+            return f"{said}; {self.region}"
+        if math.isnan(self.smallest_bound):
+            return f"{said}: there are too few in the top"
+        if even is None:
+            return f"{said}; more rows will not help: the smallest gap measured is {self.smallest_gap:.3g}"
+        sure = "" if likely is None else f" ({likely:.3g} times for a chance of 90%)"
+        said += f"; for an even chance of a certificate you would need about {even:.3g} times as many rows{sure}"
+        whose = f"with the outcome in {self.group!r}, which has {self.positives:,}"
+        if self.more[0] is None:
+            return f"{said}; there are too few rows {whose}"
+        sure = "" if self.more[1] is None else f" ({self.more[1]:,} for a chance of 90%)"
+        return f"{said}, or {wording.counted(self.more[0], 'more row', ',')}{sure} {whose}"
+
+    @property
+    def hint(self) -> str:
+        """The way out."""
+        ways = [] if math.isnan(self.smallest_bound) else [f"accept {argument('max_gap', self.smallest_bound)}"]
+        ways += ["collect more rows"] if self.times[0] is not None else []
+        if self.region is not None or math.isnan(self.smallest_bound):
+            ways.append(f"try {'another' if self.region is not None else 'a larger'} {argument('top')}")
+        return f"{', '.join(ways)}, or leave {argument('confidence')} out to choose by the measured gap alone"
+
+    def to_dict(self) -> dict[str, Any]:
+        """Give plain values for JSON."""
+        chances = zip(CHANCES, self.times, self.more)
+        return {
+            "smallest_bound": None if math.isnan(self.smallest_bound) else self.smallest_bound,
+            "smallest_gap": self.smallest_gap,
+            "group": self.group,
+            "positives": self.positives,
+            "region": self.region,
+            "chances": [{"chance": c, "times": times, "more_positives": more} for c, times, more in chances],
+        }
+
+
+def smallest_bound(dial: DialEstimates, certifies: Certifies) -> float:
+    """Find the smallest bound that some value of the dial is certified for; NaN if none is, not even for 1."""
+    low, high = float(dial.gap.min()), 1.0
+    if not certifies(high):
+        return math.nan
+    while high - low > 1e-5:
+        middle = (low + high) / 2
+        low, high = (low, middle) if certifies(middle) else (middle, high)
+    return high
+
+
+def rounded_up(bound: float, certifies: Certifies) -> float:
+    """Round a bound up to three digits, so that what is printed can be typed in and is certified."""
+    if not 0 < bound < 1:
+        return bound
+    digits = 2 - math.floor(math.log10(bound))
+    steps = math.ceil(bound * 10**digits - 1e-9)
+    while steps < 10**digits and not certifies(round(steps / 10**digits, digits)):
+        steps += 1
+    return round(steps / 10**digits, digits)
+
+
+def shortfall(dial: DialEstimates, bound: float, delta: float, certifies: Certifies) -> Shortfall:
+    """Say what stands between these rows and a certified bound.
+
+    How large another sample has to be is found by drawing it: its errors, and those of the gaps that were measured, so
+    that a gap which came out small by luck is not counted on.
+    """
+    least = smallest_bound(dial, certifies)
+    said = Shortfall(rounded_up(least, certifies), float(dial.gap.min()))
+    region = None if dial.regions is None else dial.regions.note(int(np.argmin(dial.gap)))
+    if region is not None:
+        return replace(said, region=region)
+    if math.isnan(least) or not (dial.gaps.se > 0).all():
+        return said
+    sample = _NextSample(dial, bound, _tail_paid(dial, least, delta))
+    times = [_least_factor(sample.of_size, chance, _MOST_TIMES) for chance in CHANCES]
+    if times[0] is None:
+        return said
+    group, units = _weakest(dial, delta)
+    factors = [_least_factor(lambda f: sample.with_positives(group, f), chance, _MOST_POSITIVES) for chance in CHANCES]
+    more = [None if factor is None else max(math.ceil(units * (factor - 1) - 1e-9), 1) for factor in factors]
+    rounded = [None if t is None else max(math.ceil(100 * t - 1e-6), 101) / 100 for t in times]
+    return replace(
+        said,
+        group=dial.groups[group],
+        positives=round(units),
+        times=(rounded[0], rounded[1]),
+        more=(more[0], more[1]),
+    )
+
+
+def _tail_paid(dial: DialEstimates, least: float, delta: float) -> float:
+    """Find the tail at which the limits of one value alone lie within the smallest bound: what all values cost."""
+
+    def within(tail: float) -> bool:
+        low, high = dial.gaps.limits(tail)
+        inside = np.maximum(-low, high) <= least
+        return bool(inside.reshape(len(dial), -1).all(axis=1).any())
+
+    if within(delta / 1000):
+        return delta
+    low, high = math.log(delta / 1000), math.log(delta)
+    for _ in range(30):
+        middle = (low + high) / 2
+        low, high = (middle, high) if not within(math.exp(middle)) else (low, middle)
+    return math.exp(high)
+
+
+def _weakest(dial: DialEstimates, delta: float) -> tuple[int, float]:
+    """Find the group whose positives add most to the variance where a certificate is nearest, and their number."""
+    reach = np.abs(dial.gaps.value) - ndtri(delta) * dial.gaps.se
+    place = int(np.argmin(reach.reshape(len(dial), -1).max(axis=1)))
+    gap = place * dial.many + int(np.argmax(reach.reshape(len(dial), -1)[place]))
+    shares = [int(dial.gaps.first[gap]), int(dial.gaps.second[gap])]
+    most = int(np.argmax(dial.xauc.variance[0][shares]))
+    group = list(itertools.combinations(range(len(dial.groups)), 2))[gap % dial.many][most]
+    return group, float(dial.xauc.units[0][shares[most]])
+
+
+def _least_factor(chance_of: Callable[[float], float], chance: float, most: float) -> float | None:
+    """Find the smallest factor, from 1 on, that gives a chance; None if none does."""
+    if chance_of(most) < chance:
+        return None
+    low, high = 0.0, math.log(most)
+    for _ in range(13):
+        middle = (low + high) / 2
+        low, high = (low, middle) if chance_of(math.exp(middle)) >= chance else (middle, high)
+    return math.exp(high)
+
+
+class _NextSample:
+    """How likely another sample certifies the bound, given what these rows say and how uncertain that is."""
+
+    def __init__(self, dial: DialEstimates, bound: float, tail: float) -> None:
+        self.dial, self.bound, self.tail = dial, bound, tail
+        gaps = dial.gaps
+        self.variance = gaps.se**2
+        self.errors = draw_errors(gaps.covariance, _DRAWS) * gaps.se
+        self.between = dial.xauc.covariance[gaps.first, gaps.second]
+        pairs = [pair for i, j in itertools.combinations(range(len(dial.groups)), 2) for pair in (i, j)]
+        self.winners = np.tile(pairs, len(dial))
+
+    def of_size(self, times: float) -> float:
+        each = np.full(len(self.winners), times)
+        return self._chance(each, each)
+
+    def with_positives(self, group: int, times: float) -> float:
+        return self._chance(np.where(self.winners == group, times, 1.0), np.ones(len(self.winners)))
+
+    def _chance(self, positives: Floats, negatives: Floats) -> float:
+        now = self.dial.xauc.parts()
+        plus, minus = now.sides[0] / positives, now.sides[1] / negatives
+        both = (now.variance - now.sides[0] - now.sides[1]) / np.sqrt(positives * negatives)
+        variance = plus + minus + both
+        then = Parts(now.value, variance, (plus, minus), (now.units[0] * positives, now.units[1] * negatives))
+        first, second = self.dial.gaps.first, self.dial.gaps.second
+        shrunk = np.sqrt(variance / np.maximum(now.variance, 1e-300))
+        between = self.between * shrunk[first] * shrunk[second]
+        low, high = difference_limits(then.take(first), then.take(second), between, self.tail)
+        ratio = (variance[first] + variance[second] - 2 * between) / self.variance
+        errors = self.errors * np.sqrt(1 + np.maximum(ratio, 0.0))
+        inside = (low + errors >= -self.bound) & (high + errors <= self.bound)
+        return float(inside.reshape(len(errors), len(self.dial), -1).all(axis=2).any(axis=1).mean())

@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from scipy.special import stdtrit
@@ -19,16 +19,12 @@ from fairpot._validation import check_level, check_rows, check_scores, wording
 from fairpot.counting import count
 from fairpot.inference.shares import (
     FEWEST,
-    Influence,
     Kernel,
     Pairs,
-    ShareEstimates,
     View,
     all_pairs,
-    clustered_covariance,
+    covariance_of,
     cross_pairs,
-    independent_covariance,
-    independent_units,
     influences,
     merge_entries,
     own_scores,
@@ -43,55 +39,56 @@ if TYPE_CHECKING:
     from fairpot.inference.dial import Evidence, Part
 
 
-@dataclass(frozen=True, eq=False)
-class Contrasts:
+class _Sums(NamedTuple):
     """Weighted sums of shares: values, covariance, and degrees of freedom."""
 
     value: Floats
     covariance: Floats
     free: Floats
 
-    @property
-    def se(self) -> Floats:
-        """Standard errors."""
-        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
-
     def limits(self, tail: float | Floats) -> tuple[Floats, Floats]:
-        """Compute limits, each wrong with probability ``tail``."""
         half = -stdtrit(self.free, tail) * self.se
         return self.value - half, self.value + half
 
-
-def estimate_views(
-    table: ScoreTable, pairs: Sequence[Pairs], kernel: Kernel, views: Sequence[View], sums: Floats
-) -> tuple[ShareEstimates, Contrasts]:
-    """Estimate shares in several views of the same rows, and weighted sums of them (one a row of ``sums``)."""
-    found = influences(table, pairs, kernel, views)
-    if table.clusters is not None:
-        shares = clustered_covariance(found, table.clusters)
-        free = np.full(len(sums), min(units.min() for units in shares.units) - 1.0)
-    else:
-        units = independent_units(table, pairs, len(views))
-        shares = independent_covariance(found, table, units)
-        free = _degrees_of_freedom(found, table, units, sums)
-    return shares, Contrasts(sums @ shares.value, sums @ shares.covariance @ sums.T, free)
+    @property
+    def se(self) -> Floats:
+        return np.sqrt(np.maximum(np.diag(self.covariance), 0.0))
 
 
-def _degrees_of_freedom(found: Influence, table: ScoreTable, units: tuple[Floats, Floats], sums: Floats) -> Floats:
-    """Compute Welch and Satterthwaite's degrees of freedom over the cells of each sum."""
-    top, bottom, fewest = np.zeros(len(sums)), np.zeros(len(sums)), np.full(len(sums), np.inf)
-    for side in range(2):
-        factor = np.sqrt(small_sample_factor(units[side]))
-        for group, cell in enumerate(found.cells[side]):
-            square = table.squared(group, side == 0)[cell.entries].astype(np.float64)
-            weights = (sums * factor)[:, cell.shares]
-            variance = ((weights @ cell.values) ** 2) @ square
-            rests = sums[:, cell.shares] != 0
-            free = np.where(rests, units[side][cell.shares] - 1, np.inf).min(axis=1, initial=np.inf)
-            top += variance
-            bottom += np.divide(variance**2, free, out=np.zeros(len(sums)), where=free > 0)
-            fewest = np.minimum(fewest, free)
-    return np.divide(top**2, bottom, out=fewest, where=bottom > 0)
+class _Views:
+    """Shares in several views of the same rows, and weighted sums of them."""
+
+    def __init__(self, table: ScoreTable, pairs: Sequence[Pairs], kernel: Kernel, views: Sequence[View]) -> None:
+        self.table = table
+        self.found = influences(table, pairs, kernel, views)
+        self.shares = covariance_of(self.found, table, pairs)
+
+    def sums(self, rows: Floats) -> _Sums:
+        """Estimate weighted sums of the shares, one for each row of weights."""
+        if self.table.clusters is not None:
+            free = np.full(len(rows), min(units.min() for units in self.shares.units) - 1.0)
+        else:
+            free = self._degrees_of_freedom(rows)
+        return _Sums(rows @ self.shares.value, rows @ self.shares.covariance @ rows.T, free)
+
+    def se(self, row: Floats) -> float:
+        return float(np.sqrt(np.maximum(row @ self.shares.covariance @ row, 0.0)))
+
+    def _degrees_of_freedom(self, sums: Floats) -> Floats:
+        """Compute Welch and Satterthwaite's degrees of freedom over the cells of each sum."""
+        top, bottom, fewest = np.zeros(len(sums)), np.zeros(len(sums)), np.full(len(sums), np.inf)
+        for side, units in enumerate(self.shares.units):
+            factor = np.sqrt(small_sample_factor(units))
+            for group, cell in enumerate(self.found.cells[side]):
+                square = self.table.squared(group, side == 0)[cell.entries].astype(np.float64)
+                weights = (sums * factor)[:, cell.shares]
+                variance = ((weights @ cell.values) ** 2) @ square
+                rests = sums[:, cell.shares] != 0
+                free = np.where(rests, units[cell.shares] - 1, np.inf).min(axis=1, initial=np.inf)
+                top += variance
+                bottom += np.divide(variance**2, free, out=np.zeros(len(sums)), where=free > 0)
+                fewest = np.minimum(fewest, free)
+        return np.divide(top**2, bottom, out=fewest, where=bottom > 0)
 
 
 # A gap this many standard errors from 0 has a sign that chance does not explain.
@@ -104,17 +101,14 @@ class Change:
 
     Attributes
     ----------
-    before, after, change, low, high, level : float
-        The number before and after, their difference, its limits, and the confidence level of these.
-    se : float
-        Of the change; of a gap, of the change of the signed gap.
+    before, after, change, low, high, level, se : float
+        The number before and after, their difference, its limits, their confidence level, and its standard error; of a
+        gap, that of the signed gap.
     reason : str or None
         Why there are no limits.
-    groups : tuple or None
-        Of a gap, the pair of groups (ranked higher, ranked lower) that had the largest before.
-    signed : Change or None
-        Of a gap, that of this pair's signed gap, seen from the group that was ranked higher: the number that words
-        speak of. A size cannot fall below 0, so that the limits of its own change may say less than is known.
+    groups, signed : tuple and Change, or None
+        Of a gap, the pair of groups (ranked higher, ranked lower) that had the largest before, and the change of its
+        signed gap, which words speak of. A size cannot fall below 0: the limits of its own change may say less.
 
     Examples
     --------
@@ -143,9 +137,13 @@ class Change:
     signed: Change | None = None
 
     def __str__(self) -> str:
-        if self.signed is not None:
-            return f"{self.before:.3f} -> {self.after:.3f}; {self._signed_words(self.signed)}"
-        return f"{self.before:.3f} -> {self.after:.3f}, {self._limited()}"
+        sizes, pair = f"{self.before:.3f} -> {self.after:.3f}", self.signed
+        if pair is None:
+            return f"{sizes}, {self._limited()}"
+        # Both ends of the signed gap, where the sizes do not tell them.
+        ends = "" if pair.after == self.after else f"{pair.before:+.3f} -> {pair.after:+.3f}, "
+        ahead, behind = self.groups or ("", "")
+        return f"{sizes}; signed, {ahead} over {behind}: {ends}{pair._limited()}"
 
     def _limited(self) -> str:
         said = f"a change of {self.change:+.3f}"
@@ -153,17 +151,10 @@ class Change:
             return f"{said} (no interval: {self.reason})"
         return f"{said} ({self.level:.0%} interval {self.low:+.3f} to {self.high:+.3f})"
 
-    def _signed_words(self, pair: Change) -> str:
-        """Say the change of the signed gap; both ends, where the sizes do not tell them."""
-        ends = "" if pair.after == self.after else f"{pair.before:+.3f} -> {pair.after:+.3f}, "
-        ahead, behind = self.groups or ("", "")
-        return f"signed, {ahead} over {behind}: {ends}{pair._limited()}"
-
     def __repr__(self) -> str:
         return f"<Change: {self}>"
 
     def _repr_html_(self) -> str:
-        """Show the change with its interval, or why it has none."""
         return f"<div>{paragraph(str(self))}{intervals_svg([bar('change', self)], str(self))}</div>"
 
     def to_dict(self) -> dict[str, Any]:
@@ -205,23 +196,18 @@ class Changes(ShownBars):
         ends = [f"{each.before:.3f} -> {each.after:.3f}" for each in (self.auc, self.gap)]
         return f"<Changes: AUC {ends[0]}, gap {ends[1]}>"
 
-    def _named(self) -> list[tuple[str, Change]]:
-        pairs = [(f"gap, {g} over {h}", each) for (g, h), each in self.signed_gap.items()]
-        return [("AUC", self.auc), *pairs]
-
     def _listed(self) -> list[dict[str, Any]]:
-        """Give AUC, gap, every signed gap and every xAUC before and after, and the change with its limits."""
-        named = [("auc", "", "", self.auc), ("gap", "", "", self.gap)]
-        named += [("signed_gap", str(g), str(h), each) for (g, h), each in self.signed_gap.items()]
-        named += [("xauc", str(g), str(h), each) for (g, h), each in self.xauc.items()]
+        named = [("auc", ("", ""), self.auc), ("gap", ("", ""), self.gap)]
+        named += [("signed_gap", (str(g), str(h)), each) for (g, h), each in self.signed_gap.items()]
+        named += [("xauc", (str(g), str(h)), each) for (g, h), each in self.xauc.items()]
         return [
-            {"metric": metric, "first": first, "second": second, "before": each.before, "after": each.after}
+            {"metric": metric, "first": pair[0], "second": pair[1], "before": each.before, "after": each.after}
             | ends_of("change", each)
-            for metric, first, second, each in named
+            for metric, pair, each in named
         ]
 
     def _bars(self) -> list[Bar]:
-        return [bar(name, each) for name, each in self._named()]
+        return [bar("AUC", self.auc), *(bar(f"gap, {g} over {h}", each) for (g, h), each in self.signed_gap.items())]
 
     def _says(self) -> list[str]:
         return ["Change by the repair on the same rows, with intervals", f"AUC {self.auc}", f"gap {self.gap}"]
@@ -357,45 +343,29 @@ def compare_views(table: ScoreTable, before: View, after: View, *, ties: str = "
     many = len(pairs)
     differ = np.hstack((-np.eye(many), np.eye(many)))
     gaps = differ[1::2] - differ[2::2]
-    shares, found = estimate_views(table, pairs, kernel, (before, after), np.vstack((differ, gaps)))
-    reason = why_not(table, pairs, shares)
+    paired = _Views(table, pairs, kernel, (before, after))
+    found = paired.sums(np.vstack((differ, gaps)))
+    reason = why_not(table, pairs, paired.shares)
     low, high = found.limits(tail)
     names = [(table.groups[p.winners[0]], table.groups[p.losers[0]]) for p in pairs[1:]]
 
-    def change(k: int, first: float, second: float) -> Change:
+    def change(k: int, ends: Floats) -> Change:
+        first, second = map(float, ends)
         limits = (np.nan, np.nan) if reason is not None else (float(low[k]), float(high[k]))
         return Change(first, second, second - first, float(found.se[k]), *limits, level, reason)
 
-    value = shares.value.reshape(2, many)
+    value = paired.shares.value.reshape(2, many)
     signed = value[:, 1::2] - value[:, 2::2]
-    by_pair = {names[2 * k]: change(many + k, *map(float, signed[:, k])) for k in range(signed.shape[1])}
-    gap = _gap_change(shares, many, signed, table, (before, after), kernel, tail, level, reason)
-    return Changes(
-        change(0, *map(float, value[:, 0])),
-        _with_pair(gap, *max(by_pair.items(), key=lambda pair: np.nan_to_num(abs(pair[1].before)))),
-        by_pair,
-        {name: change(1 + k, *map(float, value[:, 1 + k])) for k, name in enumerate(names)},
-    )
+    by_pair = {names[2 * k]: change(many + k, signed[:, k]) for k in range(signed.shape[1])}
+    gap = _gap_change(paired, many, signed, tail, level, reason)
+    # With the change of the largest gap goes that of its pair, seen from the group that was ahead.
+    pair, own = max(by_pair.items(), key=lambda each: np.nan_to_num(abs(each[1].before)))
+    pair, own = ((pair[1], pair[0]), own.reversed()) if own.before < 0 else (pair, own)
+    by_direction = {name: change(1 + k, value[:, 1 + k]) for k, name in enumerate(names)}
+    return Changes(change(0, value[:, 0]), replace(gap, groups=pair, signed=own), by_pair, by_direction)
 
 
-def _with_pair(gap: Change, pair: tuple[Hashable, Hashable], signed: Change) -> Change:
-    """Keep with the change of the largest gap that of its pair, seen from the group that was ahead."""
-    if signed.before < 0:
-        pair, signed = (pair[1], pair[0]), signed.reversed()
-    return replace(gap, groups=pair, signed=signed)
-
-
-def _gap_change(
-    shares: ShareEstimates,
-    many: int,
-    signed: Floats,
-    table: ScoreTable,
-    views: Sequence[View],
-    kernel: Any,
-    tail: float,
-    level: float,
-    reason: str | None,
-) -> Change:
+def _gap_change(paired: _Views, many: int, signed: Floats, tail: float, level: float, reason: str | None) -> Change:
     """Limit the change of the largest gap, whichever pair has it before and after.
 
     Let a be the pair that is truly the widest after. The gap before is at least that of any pair b, so that the change
@@ -405,12 +375,12 @@ def _gap_change(
     """
     widest = [int(np.argmax(np.abs(row))) for row in signed]
     start, end = (float(abs(signed[when, widest[when]])) for when in range(2))
-    se = _se(shares, _gap_row(many, 1, widest[1]) - _gap_row(many, 0, widest[0]))
+    se = paired.se(_gap_row(many, 1, widest[1]) - _gap_row(many, 0, widest[0]))
     if reason is not None:
         return Change(start, end, end - start, se, np.nan, np.nan, level, reason)
     keys = list(itertools.product(range(signed.shape[1]), (1.0, -1.0)))
     rows = [{(k, sign): sign * _gap_row(many, when, k) for k, sign in keys} for when in range(2)]
-    named = [_may_be_widest(shares, rows[when], signed[when]) for when in range(2)]
+    named = [_may_be_widest(paired, rows[when], signed[when]) for when in range(2)]
     sums, spent = [], []
     for when in (1, 0):
         top = named[1 - when][0]
@@ -420,8 +390,7 @@ def _gap_change(
                 sums.append(rows[1][then] - rows[0][first])
                 chosen = tail / 2 / len(named[1 - when])  # it was chosen for its size, from so many
                 spent.append(tail if key == top else tail / 2 if other == key else chosen)
-    _, found = estimate_views(table, (all_pairs(table), *cross_pairs(table)), kernel, views, np.array(sums))
-    low, high = found.limits(np.array(spent))
+    low, high = paired.sums(np.array(sums)).limits(np.array(spent))
     cut = 2 * len(named[1])
     upper = high[:cut].reshape(-1, 2).min(axis=1).max()
     lower = low[cut:].reshape(-1, 2).max(axis=1).min()
@@ -432,14 +401,14 @@ def _gap_change(
 Side = tuple[int, float]
 
 
-def _may_be_widest(shares: ShareEstimates, rows: dict[Side, Floats], signed: Floats) -> list[Side]:
+def _may_be_widest(paired: _Views, rows: dict[Side, Floats], signed: Floats) -> list[Side]:
     """Name the pairs and signs that chance may keep from being the largest, that which is so first."""
     widest = int(np.argmax(np.abs(signed)))
     top = widest, 1.0 if signed[widest] >= 0 else -1.0
     kept = [top]
     for (k, sign), row in rows.items():
         behind = float(abs(signed[widest])) - sign * float(signed[k])
-        if (k, sign) != top and behind <= _CLEAR * _se(shares, row - rows[top]) + 1e-12:
+        if (k, sign) != top and behind <= _CLEAR * paired.se(row - rows[top]) + 1e-12:
             kept.append((k, sign))
     return kept
 
@@ -448,10 +417,6 @@ def _gap_row(many: int, when: int, pair: int) -> Floats:
     row = np.zeros(2 * many)
     row[when * many + 1 + 2 * pair], row[when * many + 2 + 2 * pair] = 1.0, -1.0
     return row
-
-
-def _se(shares: ShareEstimates, row: Floats) -> float:
-    return float(np.sqrt(np.maximum(row @ shares.covariance @ row, 0.0)))
 
 
 Chosen = tuple["Evidence", Any]
@@ -482,6 +447,6 @@ def _fold(one: Part, other: Part, values: Sequence[Any], ties: Kernel) -> tuple[
     """Give variance, degrees of freedom and units of the difference on one fold."""
     table = merge_entries(one.table)
     maps = [next(iter(part.steps(np.asarray([value])))) for part, value in zip((one, other), values)]
-    views = [table.view(each) for each in maps]
-    shares, found = estimate_views(table, [all_pairs(table)], ties, views, np.array([[-1.0, 1.0]]))
-    return float(found.covariance[0, 0]), float(found.free[0]), float(min(u.min() for u in shares.units))
+    paired = _Views(table, [all_pairs(table)], ties, [table.view(each) for each in maps])
+    found = paired.sums(np.array([[-1.0, 1.0]]))
+    return float(found.covariance[0, 0]), float(found.free[0]), float(min(u.min() for u in paired.shares.units))

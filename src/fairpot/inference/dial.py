@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import reduce
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -17,10 +18,9 @@ from fairpot._optional import make_frame
 from fairpot._shown import display
 from fairpot._validation import check_level
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.inference.candidates import Population, populations
+from fairpot.inference.candidates import populations
 from fairpot.inference.limits import fold, joint_tail
-from fairpot.inference.open_tops import OpenTops
-from fairpot.inference.region import Seen, estimate_seen, own_levels
+from fairpot.inference.region import OpenTops, Seen, estimate_seen, own_levels, smooth_of
 from fairpot.inference.shares import (
     ENTRIES,
     FEWEST,
@@ -75,6 +75,13 @@ class DialEstimates:
     # Bounds that each value cannot be certified below, whatever its own gap is; None if there are none.
     least: Floats | None = None
 
+    @classmethod
+    def of(cls, values: Any, table: ScoreTable, found: ShareEstimates, reason: str | None) -> DialEstimates:
+        """Take shares apart that come, for each value, as the AUC and then both directions of every pair."""
+        grid = np.arange(len(found)).reshape(len(values), -1)
+        auc, xauc = found.take(grid[:, 0]), found.take(grid[:, 1:].ravel())
+        return cls(np.asarray(values), table.groups, auc, xauc, reason)
+
     def __len__(self) -> int:
         return len(self.auc)
 
@@ -93,11 +100,14 @@ class DialEstimates:
         """The largest gap at each value."""
         return np.abs(self.gaps.value).reshape(len(self), -1).max(axis=1)
 
+    def widest(self, tail: float | Floats) -> tuple[Floats, Floats]:
+        """Limit the largest gap at each value by limits of the gaps of all pairs."""
+        low, high = (side.reshape(len(self), self.many).max(axis=1) for side in fold(*self.gaps.limits(tail)))
+        return low, high
+
     def largest(self, tail: float) -> Floats:
         """Give the upper limit of the largest gap at each value, each wrong with probability ``tail``."""
-        if self.regions is not None:
-            return self.regions.limits(tail)[1][1]
-        return fold(*self.gaps.limits(tail))[1].reshape(len(self), self.many).max(axis=1)
+        return self.widest(tail)[1] if self.regions is None else self.regions.limits(tail)[1][1]
 
     def at(self, places: Sequence[int]) -> DialEstimates:
         """Keep some of the values."""
@@ -143,13 +153,12 @@ def estimate_steps(
     else:
         small, found, regions = _estimate_top(table, pairs, ties, top, scored)
     reason = why_not(table, pairs, found.fewest(len(pairs)), None if top is None else top.alpha)
-    grid = np.arange(len(found)).reshape(-1, len(pairs))
-    auc, xauc = found.take(grid[:, 0]), found.take(grid[:, 1:].ravel())
+    dial = replace(DialEstimates.of(values, table, found, reason), regions=regions)
     if exact is None and small is not table:
         exact = _count(table, steps(values), pairs, ties, top) if count is None else count(values)
-    if exact is not None:
-        auc, xauc = auc.with_values(exact[0]), xauc.with_values(np.asarray(exact[1]).ravel())
-    return DialEstimates(np.asarray(values), table.groups, auc, xauc, reason, regions)
+    if exact is None:
+        return dial
+    return replace(dial, auc=dial.auc.with_values(exact[0]), xauc=dial.xauc.with_values(np.asarray(exact[1]).ravel()))
 
 
 def _estimate_top(
@@ -160,17 +169,13 @@ def _estimate_top(
     seen = scored(fine)
     found = [populations(fine.viewed(view), top.alpha, top.region) for view in seen]
     if any(p.coarse for each in found for p in each):
-        wanted = [Seen(view, own_levels(p), pairs, _smooth(p)) for view, p in zip(seen, found)]
+        wanted = [Seen(view, own_levels(p), pairs, smooth_of(p)) for view, p in zip(seen, found)]
         return fine, estimate_seen(fine, ties, wanted), OpenTops.of(fine, ties, seen, found)
     small = merge_entries(table)
     if small is not fine:
         seen = scored(small)
         found = [populations(small.viewed(view), top.alpha, top.region) for view in seen]
     return small, estimate_seen(small, ties, [Seen(v, own_levels(p), pairs, p) for v, p in zip(seen, found)]), None
-
-
-def _smooth(found: tuple[Population, ...]) -> tuple[Population, ...]:
-    return tuple(p for p in found if not p.coarse)
 
 
 def _fine_entries(table: ScoreTable, alpha: float) -> int:
@@ -182,11 +187,9 @@ def _fine_entries(table: ScoreTable, alpha: float) -> int:
 
 def average_dials(folds: Sequence[DialEstimates]) -> DialEstimates:
     """Combine cross-fitted folds: the mean, se^2 = sum of se_k^2 / K^2."""
-    first = folds[0]
     reason = next((fold.reason for fold in folds if fold.reason is not None), None)
-    return DialEstimates(
-        first.values, first.groups, average([f.auc for f in folds]), average([f.xauc for f in folds]), reason
-    )
+    auc, xauc = average([f.auc for f in folds]), average([f.xauc for f in folds])
+    return DialEstimates(folds[0].values, folds[0].groups, auc, xauc, reason)
 
 
 def count_shares(table: ScoreTable, pairs: Sequence[Pairs], ties: Ties) -> Floats:
@@ -203,18 +206,10 @@ def _count(
 ) -> tuple[Floats, Floats]:
     """Count AUC and xAUC at every value on the whole table."""
     assert ties != "equal"
-    if top is not None:
-        tops = (table.rescored(maps).top(top.alpha, top.region) for maps in steps)
-        found = np.array([count_shares(inside, pairs, ties) for inside in tops])
-        return found[:, 0], found[:, 1:]
-    p, n = table.positives.astype(np.float64), table.negatives.astype(np.float64)
-    count = np.outer(p, n)
-    auc, xauc = [], []
-    for maps in steps:
-        wins = WinMatrix.of(table.rescored(maps), ties).half_wins / 2
-        auc.append(wins.sum() / count.sum())
-        xauc.append([wins[i[0], j[0]] / count[i[0], j[0]] for i, j in pairs[1:]])
-    return np.array(auc), np.array(xauc)
+    moved = (table.rescored(maps) for maps in steps)
+    tops = moved if top is None else (each.top(top.alpha, top.region) for each in moved)
+    found = np.array([count_shares(each, pairs, ties) for each in tops])
+    return found[:, 0], found[:, 1:]
 
 
 # Values of a dial that a band is computed at, where a curve has more.
@@ -294,31 +289,31 @@ class Evidence:
         ]
         enough = np.asarray(np.min(fewest, axis=0) >= FEWEST)
         if not enough.any():
-            raise InfeasibleRuleError(
-                f"no {dial} can be certified: in the top {100 * self.top.alpha:.4g}% some group has fewer than "
-                f"{FEWEST} rows with, or without, the outcome in the rows that it is tried on, whatever the repair.\n"
-                f"Hint: allow a larger {argument('top')}, collect more rows, or leave {argument('confidence')} "
-                "out to choose by the measured gap alone."
-            )
+            raise _too_few(dial, self.top, " in the rows that it is tried on")
         return enough
 
     def unrepaired(self) -> DialEstimates:
         """Estimate AUC and gaps of the scores as they came."""
-        unmoved = [Part(part.table, SameMaps({})) for part in self.parts]
-        dials = [self._estimate(part, [0.0]) for part in unmoved]
-        return dials[0] if len(dials) == 1 else average_dials(dials)
+        unmoved = tuple(Part(part.table, SameMaps({})) for part in self.parts)
+        return replace(self, parts=unmoved).estimate([0.0])
 
     def estimate(self, values: Any, exact: tuple[Floats, Floats] | None = None) -> DialEstimates:
-        """Estimate AUC and gaps at values of the dial; ``exact`` numbers replace those that were counted."""
-        if len(self.parts) == 1:
-            [part] = self.parts
-            return self._estimate(part, values, exact)
-        return average_dials([self._estimate(part, values) for part in self.parts])
+        """Estimate AUC and gaps at values of the dial; ``exact`` numbers replace those counted on rows held out."""
+        how: dict[str, Any] = {"ties": self.ties, "top": self.top, "exact": exact if len(self.parts) == 1 else None}
+        dials = [
+            estimate_steps(table, steps, values, count=count, views=views, **how)
+            for table, steps, count, views in self.parts
+        ]
+        return dials[0] if len(dials) == 1 else average_dials(dials)
 
-    def _estimate(self, part: Part, values: Any, exact: tuple[Floats, Floats] | None = None) -> DialEstimates:
-        table, steps, count, views = part
-        how: dict[str, Any] = {"ties": self.ties, "top": self.top, "count": count, "views": views}
-        return estimate_steps(table, steps, values, exact=exact, **how)
+
+def _too_few(dial: str, top: Top, where: str = "") -> InfeasibleRuleError:
+    return InfeasibleRuleError(
+        f"no {dial} can be certified: in the top {100 * top.alpha:.4g}% some group has fewer than "
+        f"{FEWEST} rows with, or without, the outcome{where}, whatever the repair.\n"
+        f"Hint: allow a larger {argument('top')}, collect more rows, or leave {argument('confidence')} "
+        "out to choose by the measured gap alone."
+    )
 
 
 def thin(places: int, most: int = MOST_VALUES) -> NDArray[np.intp]:
@@ -329,15 +324,10 @@ def thin(places: int, most: int = MOST_VALUES) -> NDArray[np.intp]:
 def same_rows(one: ScoreTable, other: ScoreTable) -> bool:
     """Whether two tables count the same rows in the groups that they share."""
     shared = [g for g in one.groups if g in other.groups]
-    pairs = [(one[g], other[g]) for g in shared]
+    columns = ("score", "positive", "negative")
     return bool(shared) and all(
-        a is b
-        or (
-            np.array_equal(a.score, b.score)
-            and np.array_equal(a.positive, b.positive)
-            and np.array_equal(a.negative, b.negative)
-        )
-        for a, b in pairs
+        one[g] is other[g] or all(np.array_equal(getattr(one[g], each), getattr(other[g], each)) for each in columns)
+        for g in shared
     )
 
 
@@ -358,19 +348,13 @@ class Band:
 
     Attributes
     ----------
-    values : array of shape (k,)
-        Repair strengths.
+    values, dial, names : array of shape (k,), str, tuple of str
+        Repair strengths, what the method calls them, and their columns where each moved group has its own.
     auc, gap : Ribbon
         Each with ``value``, ``low``, ``high`` (right at each value with probability ``level``) and ``low_all``,
         ``high_all`` (right at all values together). The gap is the largest over pairs.
-    level : float
-        Confidence level.
-    dial : str
-        What the method calls its repair strength.
-    reason : str or None
-        Why there are no limits, if there are none; they are NaN then.
-    names : tuple of str
-        What the columns of the repair strengths are called where each moved group has its own.
+    level, reason : float, and str or None
+        Confidence level; why there are no limits, if there are none: they are NaN then.
 
     Examples
     --------
@@ -399,7 +383,6 @@ class Band:
         return f"<Band of AUC and gap at {len(self)} values of {self.dial}, {100 * self.level:.4g}% limits{why}>"
 
     def _repr_html_(self) -> str:
-        """Show AUC over the gap with the limits of the gap, then some of the values with all limits."""
         shaded = np.column_stack((self.gap.low, self.gap.high, self.auc.value)).tolist()
         drawn = [(self.dial, self.gap.value.tolist(), self.auc.value.tolist())]
         note = f"no intervals: {self.reason}" if self.reason else f"Shaded: {self.level:.0%} interval of the gap."
@@ -445,23 +428,84 @@ def band_of(dial: DialEstimates, level: float = LEVEL, name: str = "lam") -> Ban
     together = joint_tail(dial.auc.covariance, tail)
     auc = Ribbon(dial.auc.value, *dial.auc.limits(tail), *dial.auc.limits(together))
     together = joint_tail(dial.gaps.covariance, tail)
-    gap = Ribbon(dial.gap, *_largest(dial, tail), *_widest(dial, together))
+    gap = Ribbon(dial.gap, *_largest(dial, tail), *dial.widest(together))
     return Band(dial.values, auc, gap, level, name)
-
-
-def _widest(dial: DialEstimates, tail: float) -> tuple[Floats, Floats]:
-    """Limit the largest gap at each value by limits that hold for all pairs."""
-    low, high = (side.reshape(len(dial), dial.many) for side in fold(*dial.gaps.limits(tail)))
-    return low.max(axis=1), high.max(axis=1)
 
 
 def _largest(dial: DialEstimates, tail: float) -> tuple[Floats, Floats]:
     """Limit the largest gap at each value; of several pairs only the lower limit pays for their number."""
-    low, high = _widest(dial, tail)
+    low, high = dial.widest(tail)
     if dial.many == 1:
         return low, high
-    gaps, many = dial.gaps, dial.many
-    covariance = gaps.covariance  # of all gaps: once
-    blocks = [covariance[k : k + many, k : k + many] for k in range(0, len(gaps), many)]
-    tails = np.repeat([joint_tail(block, tail) for block in blocks], many)
-    return fold(*gaps.limits(tails))[0].reshape(len(dial), many).max(axis=1), high
+    covariance, many = dial.gaps.covariance, dial.many  # of all gaps: once
+    blocks = [covariance[k : k + many, k : k + many] for k in range(0, len(covariance), many)]
+    return dial.widest(np.repeat([joint_tail(block, tail) for block in blocks], many))[0], high
+
+
+_LOWEST = float(np.finfo(np.float64).min)
+
+
+@dataclass(frozen=True, eq=False)
+class FixedTops:
+    """All rows, the maps that they taught, and where the top begins after each.
+
+    That is found once for each value, by the maps that are delivered, and then held: what is promised is about the
+    people from that score on, not about the top of other rows. So ties at the cut do no harm, and cells are counted in
+    the top of all rows, however these are dealt to folds.
+    """
+
+    part: Part
+    top: Top
+    ties: Ties
+    places: NDArray[np.intp]
+    starts: tuple[dict[Hashable, float], ...]
+
+    @classmethod
+    def of(cls, part: Part, top: Top, ties: Ties, places: NDArray[np.intp], dial: str) -> FixedTops:
+        """Find the tops, at the places where every group has rows enough in them; insist on one."""
+        kept, starts = [], []
+        for place, maps in zip(places, part.steps(places)):
+            moved = part.table.rescored(maps)
+            begin = moved.thresholds(*top)
+            if float(np.min(moved.above(begin).independent)) >= FEWEST - 1e-9:
+                kept.append(place)
+                starts.append(begin)
+        if not kept:
+            raise _too_few(dial, top)
+        return cls(part, top, ties, np.array(kept), tuple(starts))
+
+    def estimate(self, parts: Sequence[Part]) -> DialEstimates:
+        """Estimate AUC and gaps in the tops on folds, each moved by its own maps, put together as one table."""
+        small = [merge_entries(part.table, max(2 * ENTRIES // len(parts), 100)) for part in parts]
+        table = _beside(small)
+        pairs = (all_pairs(table), *cross_pairs(table))
+        level = (_LOWEST,) * len(table.groups)
+        found = estimate_seen(table, self.ties, [Seen(v, level, pairs, ()) for v in self._views(parts, small)])
+        reason = why_not(table, pairs, found.fewest(len(pairs)), self.top.alpha)
+        if any(each is not part.table for each, part in zip(small, parts)):
+            whole = [part.table for part in parts]
+            every, cut = _beside(whole), dict.fromkeys(table.groups, _LOWEST)
+            tops = (every.viewed(view).above(cut) for view in self._views(parts, whole))
+            found = found.with_values(np.concatenate([count_shares(top, pairs, self.ties) for top in tops]))
+        return DialEstimates.of(self.places.astype(np.float64), table, found, reason)
+
+    def _views(self, parts: Sequence[Part], tables: Sequence[ScoreTable]) -> Iterator[View]:
+        """Give the scores of all entries at each place."""
+        for views in zip(*(self._view(part, table) for part, table in zip(parts, tables))):
+            yield [np.concatenate(group) for group in zip(*views)]
+
+    def _view(self, part: Part, table: ScoreTable) -> Iterator[View]:
+        """Give scores by the maps of a part; entries that the delivered maps leave outside the top get none."""
+        quick = part.views is not None and table is not part.table
+        own = part.views(table, self.places) if quick and part.views else map(table.view, part.steps(self.places))
+        delivered = map(table.view, self.part.steps(self.places))
+        for scores, moved, starts in zip(own, delivered, self.starts):
+            inside = [m >= starts[g] for m, g in zip(moved, table.groups)]
+            yield [np.where(up, s, -np.inf) for up, s in zip(inside, scores)]
+
+
+def _beside(tables: Sequence[ScoreTable]) -> ScoreTable:
+    """Put tables together without adding up their entries: these are numbered, and known by their views alone."""
+    first = np.cumsum([0, *(max(len(c.score) for c in table.counts) for table in tables)])
+    numbered = [t.viewed([at + np.arange(float(len(c.score))) for c in t.counts]) for at, t in zip(first, tables)]
+    return reduce(ScoreTable.merge, numbered)

@@ -15,6 +15,7 @@ from fairpot.counting import as_table
 from fairpot.inference.limits import Estimate, Verdict, judge, seen_limits
 from fairpot.inference.merged import count_ranking
 from fairpot.inference.merged import shares as counted_shares
+from fairpot.inference.rates import TopRate, top_rate_interval
 from fairpot.inference.region import RegionShares, estimate_region
 from fairpot.inference.shares import (
     GapEstimates,
@@ -27,22 +28,17 @@ from fairpot.inference.shares import (
     inside,
     why_not,
 )
-from fairpot.inference.top_rates import TopRate, top_rate_interval
 from fairpot.metrics import METRICS
 from fairpot.table import ScoreTable
 
 # Rates of the top alpha: shares of rows, not of pairs.
-TOP_RATES = ("top_recall", "top_precision")
-
-
+_TOP_RATES = ("top_recall", "top_precision")
 _PARTIAL = {"auc": "partial_auc", "xauc": "partial_xauc", "xauc_gap": "partial_xauc_gap"}
-
-
 # What has a standard error in closed form.
-KNOWN = (*_PARTIAL, *_PARTIAL.values(), *TOP_RATES, "group_auc", "tied_share")
+_KNOWN = (*_PARTIAL, *_PARTIAL.values(), *_TOP_RATES, "group_auc", "tied_share")
 
 
-class Question(NamedTuple):
+class _Question(NamedTuple):
     """A metric as shares of pairs; a gap is the largest difference of shares side by side."""
 
     metric: str
@@ -54,23 +50,22 @@ class Question(NamedTuple):
     group: int | None = None  # of a rate that has one
 
 
-def metric_name(metric: str, alpha: float | None) -> str:
+def _metric_name(metric: str, alpha: float | None) -> str:
     """Check the name; ``alpha`` turns a metric into its partial form."""
     check_choice(metric, "metric", tuple(METRICS))
-    if alpha is None:
-        if "alpha" in METRICS[metric].needs:
-            raise TypeError(
-                f"{metric} is of the top of the list.\nHint: say how much of it, such as alpha=0.1 for the top 10%."
-            )
-        return metric
-    if "alpha" in METRICS[metric].needs:
+    needs = "alpha" in METRICS[metric].needs
+    if alpha is None and needs:
+        raise TypeError(
+            f"{metric} is of the top of the list.\nHint: say how much of it, such as alpha=0.1 for the top 10%."
+        )
+    if alpha is None or needs:
         return metric
     if metric not in _PARTIAL:
         raise TypeError(f"{metric} is of all rows, and alpha cuts to the top of the list.\nHint: leave alpha out.")
     return _PARTIAL[metric]
 
 
-def ask(
+def _ask(
     metric: str,
     table: ScoreTable,
     *,
@@ -80,23 +75,23 @@ def ask(
     alpha: float | None = None,
     region: str = "pooled",
     ties: str = "half",
-) -> Question:
+) -> _Question:
     """Turn the name of a metric into the shares that it is made of."""
-    name = metric_name(metric, alpha)
+    name = _metric_name(metric, alpha)
     kernel = cast(Kernel, "equal" if name == "tied_share" else check_choice(ties, "ties", TIES))
     where = cast(Region, check_choice(region, "region", REGIONS))
     share = None if alpha is None else check_share(alpha, "alpha", zero=False)
-    if name not in KNOWN:
+    if name not in _KNOWN:
         raise ValueError(
             f"{name} has no closed form for its standard error.\nHint: draw the rows again, and compute it each time."
         )
-    if name in TOP_RATES:
+    if name in _TOP_RATES:
         table.require("an interval")
         place = None if group is None else table.groups.index(check_group_name(group, table.groups, "group"))
-        return Question(name, (all_pairs(table),), False, kernel, share, where, place)
+        return _Question(name, (all_pairs(table),), False, kernel, share, where, place)
     given = {"positive": positive, "negative": negative, "group": group}
     pairs, gap = _pairs(name, table, given)
-    return Question(name, pairs, gap, kernel, share, where)
+    return _Question(name, pairs, gap, kernel, share, where)
 
 
 def _pairs(name: str, table: ScoreTable, given: dict[str, Any]) -> tuple[tuple[Pairs, ...], bool]:
@@ -148,18 +143,14 @@ def confidence_interval(
     metric : str
         A name in :data:`fairpot.metrics.METRICS`: "auc", "xauc", "xauc_gap", "partial_xauc_gap", "group_auc", ...
         With ``alpha``, "auc", "xauc" and "xauc_gap" look at the top.
-    y_true : column of shape (n,), or ScoreTable
-        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``. A table stands for all rows.
-    y_score : column of shape (n,), default None
-        Scores on any scale; None with a table.
+    y_true, y_score : columns of shape (n,), or ScoreTable and None
+        Outcomes, 0/1 or booleans (others with ``pos_label``), and scores on any scale. A table stands for all rows.
     sensitive_features : column of shape (n,), or frame with several columns, default None
-        Group of each row; several columns form intersections. None for
-        metrics without groups.
+        Group of each row; several columns form intersections. None for metrics without groups.
     {sample_weight, clusters}
-    positive, negative : names of groups, default None
-        For xAUC: the group whose rows with the outcome, and the group whose rows without it, are compared.
-    group : name of a group, default None
-        For metrics of one group.
+    positive, negative, group : names of groups, default None
+        For xAUC: the group whose rows with the outcome, and the group whose rows without it, are compared. For metrics
+        of one group: that group.
     alpha : float in (0, 1] or None, default None
         Look at this share of the rows with the highest scores; None looks at all rows.
     {region, ties, level}
@@ -185,7 +176,7 @@ def confidence_interval(
     'there are 2 rows with the outcome, and with fewer than 5 there is no interval'
     """
     ungrouped = sensitive_features is None and not isinstance(y_true, ScoreTable)
-    if ungrouped and "sensitive_features" in METRICS[metric_name(metric, alpha)].needs:
+    if ungrouped and "sensitive_features" in METRICS[_metric_name(metric, alpha)].needs:
         raise TypeError(f"{metric} compares groups.\nHint: pass the group of each row, sensitive_features=...")
     table = as_table(
         y_true,
@@ -199,60 +190,46 @@ def confidence_interval(
     )
     asked: dict[str, Any] = {"positive": positive, "negative": negative, "group": group}
     asked |= {"alpha": alpha, "region": region, "ties": ties}
-    return answer(table, ask(metric, table, **asked), level)
-
-
-def answer(table: ScoreTable, question: Question, level: float) -> Estimate:
-    """Estimate the shares of a question and put limits around them."""
+    question = _ask(metric, table, **asked)
     tail = (1 - check_level(level)) / 2
-    if question.metric in TOP_RATES:
-        asked = TopRate(question.metric, float(question.alpha or 1.0), question.region, question.group)
-        return top_rate_interval(table, asked, level)
-    found = estimate(table, question)
-    reason = why_not(table, question.pairs, found, question.alpha)
-    note = found.note if isinstance(found, RegionShares) else None
-    low, high = (np.nan, np.nan) if reason is not None else _limits(found, question, tail)
-    return _interval(table, question, found, low, high, level, reason, note)
-
-
-def estimate(table: ScoreTable, question: Question) -> ShareEstimates:
-    """Estimate the shares of a question with their covariance."""
-    if question.alpha is None:
-        if question.kernel == "equal":
-            return estimate_shares(table, question.pairs, question.kernel)
-        return counted_shares(count_ranking(table, question.kernel), question.pairs)
-    return estimate_region(table, question.pairs, question.kernel, question.alpha, question.region)
-
-
-def _limits(found: ShareEstimates, question: Question, tail: float) -> tuple[float, float]:
+    if question.metric in _TOP_RATES:
+        rate = TopRate(question.metric, float(question.alpha or 1.0), question.region, question.group)
+        return top_rate_interval(table, rate, level)
+    found = _estimate(table, question)
     if question.gap:
-        return seen_limits(GapEstimates.side_by_side(found), tail)
-    low, high = found.limits(tail)
-    return float(low[0]), float(high[0])
+        return _gap(table, question, found, level)
+    reason = why_not(table, question.pairs, found, question.alpha)
+    [low], [high] = ([np.nan], [np.nan]) if reason is not None else found.limits(tail)
+    ends = (float(found.value[0]), float(found.se[0]), float(low), float(high))
+    return Estimate(question.metric, *ends, level, reason=reason, note=_note(found))
 
 
-def _interval(
-    table: ScoreTable,
-    question: Question,
-    found: ShareEstimates,
-    low: float,
-    high: float,
-    level: float,
-    reason: str | None,
-    note: str | None,
-) -> Estimate:
-    if not question.gap:
-        value, se = float(found.value[0]), float(found.se[0])
-        return Estimate(question.metric, value, se, low, high, level, "analytic", reason=reason, note=note)
+def _estimate(table: ScoreTable, question: _Question) -> ShareEstimates:
+    """Estimate the shares of a question with their covariance."""
+    if question.alpha is not None:
+        return estimate_region(table, question.pairs, question.kernel, question.alpha, question.region)
+    if question.kernel == "equal":
+        return estimate_shares(table, question.pairs, question.kernel)
+    return counted_shares(count_ranking(table, question.kernel), question.pairs)
+
+
+def _note(found: ShareEstimates) -> str | None:
+    return found.note if isinstance(found, RegionShares) else None
+
+
+def _gap(table: ScoreTable, question: _Question, found: ShareEstimates, level: float) -> Estimate:
+    """Give the largest gap, seen from the group that is ranked higher, as its limits are."""
     gaps = GapEstimates.side_by_side(found)
+    reason = why_not(table, question.pairs, found, question.alpha)
+    low, high = (np.nan, np.nan) if reason is not None else seen_limits(gaps, (1 - level) / 2)
     sizes = np.abs(gaps.value)
     widest = 0 if np.isnan(sizes).all() else int(np.nanargmax(sizes))
     winner, loser = question.pairs[2 * widest]
     groups = (table.groups[winner[0]], table.groups[loser[0]])
-    value = float(gaps.value[widest])
-    seen = groups if not value < 0 else groups[::-1]  # from the group that is ranked higher, as its limits are
-    size, se = abs(value), float(gaps.se[widest])
-    return Estimate(question.metric, size, se, low, high, level, "analytic", size, seen, reason, note)
+    value, se = float(gaps.value[widest]), float(gaps.se[widest])
+    seen = groups if not value < 0 else groups[::-1]
+    known = (low, high, level, "analytic", abs(value), seen, reason, _note(found))
+    return Estimate(question.metric, abs(value), se, *known)
 
 
 @documented
@@ -275,10 +252,8 @@ def verdict(
 
     Parameters
     ----------
-    y_true : column of shape (n,), or ScoreTable
-        Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``. A table stands for all rows.
-    y_score : column of shape (n,), default None
-        Scores on any scale; None with a table.
+    y_true, y_score : columns of shape (n,), or ScoreTable and None
+        Outcomes, 0/1 or booleans (others with ``pos_label``), and scores on any scale. A table stands for all rows.
     {sensitive_features, bound, sample_weight, clusters}
     alpha : float in (0, 1] or None, default None
         Look at this share of the rows with the highest scores; None looks at all rows.
@@ -307,9 +282,8 @@ def verdict(
         weights=weights,
         pos_label=pos_label,
     )
-    question = ask("xauc_gap", table, alpha=alpha, region=region, ties=ties)
-    gap = answer(table, question, level)
-    if gap.reason is not None:
-        return Verdict("cannot tell", bound, level, gap, alpha)
-    gaps = GapEstimates.side_by_side(estimate(table, question))
-    return Verdict(judge(gaps, bound, delta), bound, level, gap, alpha)
+    question = _ask("xauc_gap", table, alpha=alpha, region=region, ties=ties)
+    found = _estimate(table, question)
+    gap = _gap(table, question, found, level)
+    answer = "cannot tell" if gap.reason is not None else judge(GapEstimates.side_by_side(found), bound, delta)
+    return Verdict(answer, bound, level, gap, alpha)

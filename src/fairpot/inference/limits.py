@@ -35,9 +35,8 @@ class Parts(NamedTuple):
 
     def take(self, places: Any) -> Parts:
         """Keep some of the shares."""
-        first, second = self.sides
-        m, n = self.units
-        return Parts(self.value[places], self.variance[places], (first[places], second[places]), (m[places], n[places]))
+        (v, w), (m, n) = self.sides, self.units
+        return Parts(self.value[places], self.variance[places], (v[places], w[places]), (m[places], n[places]))
 
 
 def degrees_of_freedom(parts: Parts) -> Floats:
@@ -72,10 +71,7 @@ def _guard(parts: Parts, quantile: float | Floats) -> tuple[Floats, Floats]:
     # What clusters with positives and negatives add belongs to neither side.
     total = np.maximum(added[0] + added[1] + (parts.variance - parts.sides[0] - parts.sides[1]), 1e-300)
     size = np.maximum(shifted * (1 - shifted) / total, fewest)
-    q2 = quantile**2 / size
-    centre = (shifted + q2 / 2) / (1 + q2)
-    half = np.sqrt(q2 * shifted * (1 - shifted) + q2**2 / 4) / (1 + q2)
-    return centre - half, centre + half
+    return _wilson(shifted, size, quantile)
 
 
 def _one_more(variance: Floats, units: Floats, x: Floats) -> Floats:
@@ -90,22 +86,17 @@ def difference_limits(first: Parts, second: Parts, covariance: Floats, tail: flo
     scale = np.sqrt(np.maximum(first.variance * second.variance, 0.0))
     rho = np.clip(np.divide(covariance, scale, out=np.zeros(len(scale)), where=scale > 0), -1, 1)
     value = first.value - second.value
-    down = _combine(first.value - low_1, high_2 - second.value, rho)
-    up = _combine(high_1 - first.value, second.value - low_2, rho)
+    down, up = (
+        np.sqrt(np.maximum(one**2 + other**2 - 2 * rho * one * other, 0.0))
+        for one, other in ((first.value - low_1, high_2 - second.value), (high_1 - first.value, second.value - low_2))
+    )
     return np.maximum(value - down, -1.0), np.minimum(value + up, 1.0)
-
-
-def _combine(first: Floats, second: Floats, rho: Floats) -> Floats:
-    return np.sqrt(np.maximum(first**2 + second**2 - 2 * rho * first * second, 0.0))
 
 
 def fold(low: Floats, high: Floats) -> tuple[Floats, Floats]:
     """Turn limits of a signed number into limits of its size."""
-    crosses = (low <= 0) & (high >= 0)
-    return (
-        np.where(crosses, 0.0, np.minimum(np.abs(low), np.abs(high))),
-        np.maximum(np.abs(low), np.abs(high)),
-    )
+    ends = np.abs(low), np.abs(high)
+    return np.where((low <= 0) & (high >= 0), 0.0, np.minimum(*ends)), np.maximum(*ends)
 
 
 _DRAWS = 20_000
@@ -218,10 +209,15 @@ def exceeding_tail(bound: float, se: float, delta: float) -> float:
 
 def wilson(share: float, size: float, quantile: float) -> tuple[float, float]:
     """Compute Wilson's interval of a share of so many rows."""
+    low, high = _wilson(share, size, quantile)
+    return min(max(float(low), 0.0), share), max(min(float(high), 1.0), share)  # never past it by a last bit
+
+
+def _wilson(share: Any, size: Any, quantile: float | Floats) -> tuple[Any, Any]:
     extra = quantile**2 / size
     centre = (share + extra / 2) / (1 + extra)
-    half = float(np.sqrt(extra * share * (1 - share) + extra**2 / 4)) / (1 + extra)
-    return min(max(centre - half, 0.0), share), max(min(centre + half, 1.0), share)  # never past it by a last bit
+    half = np.sqrt(extra * share * (1 - share) + extra**2 / 4) / (1 + extra)
+    return centre - half, centre + half
 
 
 class Estimate(float):
@@ -229,26 +225,16 @@ class Estimate(float):
 
     Attributes
     ----------
-    metric : str
-        What was measured.
-    value : float
-        The number itself; NaN where there are no pairs to count.
-    se : float
-        Standard error; of the signed gap for gaps.
-    low, high : float
-        Limits at ``level``; NaN where there is no interval, and ``reason`` says why.
-    level : float
-        Confidence level.
-    method : str
-        How the limits were found, such as "analytic".
-    signed : float or None
-        Of a gap, the signed one: xAUC(first over second) - xAUC(second over first) of the pair with the largest.
-    groups : tuple or None
-        Of a gap, the pair of groups (first, second).
-    reason : str or None
-        Why there is no interval.
-    note : str or None
-        What a reader should know beside the numbers.
+    metric, method : str
+        What was measured, and how the limits were found, such as "analytic".
+    value, se : float
+        The number itself, NaN where there are no pairs to count, and its standard error; of a gap, of the signed one.
+    low, high, level : float
+        Limits, and their confidence level; NaN where there is no interval.
+    signed, groups : float and tuple, or None
+        Of a gap, xAUC(first over second) - xAUC(second over first) of the pair with the largest, and that pair.
+    reason, note : str or None
+        Why there is no interval; what a reader should know beside the numbers.
 
     Examples
     --------
@@ -309,16 +295,14 @@ class Estimate(float):
 
     def renamed(self, name: Callable[[Any], Any]) -> Estimate:
         """Return the same with its groups called by other names."""
-        if self.groups is None:
-            return self
-        made = Estimate(*self.__getnewargs__())
-        made.groups = (name(self.groups[0]), name(self.groups[1]))
+        made = self.of(float(self))
+        made.groups = None if self.groups is None else (name(self.groups[0]), name(self.groups[1]))
         return made
 
     def of(self, value: float) -> Estimate:
         """Return what is known of this number with the number itself as it was counted exactly."""
-        given = self.__getnewargs__()
-        return Estimate(given[0], value, *given[2:])
+        metric, _, *known = self.__getnewargs__()
+        return Estimate(metric, value, *known)
 
     def __str__(self) -> str:
         return words.FRACTIONS.with_interval(self)
@@ -327,7 +311,6 @@ class Estimate(float):
         return format(self.value, spec)
 
     def _repr_html_(self) -> str:
-        """Show the number with its interval, or why it has none."""
         return f"<div>{paragraph(str(self))}{intervals_svg([bar(self.metric, self)], str(self))}</div>"
 
     def to_dict(self) -> dict[str, Any]:
@@ -356,15 +339,11 @@ class Verdict:
         "within" and "exceeds" are each wrong at most ``1 - level`` of the time.
     bound, level : float
         The target gap, and the confidence level.
-    interval : Estimate
-        The gap with its two-sided limits. The answer looks at one side, so that they may reach a little beyond the
-        bound where it is "within".
-    alpha : float or None
-        The top of the ranking whose gap this is; None for the gap over all rows.
-    starts : dict of group to float, or None
-        The scores from which on people are looked at, where that is not found again in these rows.
-    reason : str or None
-        Why it cannot be told, where there are too few rows for any interval.
+    interval, reason : Estimate, and str or None
+        The gap with its two-sided limits, or why there are none. The answer looks at one side, so that they may reach
+        a little beyond the bound where it is "within".
+    alpha, starts : float, and dict of group to float, or None
+        The top of the ranking whose gap this is; the scores where it begins, if not found again in these rows.
 
     Examples
     --------
@@ -399,6 +378,5 @@ class Verdict:
         return words.verdict(self)
 
     def _repr_html_(self) -> str:
-        """Show the answer, and the gap with its interval beside the bound."""
         rows = [bar(self.metric, self.interval), Bar("bound", self.bound, self.bound, self.bound)]
         return f"<div>{paragraph(f'{self.answer}: {self}')}{intervals_svg(rows, self.metric)}</div>"

@@ -1,41 +1,47 @@
-"""The top-alpha region: shares of pairs whose threshold is itself estimated."""
+"""The top-alpha region: shares of pairs whose threshold is itself estimated, in all regions that rows leave open."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+import itertools
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtr
 
 from fairpot._defaults import Region
-from fairpot.counts import Clusters, GroupCounts, Indices
-from fairpot.inference.candidates import Population, TooMany, candidates, open_note, populations, said
+from fairpot.counts import Indices
+from fairpot.inference.candidates import Population, TooMany, candidates, open_note, populations, regions, said
+from fairpot.inference.limits import draw_errors, gap_limits
 from fairpot.inference.merged import Counted, Lines, count_ranking
 from fairpot.inference.merged import shares as counted_shares
 from fairpot.inference.shares import (
     FEWEST,
     CellRows,
     Cut,
+    GapEstimates,
     Influence,
     Kernel,
     Pairs,
     Rests,
     ShareEstimates,
     View,
+    all_pairs,
     clustered_covariance,
-    independent_covariance,
-    independent_units,
+    covariance_of,
+    cross_pairs,
     influences,
     outcome_entries,
     own_scores,
-    placements,
     small_sample_factor,
 )
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
+
+Limits = tuple[Floats, Floats]
 
 
 @dataclass(frozen=True, eq=False)
@@ -52,83 +58,82 @@ class TopRegion:
         return cls(table, kernel, populations(table, alpha, region))
 
     @cached_property
-    def thresholds(self) -> dict[Hashable, float]:
-        """The lowest score of the sample's own top, for each group: as :meth:`ScoreTable.thresholds` has it."""
-        return dict(zip(self.table.groups, own_levels(self.populations)))
-
-    @cached_property
     def counted(self) -> Counted:
         """What there is to count in the sample's own top."""
-        return self._count(tuple(self.thresholds.values()))
+        return self._count(own_levels(self.populations))
 
     def _count(self, levels: tuple[float, ...]) -> Counted:
         assert self.kernel != "equal"
-        return count_ranking(self.table.above(dict(zip(self.table.groups, levels))), self.kernel)
+        return count_ranking(_above(self.table, levels), self.kernel)
 
     def rests_on(self, pairs: Sequence[Pairs]) -> list[Population]:
         """List the populations whose thresholds some shares depend on."""
         groups = {g for pair in pairs for side in pair for g in side}
         return [p for p in self.populations if groups.intersection(p.groups)]
 
-    def levels(self, found: Sequence[Population], places: Sequence[int]) -> tuple[float, ...]:
-        """Give every group its threshold, those of some populations at other places than the sample's own."""
-        return levels_at(self.populations, found, places)
+    def coarse(self, pairs: Sequence[Pairs]) -> bool:
+        """Whether some shares depend on a threshold that jumps."""
+        return any(p.coarse for p in self.rests_on(pairs))
+
+    @cached_property
+    def _known(self) -> dict[tuple[tuple[Pairs, ...], tuple[float, ...]], ShareEstimates]:
+        return {}
 
     def estimate(self, pairs: Sequence[Pairs], levels: tuple[float, ...] | None = None) -> ShareEstimates:
         """Estimate shares among the rows at or above their thresholds; smooth thresholds add their own error."""
-        return self._estimates((tuple(pairs), own_levels(self.populations) if levels is None else levels))
+        asked = tuple(pairs), own_levels(self.populations) if levels is None else levels
+        if asked not in self._known:
+            self._known[asked] = self._estimate(*asked)
+        return self._known[asked]
 
-    @cached_property
-    def _estimates(self) -> Callable[[tuple[tuple[Pairs, ...], tuple[float, ...]]], ShareEstimates]:
-        return lru_cache(maxsize=None)(self._estimate)
-
-    def _estimate(self, asked: tuple[tuple[Pairs, ...], tuple[float, ...]]) -> ShareEstimates:
-        pairs, levels = asked
-        table, kernel = self.table, self.kernel
-        smooth = [p for p in self.populations if not p.coarse]
+    def _estimate(self, pairs: tuple[Pairs, ...], levels: tuple[float, ...]) -> ShareEstimates:
+        table, smooth = self.table, smooth_of(self.populations)
         if table.clusters is not None:
-            top = table.above(dict(zip(table.groups, levels)))
+            top = _above(table, levels)
             assert top.clusters is not None
-            found = influences(top, pairs, kernel)
-            cuts = threshold_cuts(table, top, pairs, found, kernel, smooth)
-            return clustered_covariance(found, top.clusters, cuts, table.clusters)
-        counted = self.counted if levels == tuple(self.thresholds.values()) else self._count(levels)
+            found = influences(top, pairs, self.kernel)
+            return clustered_covariance(found, top.clusters, _cuts(table, top, pairs, found, smooth), table.clusters)
+        counted = self.counted if levels == own_levels(self.populations) else self._count(levels)
         if counted.cells is None:
-            return estimate_seen(table, kernel, [Seen(own_scores(table), levels, pairs, tuple(smooth))])
+            return estimate_seen(table, self.kernel, [Seen(own_scores(table), levels, pairs, smooth)])
         top, base, lines = counted.table, counted_shares(counted, pairs), Lines.of(counted, pairs)
-        cuts, sums = threshold_cuts(table, top, pairs, lines, kernel, smooth), lines.sums(counted.cells)
-        covariance = base.covariance + sum(_threshold_part(table, top, sums, base.units, cut) for cut in cuts)
-        return ShareEstimates(base.value, covariance, base.variance, base.units)
+        cuts, sums = _cuts(table, top, pairs, lines, smooth), lines.sums(counted.cells)
+        added = sum(_threshold_part(table, top, sums, base.units, cut) for cut in cuts)
+        return replace(base, covariance=base.covariance + added)
 
     def shares(self, pairs: Sequence[Pairs], refused: tuple[str | None, ...] = ()) -> RegionShares:
         """Estimate shares in the sample's own region, with limits that hold in every region left open."""
-        own, asked = self.estimate(pairs), tuple(pairs)
-        return RegionShares(own.value, own.covariance, own.variance, own.units, refused, pairs=asked, region=self)
+        own = vars(self.estimate(pairs)) | {"refused": refused}
+        return RegionShares(**own, pairs=tuple(pairs), region=self)
 
     def each(self, pairs: Sequence[Pairs], tail: float) -> list[tuple[ShareEstimates, float]]:
         """Estimate shares in every region that the rows leave open, with the tail of their limits there."""
         found = self.rests_on(pairs)
         places, tails = candidates(found, tail)
-        return [(self.estimate(pairs, self.levels(found, row)), float(t)) for row, t in zip(places, tails)]
+        levels = [levels_at(self.populations, found, row) for row in places]
+        return [(self.estimate(pairs, own), float(t)) for own, t in zip(levels, tails)]
 
-    def why_not(self, pair: Pairs, tail: float = 0.025) -> str | None:
+    def why_not(self, pair: Pairs) -> str | None:
         """Say why a share has no honest limits, where a region that the rows leave open is the reason."""
-        if not any(p.coarse for p in self.rests_on([pair])):
+        if not self.coarse([pair]):
             return None
         try:
-            open_regions = self.each([pair], tail)
+            found = self.each([pair], 0.025)
         except TooMany as error:
             return str(error)
-        if len(open_regions) > 1 and not all(shares.enough for shares, _ in open_regions):
-            few = (
-                f"one of the regions that the rows leave open has fewer than {FEWEST} rows with or without the outcome"
-            )
-            return f"{few}: {said(self.rests_on([pair]))}"
-        return None
+        if len(found) == 1 or all(shares.enough for shares, _ in found):
+            return None
+        few = f"one of the regions that the rows leave open has fewer than {FEWEST} rows with or without the outcome"
+        return f"{few}: {said(self.rests_on([pair]))}"
 
-    def note(self, pairs: Sequence[Pairs]) -> str | None:
-        """Say that several regions are open, if they are."""
-        return open_note(self.rests_on(pairs))
+
+def _above(table: ScoreTable, levels: tuple[float, ...]) -> ScoreTable:
+    return table.above(dict(zip(table.groups, levels)))
+
+
+def smooth_of(found: Sequence[Population]) -> tuple[Population, ...]:
+    """Keep the populations whose threshold has an error of its own."""
+    return tuple(p for p in found if not p.coarse)
 
 
 def levels_at(everyone: Sequence[Population], found: Sequence[Population], places: Sequence[int]) -> tuple[float, ...]:
@@ -146,42 +151,50 @@ def own_levels(found: Sequence[Population]) -> tuple[float, ...]:
     return tuple(level[g] for g in sorted(level))
 
 
-@dataclass(frozen=True, eq=False)
+@dataclass(frozen=True, eq=False, kw_only=True)
 class RegionShares(ShareEstimates):
     """Shares in a top-alpha region: those of the sample's own region, with limits that hold in all it may be."""
 
-    pairs: tuple[Pairs, ...] = ()
-    region: TopRegion | None = None
+    pairs: tuple[Pairs, ...]
+    region: TopRegion
 
     def take(self, places: Sequence[int] | np.ndarray) -> RegionShares:
         """Keep some of the shares."""
-        kept = super().take(places)
-        pairs = tuple(self.pairs[int(k)] for k in np.asarray(places, dtype=np.intp))
-        return RegionShares(
-            kept.value, kept.covariance, kept.variance, kept.units, kept.refused, pairs=pairs, region=self.region
-        )
+        at = np.asarray(places, dtype=np.intp)
+        return RegionShares(**vars(super().take(at)), pairs=tuple(self.pairs[k] for k in at), region=self.region)
 
     @property
     def note(self) -> str | None:
         """Say that the rows leave several regions open, if they do."""
-        assert self.region is not None
-        return self.region.note(self.pairs)
+        return open_note(self.region.rests_on(self.pairs))
 
-    def limits(self, tail: float | Floats) -> tuple[Floats, Floats]:
+    def limits(self, tail: float | Floats) -> Limits:
         """Compute limits of each share that hold in every region the rows leave open."""
-        low, high = super().limits(tail)
-        for k, t in enumerate(np.broadcast_to(tail, len(self))):
-            if self._coarse(k):
-                low[k], high[k] = self._hull((k,), float(t), lambda shares, t: shares.limits(t), (0.0, 1.0))
-        return low, high
+        each = np.arange(len(self))[:, None]
+        return self._wherever(super().limits(tail), each, tail, lambda shares, t: shares.limits(t), (0.0, 1.0))
 
-    def difference_limits(self, first: Indices, second: Indices, tail: float | Floats) -> tuple[Floats, Floats]:
+    def difference_limits(self, first: Indices, second: Indices, tail: float | Floats) -> Limits:
         """Compute limits of differences that hold in every region the rows leave open."""
-        low, high = super().difference_limits(first, second, tail)
-        for k, t in enumerate(np.broadcast_to(tail, len(first))):
-            places = int(first[k]), int(second[k])
-            if self._coarse(*places):
-                low[k], high[k] = self._hull(places, float(t), _one_difference, (-1.0, 1.0))
+        own = super().difference_limits(first, second, tail)
+        return self._wherever(own, np.column_stack((first, second)), tail, _one_difference, (-1.0, 1.0))
+
+    def _wherever(
+        self,
+        own: Limits,
+        places: Indices,
+        tail: float | Floats,
+        limits: Callable[[ShareEstimates, float], Limits],
+        all_there_is: tuple[float, float],
+    ) -> Limits:
+        """Widen the limits that depend on a threshold that jumps."""
+        low, high = own
+        for k, t in enumerate(np.broadcast_to(tail, len(places))):
+            pairs = [self.pairs[place] for place in places[k]]
+            if self.region.coarse(pairs):
+                ends = [limits(shares, own_tail) for shares, own_tail in self._enough(pairs, float(t))]
+                low[k], high[k] = all_there_is
+                if ends:
+                    low[k], high[k] = min(end[0][0] for end in ends), max(end[1][0] for end in ends)
         return low, high
 
     def sizes_above(
@@ -189,48 +202,25 @@ class RegionShares(ShareEstimates):
     ) -> NDArray[np.bool_]:
         """Mark the differences that are larger than a bound in every region the rows leave open."""
         result = super().sizes_above(first, second, bound, delta, share)
-        for k in range(len(first)):
-            places = int(first[k]), int(second[k])
-            if self._coarse(*places):
-                result[k] = self._all_above(places, bound, delta, share)
+        for k, places in enumerate(zip(first, second)):
+            pairs = [self.pairs[place] for place in places]
+            if self.region.coarse(pairs):
+                found = self._enough(pairs, delta)
+                above = [GapEstimates.side_by_side(shares).above(bound, t, share)[0] for shares, t in found]
+                result[k] = bool(above) and all(above)
         return result
 
-    def _all_above(self, places: tuple[int, ...], bound: float, delta: float, share: float) -> bool:
-        one, other = np.array([0]), np.array([1])
+    def _enough(self, pairs: Sequence[Pairs], tail: float) -> list[tuple[ShareEstimates, float]]:
+        """Estimate in every region left open; give nothing if they are too many or have too few rows."""
         try:
-            found = self._each(places, delta)
+            found = self.region.each(pairs, tail)
         except TooMany:
-            return False
-        return all(shares.enough and shares.sizes_above(one, other, bound, t, share)[0] for shares, t in found)
-
-    def _coarse(self, *places: int) -> bool:
-        """Whether shares rest on a population whose threshold jumps."""
-        assert self.region is not None
-        return any(p.coarse for p in self.region.rests_on([self.pairs[k] for k in places]))
-
-    def _each(self, places: tuple[int, ...], tail: float) -> list[tuple[ShareEstimates, float]]:
-        assert self.region is not None
-        return self.region.each([self.pairs[k] for k in places], tail)
-
-    def _hull(
-        self,
-        places: tuple[int, ...],
-        tail: float,
-        limits: Callable[[ShareEstimates, float], tuple[Floats, Floats]],
-        all_there_is: tuple[float, float],
-    ) -> tuple[float, float]:
-        try:
-            found = self._each(places, tail)
-        except TooMany:
-            return all_there_is
-        if not all(shares.enough for shares, _ in found):
-            return all_there_is
-        ends = [limits(shares, t) for shares, t in found]
-        return float(min(low[0] for low, _ in ends)), float(max(high[0] for _, high in ends))
+            return []
+        return found if all(shares.enough for shares, _ in found) else []
 
 
-def _one_difference(shares: ShareEstimates, tail: float) -> tuple[Floats, Floats]:
-    return shares.difference_limits(np.array([0]), np.array([1]), tail)
+def _one_difference(shares: ShareEstimates, tail: float) -> Limits:
+    return GapEstimates.side_by_side(shares).limits(tail)
 
 
 def estimate_region(
@@ -241,12 +231,11 @@ def estimate_region(
     return where.shares(pairs, tuple(where.why_not(pair) for pair in pairs))
 
 
-def threshold_cuts(
+def _cuts(
     table: ScoreTable,
     top: ScoreTable,
     pairs: Sequence[Pairs],
     found: Influence | Lines,
-    kernel: Kernel,
     smooth: Sequence[Population],
 ) -> list[Cut]:
     """Find how far each smooth threshold moves the shares."""
@@ -258,23 +247,14 @@ def threshold_cuts(
         if above >= total:
             continue  # everybody is in the region: there is no threshold to miss
         window = near_cut(table, population, above, total)
-        kappa = np.array(
-            [_kappa(top, pair, k, groups, threshold, window, found, kernel) for k, pair in enumerate(pairs)]
-        )
+        kappa = np.array([_kappa(top, pair, k, threshold, window, found) for k, pair in enumerate(pairs)])
         first = tuple(int(np.searchsorted(c.score, threshold)) for c in table.counts)
         result.append(Cut(groups, first, above, total, kappa * total))
     return result
 
 
-class Window(NamedTuple):
-    """Shares of the cells among the rows near a cut."""
-
-    positive: Floats
-    negative: Floats
-
-
-def near_cut(table: ScoreTable, population: Population, above: float, total: float) -> Window:
-    """Count the cells among the rows nearest to the cut, equally many on both sides."""
+def near_cut(table: ScoreTable, population: Population, above: float, total: float) -> tuple[Floats, Floats]:
+    """Give each group's positives and negatives among the rows nearest to the cut, equally many on both sides."""
     groups, score = population.groups, population.score
     square = sum(float(table.squared(g, side).sum()) for g in groups for side in (True, False))
     rows = total**2 / square
@@ -283,59 +263,43 @@ def near_cut(table: ScoreTable, population: Population, above: float, total: flo
     middle = total - above
     low = score[min(int(np.searchsorted(running, middle - reach, side="right")), len(running) - 1)]
     high = score[min(int(np.searchsorted(running, middle + reach)), len(running) - 1)]
-    positive, negative = np.zeros(len(table.groups)), np.zeros(len(table.groups))
+    near = np.zeros((2, len(table.groups)))
     for g in groups:
-        positive[g], negative[g] = _between(table.counts[g], low, high)
-    near = positive.sum() + negative.sum()
-    return Window(positive / near, negative / near)
-
-
-def _between(counts: GroupCounts, low: float, high: float) -> tuple[float, float]:
-    first, last = np.searchsorted(counts.score, low), np.searchsorted(counts.score, high, side="right")
-    return float(counts.positive[first:last].sum()), float(counts.negative[first:last].sum())
+        counts = table.counts[g]
+        own = slice(np.searchsorted(counts.score, low), np.searchsorted(counts.score, high, side="right"))
+        near[:, g] = counts.positive[own].sum(), counts.negative[own].sum()
+    positive, negative = near / (near[0].sum() + near[1].sum())
+    return positive, negative
 
 
 def _kappa(
     top: ScoreTable,
     pair: Pairs,
     place: int,
-    groups: tuple[int, ...],
     threshold: float,
-    window: Window,
+    window: tuple[Floats, Floats],
     found: Influence | Lines,
-    kernel: Kernel,
 ) -> float:
     """Compute how far a share moves when the threshold passes one row, in shares of the rows."""
     value, p, n = found.value[place], found.weight[0][place], found.weight[1][place]
     if not p * n > 0:
         return np.nan
-    won, lost = _at(top, pair, threshold, kernel)
-    leaving_p = sum(window.positive[g] for g in pair.winners if g in groups)
-    leaving_n = sum(window.negative[g] for g in pair.losers if g in groups)
+    # The region's negatives that a positive at the threshold beats, and the positives that a negative there loses to.
+    at = [int(np.searchsorted(c.score, threshold)) for c in top.counts]
+    won = sum(float(top.counts[h].negative[: at[h]].sum()) for h in pair.losers)
+    lost = sum(float(top.counts[g].positive[at[g] :].sum()) for g in pair.winners)
+    leaving_p, leaving_n = (sum(near[g] for g in own) for near, own in zip(window, pair))
     return float(leaving_p / p * (value - won / n) + leaving_n / n * (value - lost / p))
-
-
-def _at(top: ScoreTable, pair: Pairs, threshold: float, kernel: Kernel) -> tuple[float, float]:
-    """Count the region's negatives that a positive at the threshold beats, and the positives a negative loses to."""
-    won = sum(
-        float(top.counts[h].negative[: np.searchsorted(top.counts[h].score, threshold)].sum()) for h in pair.losers
-    )
-    lost = sum(
-        float(top.counts[g].positive[np.searchsorted(top.counts[g].score, threshold) :].sum()) for g in pair.winners
-    )
-    return won, lost
 
 
 def _threshold_part(table: ScoreTable, top: ScoreTable, sums: Floats, units: tuple[Floats, Floats], cut: Cut) -> Floats:
     """Add the threshold's own variance, and what it shares with the rows in the region."""
-    inside = outside = 0.0
-    for g in cut.groups:
-        for positive in (True, False):
-            kept = float(top.squared(g, positive).sum())
-            inside += kept
-            outside += float(table.squared(g, positive).sum()) - kept
-    rows = cut.total**2 / (inside + outside)
-    variance = (inside * cut.inside**2 + outside * cut.outside**2) * rows / (rows - 1)
+    whole, inside = (
+        sum(float(each.squared(g, positive).sum()) for g in cut.groups for positive in (True, False))
+        for each in (table, top)
+    )
+    rows = cut.total**2 / whole
+    variance = (inside * cut.inside**2 + (whole - inside) * cut.outside**2) * rows / (rows - 1)
     factors = [np.sqrt(small_sample_factor(each)) for each in units]
     shared = sum(factor * own[list(cut.groups)].sum(axis=0) for factor, own in zip(factors, sums))
     cross = np.outer(shared * cut.inside, cut.kappa)
@@ -361,14 +325,17 @@ def estimate_seen(table: ScoreTable, kernel: Kernel, wanted: Sequence[Seen]) -> 
     rows = [[np.zeros((size, len(places[side]))) for places in entries] for side in range(2)]
     parts, place = [], 0
     for seen in wanted:
-        own = slice(place, place + len(seen.pairs))
-        parts.append(_add_seen(table, kernel, seen, entries, rows, own))
-        place = own.stop
+        own = [[each[place : place + len(seen.pairs)] for each in side] for side in rows]
+        parts.append(_add_seen(table, kernel, seen, entries, own))
+        place += len(seen.pairs)
     value = np.concatenate([part.value for part in parts])
     v, w = (np.concatenate([part.variance[side] for part in parts]) for side in range(2))
     m, n = (np.concatenate([part.units[side] for part in parts]) for side in range(2))
-    if table.clusters is not None:
-        return _clustered(table.clusters, value, (m, n), entries, rows)
+    if table.clusters is not None:  # the rows of each are added up before squaring
+        everything, most = np.arange(size), np.maximum(m, n)
+        cells = [[CellRows(everything, at[side], rows[side][g]) for g, at in enumerate(entries)] for side in range(2)]
+        found = Influence(value, (m, n), (cells[0], cells[1]))
+        return clustered_covariance(found, table.clusters, rests=Rests((m, n), np.minimum.outer(most, most)))
     covariance = np.zeros((size, size))
     for side in range(2):
         for g, places in enumerate(entries):
@@ -377,70 +344,177 @@ def estimate_seen(table: ScoreTable, kernel: Kernel, wanted: Sequence[Seen]) -> 
     return ShareEstimates(value, covariance, (v, w), (m, n))
 
 
-def _clustered(
-    clusters: Clusters,
-    value: Floats,
-    units: tuple[Floats, Floats],
-    entries: list[tuple[Indices, Indices]],
-    rows: list[list[Floats]],
-) -> ShareEstimates:
-    """Add up the rows of each cluster before squaring."""
-    everything = np.arange(len(value))
-    cells = [[CellRows(everything, at[side], rows[side][g]) for g, at in enumerate(entries)] for side in range(2)]
-    found = Influence(value, units, (cells[0], cells[1]))
-    return clustered_covariance(found, clusters, rests=Rests(units, np.minimum.outer(*(np.maximum(*units),) * 2)))
-
-
 def _add_seen(
-    table: ScoreTable,
-    kernel: Kernel,
-    seen: Seen,
-    entries: list[tuple[Indices, Indices]],
-    rows: list[list[Floats]],
-    own: slice,
+    table: ScoreTable, kernel: Kernel, seen: Seen, entries: list[tuple[Indices, Indices]], rows: list[list[Floats]]
 ) -> ShareEstimates:
     """Write the influences of one view; return its shares, with what their sides add to the variance."""
-    view, levels, pairs, smooth = seen
-    moved = table.viewed(view)
-    top = moved.above(dict(zip(table.groups, levels)))
-    found = influences(top, pairs, kernel)
-    if top.clusters is None:
-        part = independent_covariance(found, top, independent_units(top, pairs, 1))
-        scales = [np.sqrt(small_sample_factor(units)) for units in part.units]
-    else:
-        part = clustered_covariance(found, top.clusters)
-        scales = [np.ones(len(pairs)), np.ones(len(pairs))]  # clusters are scaled when they are added up
-    cuts = threshold_cuts(moved, top, pairs, found, kernel, smooth) if smooth else []
-    inside = [scores >= level for level, scores in zip(levels, view)]
-    positive, negative = (
-        [np.where(up, c.positive if side == 0 else c.negative, 0) for up, c in zip(inside, table.counts)]
-        for side in range(2)
-    )
-    placed = placements(view, positive, negative, kernel, entries)
-    for k, pair in enumerate(pairs):
-        value, p, n = found.value[k], found.weight[0][k], found.weight[1][k]
-        for side, (groups, others) in enumerate((pair, pair[::-1])):
-            for g in groups:
-                there = entries[g][side]
-                with np.errstate(divide="ignore", invalid="ignore"):  # shares without pairs are NaN, and refused later
-                    shares = (placed.beaten, placed.lost)[side][g][list(others)].sum(axis=0) / (n, p)[side]
-                    added = scales[side][k] * (shares - value) / (p, n)[side]
-                rows[side][g][own.start + k] += np.where(inside[g][there], added, 0.0)
-    _add_thresholds(cuts, inside, entries, rows, own)
+    moved = table.viewed(seen.view)
+    top = _above(moved, seen.levels)
+    found = influences(top, seen.pairs, kernel)
+    part = covariance_of(found, top, seen.pairs)
+    scales = [np.sqrt(small_sample_factor(units)) for units in part.units]
+    if top.clusters is not None:
+        scales = [np.ones(len(part)), np.ones(len(part))]  # clusters are scaled when they are added up
+    cuts = _cuts(moved, top, seen.pairs, found, seen.smooth)
+    for side, (g, places) in itertools.product(range(2), enumerate(entries)):
+        own, cell = rows[side][g], found.cells[side][g]
+        score = seen.view[g][places[side]]
+        inside = score >= seen.levels[g]
+        at = np.searchsorted(top.counts[g].score[cell.entries], score[inside])
+        own[np.ix_(cell.shares, inside)] = scales[side][cell.shares, None] * cell.values[:, at]
+        for cut in cuts:  # every row of a cut's groups moves its threshold
+            if g in cut.groups:
+                scale = np.sqrt(cut.total / max(cut.total - 1, 1e-9))
+                own += np.outer(cut.kappa, np.where(inside, cut.inside, cut.outside) * scale)
     return part
 
 
-def _add_thresholds(
-    cuts: Sequence[Cut],
-    inside: list[np.ndarray],
-    entries: list[tuple[Indices, Indices]],
-    rows: list[list[Floats]],
-    own: slice,
-) -> None:
-    """Add what every row of a cut's groups does to its threshold."""
-    for cut in cuts:
-        scale = np.sqrt(cut.total / max(cut.total - 1, 1e-9))
-        for g in cut.groups:
-            for side in range(2):
-                added = np.where(inside[g][entries[g][side]], cut.inside, cut.outside) * scale
-                rows[side][g][own] += np.outer(cut.kappa, added)
+# Part of the error that is spent on regions that are not looked at.
+_SPENT = 0.1
+# Gaps whose errors are drawn together, and numbers that are kept for them; beyond, every value pays its own part.
+_TOGETHER = 600
+_NUMBERS = 30_000_000
+# Gaps of one moved table, of all pairs in all their open regions; with more, nothing is certified there.
+_MOST = 120
+
+
+@dataclass(frozen=True, eq=False)
+class OpenTops:
+    """The moved tables of a dial, in some of which many rows share the score at which the top begins."""
+
+    table: ScoreTable
+    views: tuple[View, ...]  # the scores of the table's entries in each distinct moved table
+    regions: tuple[TopRegion, ...]  # where the top of each begins
+    shares: tuple[RegionShares, ...]  # in each: its AUC, then both directions of every pair
+    which: Indices  # which of them belongs to each value of the dial
+
+    @classmethod
+    def of(
+        cls, table: ScoreTable, kernel: Kernel, views: Sequence[View], found: Sequence[tuple[Population, ...]]
+    ) -> OpenTops:
+        """Estimate in each distinct moved table once."""
+        keys = [b"".join(np.ascontiguousarray(scores).tobytes() for scores in view) for view in views]
+        distinct = list(dict.fromkeys(keys))
+        first = [keys.index(key) for key in distinct]
+        where = tuple(TopRegion(table.viewed(views[k]), kernel, found[k]) for k in first)
+        shares = tuple(region.shares((all_pairs(table), *cross_pairs(table))) for region in where)
+        which = np.array([distinct.index(key) for key in keys], dtype=np.intp)
+        return cls(table, tuple(views[k] for k in first), where, shares, which)
+
+    @property
+    def distinct(self) -> int:
+        """How many different moved tables there are."""
+        return len(np.unique(self.which))
+
+    def at(self, places: Indices) -> OpenTops:
+        """Keep some values of the dial."""
+        return replace(self, which=self.which[places])
+
+    def limits(self, tail: float) -> tuple[tuple[Floats, Floats], tuple[Floats, Floats]]:
+        """Limit AUC and largest gap at each value, in all regions that the rows leave open there."""
+        kept, places = np.unique(self.which, return_inverse=True)
+        found = np.array([_limits(self.shares[k], tail) for k in kept])[places]
+        return (found[:, 0], found[:, 1]), (found[:, 2], found[:, 3])
+
+    def note(self, place: int) -> str | None:
+        """Say why the region at a value is open; None if the rows leave one only."""
+        return self.shares[self.which[place]].note
+
+    def hypotheses(self, delta: float) -> Hypotheses:
+        """List the gaps of every distinct moved table in every region that the rows leave open.
+
+        The regions hold the true ones of all tables but a tenth of ``delta`` of the time.
+        """
+        wanted = {k: self._wanted(k, _SPENT * delta / len(self.views)) for k in range(len(self.views))}
+        wanted = {k: seen for k, seen in wanted.items() if seen}
+        kernel, pairs = self.regions[0].kernel, len(self.shares[0]) // 2
+        size = sum(map(len, wanted.values()))
+        if size == 0 or size > _TOGETHER or size * sum(len(c.score) for c in self.table.counts) * 4 > _NUMBERS:
+            alone = {k: estimate_seen(self.table, kernel, seen) for k, seen in wanted.items()}
+            gaps = {k: GapEstimates.side_by_side(each) for k, each in alone.items() if each.enough}
+            return Hypotheses(gaps, None, self.which, pairs)
+        shares = estimate_seen(self.table, kernel, list(itertools.chain(*wanted.values())))
+        ends = np.cumsum([2 * len(seen) for seen in wanted.values()])[:-1]
+        places = dict(zip(wanted, np.split(np.arange(len(shares)), ends)))
+        places = {k: own for k, own in places.items() if shares.take(own).enough}
+        gaps = {k: GapEstimates.side_by_side(shares.take(own)) for k, own in places.items()}
+        kept = shares.take(np.concatenate([*places.values(), []]))
+        return Hypotheses(gaps, _largest_errors(kept, gaps), self.which, pairs)
+
+    def _wanted(self, k: int, miss: float) -> list[Seen]:
+        """List what is to be estimated of one moved table: each pair both ways in each region; nothing if too many."""
+        region = self.regions[k]
+        both = cross_pairs(self.table)
+        result: list[Seen] = []
+        for pair in zip(both[::2], both[1::2]):
+            found = region.rests_on(pair)
+            try:
+                sets = regions(found, miss / len(region.populations))
+            except TooMany:
+                return []
+            levels = [levels_at(region.populations, found, places) for places in itertools.product(*sets)]
+            result += [Seen(self.views[k], each, pair, smooth_of(region.populations)) for each in levels]
+        return result if len(result) <= _MOST else []
+
+
+def _limits(shares: RegionShares, tail: float) -> tuple[float, float, float, float]:
+    [low], [high] = shares.take([0]).limits(tail)
+    gaps = GapEstimates.side_by_side(shares.take(range(1, len(shares))))
+    return float(low), float(high), *gap_limits(gaps, tail)
+
+
+def _largest_errors(shares: ShareEstimates, gaps: dict[int, GapEstimates]) -> Floats | None:
+    """Draw the errors that make gaps look smaller than they are; keep the largest of each moved table."""
+    if not gaps:
+        return None
+    every = GapEstimates.side_by_side(shares)
+    drawn = draw_errors(every.covariance) * np.where(every.value < 0, -1.0, 1.0)
+    ends = np.cumsum([len(each) for each in gaps.values()])[:-1]
+    return np.stack([own.max(axis=1) for own in np.split(drawn, ends, axis=1)], axis=1)
+
+
+class Hypotheses(NamedTuple):
+    """Gaps of each moved table that can be judged, in its open regions, and draws of the largest error in each."""
+
+    gaps: dict[int, GapEstimates]
+    errors: Floats | None  # None where they are too many to draw
+    which: Indices
+    pairs: int
+
+    def certified(self, bound: float, delta: float) -> NDArray[np.bool_]:
+        """Mark the values of the dial whose gaps are within a bound in all open regions, by step-down over all tables.
+
+        Only the true region of a table can be wrong: no table pays for the number of its regions.
+        """
+
+        def inside(tail: float) -> list[bool]:
+            ends = [each.limits(tail) for each in self.gaps.values()]
+            return [bool((low >= -bound).all() and (high <= bound).all()) for low, high in ends]
+
+        marked = step_down(inside, self.errors, len(self.gaps), self.pairs, delta * (1 - _SPENT))
+        return np.isin(self.which, [k for k, certified in zip(self.gaps, marked) if certified])
+
+
+def step_down(
+    inside: Callable[[float], Sequence[bool] | NDArray[np.bool_]],
+    errors: Floats | None,
+    size: int,
+    pairs: int,
+    delta: float,
+) -> NDArray[np.bool_]:
+    """Mark what is inside a bound at a tail that all that is not marked yet can afford together.
+
+    ``inside``: from a tail to what lies inside. ``errors``: draws of the largest error of each; None pays Bonferroni's
+    price for ``pairs`` limits of each.
+    """
+    left = np.ones(size, dtype=bool)
+    while left.any():
+        tail = least = delta / (pairs * int(left.sum()))
+        if errors is not None:
+            critical = float(np.quantile(errors[:, left].max(axis=1), 1 - delta))
+            tail = float(np.clip(ndtr(-critical), least, delta))
+        reached = left & inside(tail)
+        if not reached.any():
+            break
+        left &= ~reached
+    return ~left

@@ -6,7 +6,7 @@ import itertools
 import math
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from scipy.special import betaln, expit, logit, ndtr, ndtri
@@ -17,14 +17,13 @@ from fairpot._docs import documented
 from fairpot._html import html_table, paragraph
 from fairpot._shown import frame_of
 from fairpot._validation import check_choice, check_level, check_share, is_number
-from fairpot.counts import Clusters
+from fairpot.counts import Clusters, Indices
 from fairpot.inference.limits import Parts, correlation, difference_limits, joint_tail
-from fairpot.inference.shares import FEWEST, cross_pairs, estimate_shares
+from fairpot.inference.shares import FEWEST, GapEstimates, ShareEstimates, cross_pairs, estimate_shares
 from fairpot.metrics.rank import check_ties
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
-GOALS = ("detect", "certify")
 _BINS = 64  # scores that tables are drawn with; eight times as many move no power by more than 0.3 points
 _ROUGH, _FINE = 400, 6000  # tables drawn at each size that is tried
 _SEED = 20250101  # plans are the same in every run
@@ -37,24 +36,16 @@ class SamplePlan:
 
     Attributes
     ----------
-    goal : {"detect", "certify"}
-        Find a gap, or show that it is small.
-    gap : float
-        The gap to detect, or the bound to certify.
-    rows : int
-        Rows in all.
-    group_rows, positives, negatives : dict of group to int
-        How they divide.
-    se : float
-        Standard error of the signed gap of ``pair`` at that size.
-    level, power, true_gap : float
-        Confidence level, how often the goal is reached, and the gap there truly is.
+    goal, gap, level, power : str and floats
+        What was asked for: "detect" or "certify", which gap or bound, the confidence, and how often it is reached.
+    rows, group_rows, positives, negatives : int, and dicts of group to int
+        Rows in all, and how they divide.
+    se, true_gap : float
+        Standard error of the signed gap of ``pair`` at that size, and the gap there truly is.
     pair : tuple of two groups
         Of several, the two whose gap takes the most rows; the plan is for a gap between them, the first ranked higher.
-    clusters : int or None
-        Of rows that belong together: how many clusters, such as patients, the rows come from.
-    measured_gap : float or None
-        The gap of the rows that the plan is made from.
+    clusters, measured_gap : int and float, or None
+        How many clusters, such as patients, the rows come from; the gap of the rows that the plan is made from.
 
     Examples
     --------
@@ -92,8 +83,7 @@ class SamplePlan:
     def __repr__(self) -> str:
         return f"<SamplePlan: {str(self).split(' (')[0]}>"
 
-    def rows_by_group(self) -> list[dict[str, Any]]:
-        """Return rows with and without the outcome for each group."""
+    def _listed(self) -> list[dict[str, Any]]:
         return [
             {"group": g, "rows": rows, "with the outcome": self.positives[g], "without it": self.negatives[g]}
             for g, rows in self.group_rows.items()
@@ -101,11 +91,10 @@ class SamplePlan:
 
     def frame(self) -> Any:
         """Return the rows of each group as a frame (pandas, Polars or PyArrow, whichever is in use)."""
-        return frame_of(self.rows_by_group())
+        return frame_of(self._listed())
 
     def _repr_html_(self) -> str:
-        """Show how many rows it takes, by group."""
-        return f"<div>{paragraph(str(self).split(' (')[0])}{html_table(self.rows_by_group(), 'Rows to plan for')}</div>"
+        return f"<div>{paragraph(str(self).split(' (')[0])}{html_table(self._listed(), 'Rows to plan for')}</div>"
 
     def __str__(self) -> str:
         aim = f"detect a gap of {self.gap:g}" if self.goal == "detect" else f"certify a gap within {self.gap:g}"
@@ -152,23 +141,17 @@ def plan_sample_size(
     auc : float or one float per group, default 0.8
         How often positives of each group are ranked above negatives of another. One number is the middle: the groups of
         ``pair`` stand half of ``true_gap`` above and below it, any other group on it. Scores are taken as normal.
-    shares : mapping of group to share, default None
-        How rows divide between two or more groups; None is half and half. Of two groups, the first is ranked higher.
-    rates : float or mapping of group to rate, default None
-        Shares of positives; None is 0.5.
+    shares, rates : mapping of group to float (``rates`` also one float), default None
+        How rows divide between two or more groups, half and half by default; of two, the first is ranked higher. And
+        shares of positives, 0.5 by default.
     true_gap : float, default None
         The gap there truly is. None is ``gap`` for "detect"; for "certify" the gap of ``table`` if that is below
         ``gap``, else 0, as if a repair left none. ``assumes`` says which it was.
-    visits : float, default 1
-        Rows of each cluster, such as visits of a patient.
-    icc : float in [0, 1], default 0
-        Correlation between the scores of two visits of a patient, among equal outcomes.
-    outcome_icc : float in [0, 1], default 0
-        The same between their outcomes: 0 if each visit has its own, 1 if the outcome is the patient's.
-    table : ScoreTable, default None
-        Take spread, shares, rates and clusters from one's own rows instead.
-    ties : {"half", "strict"}, default "half"
-        For ``table``.
+    visits, icc, outcome_icc : float, default 1, 0 and 0
+        Rows of each cluster, such as visits of a patient. Correlation between the scores of two of them, among equal
+        outcomes, and between their outcomes: 0 if each visit has its own, 1 if the outcome is the patient's.
+    table, ties : ScoreTable and {"half", "strict"}, default None and "half"
+        Take spread, shares, rates and clusters from one's own rows instead, and how their ties count.
 
     Examples
     --------
@@ -178,31 +161,27 @@ def plan_sample_size(
     (F: 2,415 rows, 242 with the outcome, M: 5,636 rows, 564 with the outcome)
     """
     wanted = check_share(gap, "gap", zero=False)
-    check_choice(goal, "goal", GOALS)
+    check_choice(goal, "goal", ("detect", "certify"))
     check_level(level)
     if not is_number(power) or not 0 < power < 1:
         raise ValueError(f"power must lie between 0 and 1, got {power!r}.")
     truth = (wanted if goal == "detect" else 0.0) if true_gap is None else check_share(true_gap, "true_gap", zero=True)
-    measured = None if table is None else _gap_of(table, ties)
-    if measured is not None and goal == "certify" and true_gap is None:
-        truth = measured if measured < wanted else 0.0
+    measured = None
     if table is None:
         expected = _expected(auc, truth, true_gap, shares, rates)
         truth = expected.truth
         _check_reach(goal, wanted, truth)
         law = _normal_law(expected, _check_visits(visits, icc, outcome_icc))
     else:
+        table.require("a plan", groups=2)
+        found = estimate_shares(table, cross_pairs(table), check_ties(ties))
+        measured = float(np.nan_to_num(np.abs(GapEstimates.side_by_side(found).value)).max())
+        if goal == "certify" and true_gap is None:
+            truth = measured if measured < wanted else 0.0
         _check_reach(goal, wanted, truth)
-        law = _law_of(table, ties, truth)
+        law = _law_of(table, found, ties, truth)
     task = _Task(goal, wanted, truth, 1 - level, power)
     return replace(_plan(law, task, _rows_needed(law, task), level), measured_gap=measured)
-
-
-def _gap_of(table: ScoreTable, ties: str) -> float:
-    """Give the largest gap between two groups of a table."""
-    table.require("a plan", groups=2)
-    found = estimate_shares(table, cross_pairs(table), check_ties(ties)).value
-    return float(np.nan_to_num(np.abs(found[::2] - found[1::2])).max())
 
 
 def _check_reach(goal: str, gap: float, truth: float) -> None:
@@ -233,8 +212,7 @@ def _shared(first: Any, second: Any, rho: float) -> Any:
     return math.asin(rho) / 2 * (density @ _WEIGHTS) / (2 * math.pi)
 
 
-@dataclass(frozen=True)
-class _Task:
+class _Task(NamedTuple):
     """What a plan is for."""
 
     goal: str
@@ -253,13 +231,18 @@ class _Task:
         return float(per_row * (max(quantile, 0.5) / margin) ** 2)
 
 
-class _Directions:
+class _Directions(NamedTuple):
     """Both directions of every two groups, side by side: whose positives are compared with whose negatives."""
 
-    def __init__(self, groups: int) -> None:
-        self.pairs = list(itertools.combinations(range(groups), 2))
-        both = np.array([each for i, j in self.pairs for each in ((i, j), (j, i))], dtype=np.intp)
-        self.winners, self.losers = both[:, 0], both[:, 1]
+    pairs: list[tuple[int, int]]
+    winners: Indices
+    losers: Indices
+
+    @classmethod
+    def among(cls, groups: int) -> _Directions:
+        pairs = list(itertools.combinations(range(groups), 2))
+        both = np.array([each for i, j in pairs for each in ((i, j), (j, i))], dtype=np.intp)
+        return cls(pairs, both[:, 0], both[:, 1])
 
 
 @dataclass(frozen=True, eq=False)
@@ -284,17 +267,12 @@ class _Law:
 
     @property
     def directions(self) -> _Directions:
-        return _Directions(len(self.groups))
-
-    @property
-    def gaps(self) -> Floats:
-        """Covariance of the signed gaps, times rows."""
-        return _of_gaps(self.covariance)
+        return _Directions.among(len(self.groups))
 
     @property
     def per_row(self) -> float:
         """Variance of the signed gap of the pair, times rows."""
-        return float(self.gaps[self.pair, self.pair])
+        return float(_of_gaps(self.covariance)[self.pair, self.pair])
 
 
 def _of_gaps(c: Floats) -> Floats:
@@ -304,7 +282,7 @@ def _of_gaps(c: Floats) -> Floats:
 def _rows_needed(law: _Law, task: _Task) -> int:
     """Find the rows at which the goal is reached as often as wanted: search roughly, then draw a line."""
     rng = np.random.default_rng(_SEED)
-    tail = task.delta if task.goal == "certify" else joint_tail(law.gaps, task.delta / 2)
+    tail = task.delta if task.goal == "certify" else joint_tail(_of_gaps(law.covariance), task.delta / 2)
     target = float(ndtri(task.power))
     tried: list[tuple[float, float, float]] = []
 
@@ -454,49 +432,34 @@ def _around(middle: float, gap: float) -> tuple[float, float]:
 
 
 def _expected(auc: Any, truth: float, true_gap: float | None, shares: Any, rates: Any) -> _Expected:
-    groups, parts = _check_parts(shares)
-    each = _check_rates(rates, groups)
+    parts = {"a": 0.5, "b": 0.5} if shares is None else dict(shares)
+    if len(parts) < 2:
+        raise ValueError(f"shares must name at least two groups, got {list(parts)}.")
+    groups = tuple(parts)
+    size = np.array([check_share(value, f"shares[{g!r}]", zero=False) for g, value in parts.items()])
+    rates = 0.5 if rates is None else rates
+    rates = rates if isinstance(rates, Mapping) else dict.fromkeys(groups, rates)
+    if set(rates) != set(groups):
+        raise ValueError(f"rates must have one entry for each group {list(groups)}, got {list(rates)}.")
+    rate = np.array([check_share(rates[g], f"rates[{g!r}]", zero=False) for g in groups])
+    if (rate == 1).any():
+        raise ValueError("rates must be below 1: with nobody without the outcome there is nothing to rank above.")
     if not isinstance(auc, tuple | list):
-        return _Expected(groups, parts, each, truth, check_share(auc, "auc", zero=True), None)
+        return _Expected(groups, size / size.sum(), rate, truth, check_share(auc, "auc", zero=True), None)
     if len(auc) != len(groups):
         raise ValueError(f"auc must be one number, or one for each group {list(groups)}, got {len(auc)}.")
     given = np.array([check_share(value, "auc", zero=True) for value in auc])
     if true_gap is not None:
         raise ValueError("auc has a number for each group, which says the true gap.\nHint: leave true_gap out.")
-    return _Expected(groups, parts, each, float(np.ptp(given)), float(given.mean()), given)
+    return _Expected(groups, size / size.sum(), rate, float(np.ptp(given)), float(given.mean()), given)
 
 
-def _check_parts(shares: Mapping[Hashable, float] | None) -> tuple[tuple[Hashable, ...], Floats]:
-    given = {"a": 0.5, "b": 0.5} if shares is None else dict(shares)
-    if len(given) < 2:
-        raise ValueError(f"shares must name at least two groups, got {list(given)}.")
-    parts = np.array([check_share(value, f"shares[{g!r}]", zero=False) for g, value in given.items()])
-    return tuple(given), parts / parts.sum()
-
-
-def _check_rates(rates: Any, groups: tuple[Hashable, ...]) -> Floats:
-    given = 0.5 if rates is None else rates
-    if not isinstance(given, Mapping):
-        given = dict.fromkeys(groups, given)
-    if set(given) != set(groups):
-        raise ValueError(f"rates must have one entry for each group {list(groups)}, got {list(given)}.")
-    found = np.array([check_share(given[g], f"rates[{g!r}]", zero=False) for g in groups])
-    if (found == 1).any():
-        raise ValueError("rates must be below 1: with nobody without the outcome there is nothing to rank above.")
-    return found
-
-
-@dataclass(frozen=True)
-class _Visits:
+class _Visits(NamedTuple):
     """Rows of a cluster, and how scores and outcomes of two of them are correlated."""
 
     many: float
     icc: float
     outcome: float
-
-    def again(self, rate: Floats) -> Floats:
-        """Of a row's class, how many more rows of the same class its cluster has."""
-        return np.asarray((self.many - 1) * (rate + self.outcome * (1 - rate)))
 
     def clusters(self, rate: Floats) -> Floats:
         """For each row of a class, how many clusters have one: outcomes of a cluster are beta-binomial."""
@@ -513,42 +476,38 @@ class _Visits:
 def _check_visits(visits: Any, icc: Any, outcome_icc: Any) -> _Visits:
     if not is_number(visits) or not 1 <= visits < math.inf:
         raise ValueError(f"visits must be 1 or more, the rows of each cluster, got {visits!r}.")
-    found = _Visits(
-        float(visits), check_share(icc, "icc", zero=True), check_share(outcome_icc, "outcome_icc", zero=True)
-    )
+    shares = [check_share(value, name, zero=True) for value, name in ((icc, "icc"), (outcome_icc, "outcome_icc"))]
     if visits == 1 and (icc or outcome_icc):
         raise ValueError(
             "icc says what visits of a patient have in common.\nHint: give visits as well, or leave icc out."
         )
-    return found
+    return _Visits(float(visits), *shares)
 
 
 def _normal_law(expected: _Expected, visits: _Visits) -> _Law:
     """Draw scores from normals of spread 1: negatives around 0, positives around what their xAUC asks for."""
-    where = _Directions(len(expected.groups))
+    where = _Directions.among(len(expected.groups))
     pair = max(expected.pairs, key=lambda each: _alone(expected, each, visits))
     xaucs = expected.xaucs(pair)
     rate = np.stack((expected.rates, 1 - expected.rates))
     size = expected.shares * rate
     spread, covariance = _normal_precision(expected, xaucs, visits)
-    worth = np.ones(size.shape)
+    value, worth = xaucs[where.winners], np.ones(size.shape)
     for side, groups in enumerate((where.winners, where.losers)):  # nearly the same in all shares of a group
-        worth[side, groups] = _shared(xaucs[where.winners], xaucs[where.winners], 0.5) / (
-            spread[side] * size[side, groups]
-        )
+        worth[side, groups] = _shared(value, value, 0.5) / (spread[side] * size[side, groups])
     return _Law(
         expected.groups,
-        size,
-        _normal_bins(math.sqrt(2) * ndtri(xaucs)),
-        np.full(_BINS, 0.5),
-        xaucs[where.winners],
-        where.pairs.index((min(pair), max(pair))),
-        spread,
-        covariance,
-        worth,
-        visits.clusters(rate),
-        None if visits.many == 1 else 1 / visits.many,
-        (visits.many, 1 + (visits.many - 1) * visits.outcome),
+        size=size,
+        chance=_normal_bins(math.sqrt(2) * ndtri(xaucs)),
+        tie=np.full(_BINS, 0.5),
+        value=value,
+        pair=where.pairs.index((min(pair), max(pair))),
+        spread=spread,
+        covariance=covariance,
+        worth=worth,
+        units=visits.clusters(rate),
+        clusters=None if visits.many == 1 else 1 / visits.many,
+        lumps=(visits.many, 1 + (visits.many - 1) * visits.outcome),
     )
 
 
@@ -566,10 +525,11 @@ def _normal_precision(expected: _Expected, xaucs: Floats, visits: _Visits) -> tu
     Two shares of the same group have its positives, or its negatives, in common; and a patient who scores high pulls
     the two directions of a pair apart, by positives and by negatives.
     """
-    where = _Directions(len(expected.groups))
+    where = _Directions.among(len(expected.groups))
     win, lose = where.winners, where.losers
     rate = np.stack((expected.rates, 1 - expected.rates))
-    size, again = expected.shares * rate, visits.again(rate)
+    size = expected.shares * rate
+    again = (visits.many - 1) * (rate + visits.outcome * (1 - rate))  # more rows of a row's class in its cluster
     x, y = xaucs[win][:, None], xaucs[win][None, :]
     same, alike, apart = (_shared(x, y, rho) for rho in (0.5, visits.icc / 2, -visits.icc / 2))
     sides = [((same + again[k, own] * alike) / size[k, own]).T for k, own in enumerate((win, lose))]
@@ -588,10 +548,8 @@ def _normal_bins(centre: Floats) -> Floats:
     return np.diff(ndtr(np.concatenate(([-np.inf], edges, [np.inf])) - centre), axis=2)
 
 
-def _law_of(table: ScoreTable, ties: str, truth: float) -> _Law:
+def _law_of(table: ScoreTable, found: ShareEstimates, ties: str, truth: float) -> _Law:
     """Take everything from a table, and put the gap between the two groups that need most."""
-    table.require("a plan", groups=2)
-    found = estimate_shares(table, cross_pairs(table), check_ties(ties))
     if not (np.minimum(*found.units) > 1).all():
         raise ValueError(
             "the table has a group with fewer than two rows with or without the outcome: its spread is unknown.\n"
@@ -645,13 +603,12 @@ def _of_clusters(law: _Law, table: ScoreTable, clusters: Clusters, rows: Floats)
     """Say what rows that belong together are worth, by the variance that they have and would have alone."""
     where = law.directions
     _, alone = _shares(law.chance[:, None], law.tie, where)
-    worth, times = np.zeros(rows.shape), np.zeros(rows.shape)
+    worth = np.zeros(rows.shape)
     for side, groups in enumerate((where.winners, where.losers)):
         np.add.at(worth[side], groups, alone[side][0] / (law.size[side, groups] * law.spread[side]))
-        np.add.at(times[side], groups, 1.0)
     return replace(
         law,
-        worth=worth / times,
+        worth=worth / (len(law.groups) - 1),  # each takes part in so many shares on either side
         units=np.stack(table.independent) / rows,
         clusters=len(np.unique(clusters.unit)) / float(rows.sum()),
         lumps=_lumps(clusters, len(law.groups)),
@@ -694,7 +651,7 @@ def _plan(law: _Law, task: _Task, rows: int, level: float) -> SamplePlan:
         clusters = math.ceil(rows * law.clusters - 1e-9)
         rows = max(round(clusters / law.clusters), rows)
     share = law.size.sum(axis=0)
-    parts = _divided(rows, share)
+    parts = np.diff(np.rint(rows * np.cumsum(share)).astype(int), prepend=0).tolist()  # they add up to the rows
     positives = [min(math.ceil(n * rate - 1e-9), n) for n, rate in zip(parts, law.size[0] / share)]
     i, j = law.directions.pairs[law.pair]
     first, second = law.value[2 * law.pair : 2 * law.pair + 2]
@@ -712,9 +669,3 @@ def _plan(law: _Law, task: _Task, rows: int, level: float) -> SamplePlan:
         (law.groups[i], law.groups[j]) if first >= second else (law.groups[j], law.groups[i]),
         clusters,
     )
-
-
-def _divided(rows: int, shares: Floats) -> list[int]:
-    """Divide rows by shares so that the parts add up to them."""
-    ends = np.rint(rows * np.cumsum(shares)).astype(int)
-    return [int(n) for n in np.diff(ends, prepend=0)]

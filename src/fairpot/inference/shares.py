@@ -5,7 +5,7 @@ from __future__ import annotations
 import itertools
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -75,30 +75,19 @@ class Merged(NamedTuple):
         return np.cumsum(total, axis=1, out=total)
 
 
-class Placements(NamedTuple):
-    """Weights beaten and lost to, at the entries of each group that have positives, and negatives.
+def _placements(
+    table: ScoreTable, scores: Sequence[Floats], kernel: Kernel, at: Sequence[tuple[Indices, Indices]]
+) -> tuple[list[Floats], list[Floats]]:
+    """Place the positives and the negatives of each group, at some of its entries, among the entries of all groups.
 
     ``beaten[g][h]`` is the weight of h's negatives that each positive entry of g beats, ``lost[g][h]`` that of
     h's positives that beat each negative entry of g.
     """
-
-    beaten: list[Floats]
-    lost: list[Floats]
-
-
-def placements(
-    scores: Sequence[Floats],
-    positive: Sequence[Counts],
-    negative: Sequence[Counts],
-    kernel: Kernel,
-    at: Sequence[tuple[Indices, Indices]],
-) -> Placements:
-    """Place entries among the entries of all groups: of each group, some for its positives and some for its negatives.
-
-    ``scores``, ``positive`` and ``negative`` have, for each group, the score and the weights of its entries.
-    """
     merged = Merged.of(scores)
-    below, above = (merged.running(side).astype(np.float64) for side in (negative, positive))
+    below, above = (
+        merged.running(side).astype(np.float64)
+        for side in ([c.negative for c in table.counts], [c.positive for c in table.counts])
+    )
     beaten, lost = [], []
     for first, last, (plus, minus) in zip(merged.first, merged.last, at):
         low, high = (below.take(edge[plus], axis=1) for edge in (first, last))
@@ -106,7 +95,7 @@ def placements(
         low, high = (above.take(edge[minus], axis=1) for edge in (first, last))
         upto = high if kernel == "strict" else (low + high) / 2
         lost.append(high - low if kernel == "equal" else above[:, -1:] - upto)
-    return Placements(beaten, lost)
+    return beaten, lost
 
 
 def outcome_entries(table: ScoreTable) -> list[tuple[Indices, Indices]]:
@@ -145,46 +134,35 @@ def influences(
 ) -> Influence:
     """Compute shares and influences in each view; share k of view v stands at place ``v * len(pairs) + k``."""
     views = [own_scores(table)] if views is None else views
-    positive, negative = [c.positive for c in table.counts], [c.negative for c in table.counts]
     weight = _weights(table, pairs, len(views))
     raw: list[list[list[tuple[int, Floats]]]] = [[[] for _ in table.groups] for _ in range(2)]
     at = outcome_entries(table)
     for v, view in enumerate(views):
-        placed = placements(view, positive, negative, kernel, at)
+        placed = _placements(table, view, kernel, at)
         for k, pair in enumerate(pairs):
-            place = v * len(pairs) + k
-            for g in pair.winners:
-                raw[0][g].append((place, _sum(placed.beaten[g], pair.losers)))
-            for h in pair.losers:
-                raw[1][h].append((place, _sum(placed.lost[h], pair.winners)))
-    value = _values(raw[0], positive, weight)
+            for side, (own, others) in enumerate((pair, pair[::-1])):
+                for g in own:
+                    found = placed[side][g]
+                    found = found[others[0]] if len(others) == 1 else found[list(others)].sum(axis=0)
+                    raw[side][g].append((v * len(pairs) + k, found))
+    won = np.zeros(len(weight[0]))
+    for counts, (there, _), found_by in zip(table.counts, at, raw[0]):
+        positive = counts.positive[there].astype(np.float64)
+        for place, beaten in found_by:
+            won[place] += np.dot(positive, beaten)
+    count = weight[0] * weight[1]
+    value = np.divide(won, count, out=np.full(len(won), np.nan), where=count > 0)
     cells = tuple(
-        [_cell(found, own[side], value, weight[side], weight[1 - side]) for found, own in zip(raw[side], at)]
+        [_cell(found_by, own[side], value, weight[side], weight[1 - side]) for found_by, own in zip(raw[side], at)]
         for side in range(2)
     )
     return Influence(value, weight, (cells[0], cells[1]))
 
 
 def _weights(table: ScoreTable, pairs: Sequence[Pairs], views: int) -> tuple[Floats, Floats]:
-    p, n = table.positives.astype(np.float64), table.negatives.astype(np.float64)
-    winners = np.array([p[list(pair.winners)].sum() for pair in pairs])
-    losers = np.array([n[list(pair.losers)].sum() for pair in pairs])
-    return np.tile(winners, views), np.tile(losers, views)
-
-
-def _sum(placed: Floats, groups: tuple[int, ...]) -> Floats:
-    return placed[groups[0]] if len(groups) == 1 else placed[list(groups)].sum(axis=0)
-
-
-def _values(raw: list[list[tuple[int, Floats]]], counts: Sequence[Any], weight: tuple[Floats, Floats]) -> Floats:
-    """Average the placements of the positives."""
-    won = np.zeros(len(weight[0]))
-    for found, positive in zip(raw, counts):
-        there = positive[positive > 0].astype(np.float64)
-        for place, beaten in found:
-            won[place] += np.dot(there, beaten)
-    pairs = weight[0] * weight[1]
-    return np.divide(won, pairs, out=np.full(len(won), np.nan), where=pairs > 0)
+    totals = (each.astype(np.float64) for each in (table.positives, table.negatives))
+    p, n = (np.array([own[list(pair[side])].sum() for pair in pairs]) for side, own in enumerate(totals))
+    return np.tile(p, views), np.tile(n, views)
 
 
 def _cell(found: list[tuple[int, Floats]], entries: Indices, value: Floats, own: Floats, other: Floats) -> CellRows:
@@ -221,11 +199,9 @@ class ShareEstimates:
     def take(self, places: Sequence[int] | np.ndarray) -> ShareEstimates:
         """Keep some of the shares."""
         at = np.asarray(places, dtype=np.intp)
-        first, second = self.variance
-        m, n = self.units
+        (v, w), (m, n) = self.variance, self.units
         refused = tuple(self.refused[k] for k in at) if self.refused else ()
-        covariance = self.covariance[np.ix_(at, at)]
-        return ShareEstimates(self.value[at], covariance, (first[at], second[at]), (m[at], n[at]), refused)
+        return ShareEstimates(self.value[at], self.covariance[np.ix_(at, at)], (v[at], w[at]), (m[at], n[at]), refused)
 
     @property
     def enough(self) -> bool:
@@ -240,7 +216,7 @@ class ShareEstimates:
 
     def with_values(self, value: Floats) -> ShareEstimates:
         """Put exact values in the place of those that the covariance was computed with."""
-        return ShareEstimates(np.asarray(value, dtype=np.float64), self.covariance, self.variance, self.units)
+        return replace(self, value=np.asarray(value, dtype=np.float64), refused=())
 
     def parts(self) -> Parts:
         """Give what the limits of each share are computed from."""
@@ -437,44 +413,25 @@ class Rests(NamedTuple):
         keys = [(tuple(a), tuple(b)) for a, b in zip(*sides)]
         kinds = list(dict.fromkeys(keys))
         place = np.array([kinds.index(key) for key in keys])
-        there = [np.stack([_hit(clusters, side, kind[side]) for kind in kinds], axis=1) for side in range(2)]
-        units = [
-            np.array([_worth(clusters, side, kind[side]) for kind in kinds])
-            if clusters.importance
-            else there[side].sum(axis=0).astype(np.float64)
-            for side in range(2)
-        ]
-        return cls((units[0][place], units[1][place]), _clusters_in_either(there)[np.ix_(place, place)])
+        found_by = [[_clusters_in(clusters, side, kind[side]) for kind in kinds] for side in range(2)]
+        m, n = (np.array([units for _, units in own])[place] for own in found_by)
+        there = [np.stack([hit for hit, _ in own], axis=1) for own in found_by]
+        either = (there[0] | there[1]).astype(np.float64)
+        both = either.T @ either
+        own = np.diag(both)
+        return cls((m, n), (own[:, None] + own[None, :] - both)[np.ix_(place, place)])
 
 
-def _cells(clusters: Clusters, side: int, groups: Sequence[int]) -> Indices:
-    return np.flatnonzero((clusters.positive == (side == 0)) & np.isin(clusters.group, groups))
-
-
-def _hit(clusters: Clusters, side: int, groups: Sequence[int]) -> NDArray[np.bool_]:
-    """Mark the clusters that have rows in some cells."""
-    hit = np.zeros(clusters.size, dtype=bool)
-    hit[clusters.unit[_cells(clusters, side, groups)]] = True
-    return hit
-
-
-def _worth(clusters: Clusters, side: int, groups: Sequence[int]) -> float:
-    """Count how many equally weighted clusters those with importance weights are worth."""
-    rows = _cells(clusters, side, groups)
-    weight, count = (
-        np.bincount(clusters.unit[rows], weights=w, minlength=clusters.size)
-        for w in (clusters.weight[rows], np.ones(len(rows)))
-    )
-    mean = weight[count > 0] / count[count > 0]
-    return float(mean.sum() ** 2 / (mean**2).sum()) if len(mean) else 0.0
-
-
-def _clusters_in_either(there: list[np.ndarray]) -> Floats:
-    """Count, for each two shares, the clusters that at least one of them rests on."""
-    either = (there[0] | there[1]).astype(np.float64)
-    both = either.T @ either
-    own = np.diag(both)
-    return np.asarray(own[:, None] + own[None, :] - both)
+def _clusters_in(clusters: Clusters, side: int, groups: Sequence[int]) -> tuple[NDArray[np.bool_], float]:
+    """Mark the clusters that have rows in some cells; count them, or how many equally weighted ones they are worth."""
+    rows = np.flatnonzero((clusters.positive == (side == 0)) & np.isin(clusters.group, groups))
+    count = np.bincount(clusters.unit[rows], minlength=clusters.size)
+    hit = count > 0
+    if not clusters.importance:
+        return hit, float(hit.sum())
+    weight = np.bincount(clusters.unit[rows], weights=clusters.weight[rows], minlength=clusters.size)
+    mean = weight[hit] / count[hit]
+    return hit, float(mean.sum() ** 2 / (mean**2).sum()) if len(mean) else 0.0
 
 
 def estimate_shares(
@@ -484,46 +441,36 @@ def estimate_shares(
 
     For rows of weight one it is DeLong's covariance exactly.
     """
-    found = influences(table, pairs, kernel, views)
+    return covariance_of(influences(table, pairs, kernel, views), table, pairs)
+
+
+def covariance_of(found: Influence, table: ScoreTable, pairs: Sequence[Pairs]) -> ShareEstimates:
+    """Add up the squares of rows, or of clusters where rows belong together."""
     if table.clusters is not None:
         return clustered_covariance(found, table.clusters)
-    units = independent_units(table, pairs, 1 if views is None else len(views))
-    return independent_covariance(found, table, units)
-
-
-def independent_units(table: ScoreTable, pairs: Sequence[Pairs], views: int) -> tuple[Floats, Floats]:
-    """Count how many equally weighted rows each side of a share is worth: W^2 / sum of w^2."""
-    units, groups = [], range(len(table.groups))
-    for side, total in enumerate((table.positives, table.negatives)):
-        square = np.array([float(table.squared(g, side == 0).sum()) for g in groups])
-        weight = total.astype(np.float64)
-        rests = [list(pair[side]) for pair in pairs]
-        w, q = (np.array([each[places].sum() for places in rests]) for each in (weight, square))
-        units.append(np.tile(np.divide(w**2, q, out=np.zeros(len(w)), where=q > 0), views))
-    return units[0], units[1]
+    size = len(found.value)
+    total, variance, units = np.zeros((size, size)), [], []
+    for side in range(2):
+        squares = [table.squared(g, side == 0) for g in range(len(table.groups))]
+        sums = np.array([float(each.sum()) for each in squares])
+        square = np.tile([sums[list(pair[side])].sum() for pair in pairs], size // len(pairs))
+        # How many equally weighted rows the side of a share is worth: W^2 / sum of w^2.
+        units.append(np.divide(found.weight[side] ** 2, square, out=np.zeros(size), where=square > 0))
+        part = np.zeros((size, size))
+        for cell, own in zip(found.cells[side], squares):
+            if len(cell.shares):
+                weighted = cell.values * own[cell.entries].astype(np.float64)
+                part[np.ix_(cell.shares, cell.shares)] += weighted @ cell.values.T
+        factor = np.sqrt(small_sample_factor(units[side]))
+        part *= np.outer(factor, factor)
+        variance.append(np.diag(part).copy())
+        total += part
+    return ShareEstimates(found.value, total, (variance[0], variance[1]), (units[0], units[1]))
 
 
 def small_sample_factor(units: Floats) -> Floats:
     """Give m / (m - 1); NaN for a single unit, whose spread cannot be seen."""
     return np.divide(units, units - 1, out=np.full(units.shape, np.nan), where=units > 1)
-
-
-def independent_covariance(found: Influence, table: ScoreTable, units: tuple[Floats, Floats]) -> ShareEstimates:
-    """Add up the squares of independent rows."""
-    size = len(found.value)
-    total, variance = np.zeros((size, size)), []
-    for side in range(2):
-        part = np.zeros((size, size))
-        factor = np.sqrt(small_sample_factor(units[side]))
-        for group, cell in enumerate(found.cells[side]):
-            if len(cell.shares) == 0:
-                continue
-            square = table.squared(group, side == 0)[cell.entries].astype(np.float64)
-            part[np.ix_(cell.shares, cell.shares)] += (cell.values * square) @ cell.values.T
-        part *= np.outer(factor, factor)
-        variance.append(np.diag(part).copy())
-        total += part
-    return ShareEstimates(found.value, total, (variance[0], variance[1]), units)
 
 
 # Entries to keep for each class of each group.
@@ -538,29 +485,23 @@ def merge_entries(table: ScoreTable, entries: int = ENTRIES) -> ScoreTable:
     places = [_merged_runs(c, entries) for c in table.counts]
     if all(len(first) == len(c.score) for first, c in zip(places, table.counts)):
         return table
-    merged = [_merged(counts, first) for counts, first in zip(table.counts, places)]
+    merged = []
+    for counts, first in zip(table.counts, places):
+        weight = counts.weight.astype(np.float64)
+        mean = np.add.reduceat(weight * counts.score, first) / np.add.reduceat(weight, first)
+        merged.append(counts.merged(first, mean))
     return replace(table, counts=tuple(merged))
 
 
-def _merged_runs(counts: GroupCounts, entries: int) -> NDArray[np.intp]:
+def _merged_runs(counts: GroupCounts, entries: int) -> Indices:
     """Give the place at which each run begins: where either class passes another 1 / ``entries`` of its weight."""
     if len(counts.score) <= 2 * entries:
         return np.arange(len(counts.score))
-    steps = [_passed(c, entries) for c in (counts.positive, counts.negative)]
-    change = (steps[0][1:] != steps[0][:-1]) | (steps[1][1:] != steps[1][:-1])
+    change = np.zeros(len(counts.score) - 1, dtype=bool)
+    for weight in (counts.positive, counts.negative):
+        middle = np.cumsum(weight) - weight / 2
+        change |= np.diff((middle * (entries / max(float(weight.sum()), 1e-300))).astype(np.intp)) != 0
     return np.concatenate(([0], np.flatnonzero(change) + 1))
-
-
-def _passed(weight: Counts, entries: int) -> NDArray[np.intp]:
-    total = max(float(weight.sum()), 1e-300)
-    middle = np.cumsum(weight) - weight / 2
-    return (middle * (entries / total)).astype(np.intp)
-
-
-def _merged(counts: GroupCounts, first: Indices) -> GroupCounts:
-    weight = counts.weight.astype(np.float64)
-    mean = np.add.reduceat(weight * counts.score, first) / np.add.reduceat(weight, first)
-    return counts.merged(first, mean)
 
 
 # Fewer independent rows than this on one side of a share, and its spread cannot be seen.

@@ -1,10 +1,8 @@
 """FairPOT: move the top lambda share of a group's scores by optimal transport towards a reference group.
 
-The paper's method in three steps. `transport_plans` solves the one-dimensional transport of every group onto the
-reference: a score goes to the mean of the reference's scores over its share of the mass (the paper's projection).
-`learn` makes a family of these plans: at strength lam the top lam of a group goes where its plan says, the rest stays
-(the paper's Algorithm 1). With two groups the family knows a quick way: AUC and gap at every lam at once, exactly.
-`FairPOT` is the estimator. ``repair="top"`` does all of this from a score upwards (Algorithm 2).
+`transport_plans` solves the transport of every group onto the reference: a score goes to the mean of the reference's
+scores over its share of the mass (the paper's projection). `learn` makes a family of these plans: at strength lam the
+top lam of a group goes where its plan says (Algorithm 1). With two groups AUC and gap are known at every lam at once.
 """
 
 from __future__ import annotations
@@ -82,19 +80,9 @@ def learn(
         there = every[(every >= low) & (every <= high)] if len(plans) == 1 else np.linspace(low, high, 21)
         return there[np.unique(np.linspace(0, len(there) - 1, 21).round().astype(np.intp))]
 
-    return Family(
-        dial=DIAL,
-        groups=table.groups,
-        reference=reference,
-        map=at,
-        values=every if len(every) <= _FEW else _HUNDREDTHS,
-        finer=finer,
-        few=_HUNDREDTHS,
-        reach=shares,
-        listed=True,
-        quick=lru_cache(maxsize=1)(quick) if len(plans) == 1 else None,
-        move=move,
-    )
+    values = every if len(every) <= _FEW else _HUNDREDTHS
+    family = Family(DIAL, table.groups, reference, at, values, finer, few=_HUNDREDTHS, reach=shares, listed=True)
+    return replace(family, move=move, quick=lru_cache(maxsize=1)(quick) if len(plans) == 1 else None)
 
 
 @documented
@@ -102,9 +90,9 @@ def learn(
 class FairPOT(Repair):
     """Repair scores by Fair Proportional Optimal Transport.
 
-    The scores of one group, the reference group, do not change. Of every other group the top ``lam`` share is moved to
-    where the reference's scores of the same rank are; the rest stays. ``lam=0`` changes nothing, ``lam=1`` aligns the
-    whole distribution. Scores may be on any scale. Applying the repair needs no outcomes.
+    The scores of the reference group do not change. Of every other group the top ``lam`` share is moved to where the
+    reference's scores of the same rank are; the rest stays. ``lam=0`` changes nothing, ``lam=1`` aligns the whole
+    distribution.
 
     Parameters
     ----------

@@ -7,7 +7,7 @@ rounding decides who is ranked higher. So a shift is taken half way between two.
 from __future__ import annotations
 
 from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import ClassVar
 
@@ -26,16 +26,13 @@ from fairpot.tradeoff.solve import Mover
 from fairpot.transport import Floats, ScoreMap, ShiftMap
 
 DIAL = Dial("shift", low=-np.inf, high=np.inf, identity=0.0, meaning="what is added to the log-odds")
-# Shifts of a curve, from one end of what matters to the other.
-_VALUES = 401
-# Shifts to compare methods at, on either side of 0.
-_SWEEP = np.concatenate((np.arange(1, 81) / 40, 2 + np.arange(1, 21) / 10))
+# Shifts of a curve, from one end of what matters to the other; and to compare methods at, on either side of 0.
+_VALUES, _SWEEP = 401, np.concatenate((np.arange(1, 81) / 40, 2 + np.arange(1, 21) / 10))
 # Breakpoints nearer to each other than this share of the unit are one: scores equal on paper may differ by as much.
 _SAME = 1e-9
-# Pairs of scores up to which all shifts that differ are listed, for a curve, and for one of several groups.
-_PAIRS, _LISTED = 250_000, 20_000
-# Even steps of a group that has more.
-_EVEN = 16_001
+# Pairs of scores up to which all shifts that differ are listed, for a curve, and for one of several groups; even steps
+# of a group that has more.
+_PAIRS, _LISTED, _EVEN = 250_000, 20_000, 16_001
 # The largest shift of log-odds, and of other scores: beyond it, what it makes of them may leave the range of numbers.
 _MOST = 500.0, 1e300
 
@@ -64,21 +61,14 @@ def learn(table: ScoreTable, *, reference: Hashable | None = None, ties: Ties = 
 
     reach = [ends(scale, z[reference], z[g]) for g in moved]
     widest = min(low for low, _ in reach), max(high for _, high in reach)
-    few = _spread_shifts(table)
-    return Family(
-        dial=DIAL,
-        groups=table.groups,
-        reference=reference,
-        map=at,
-        values=np.unique(np.concatenate((np.linspace(*widest, _VALUES), few[np.abs(few) <= scale.most]))),
-        finer=spread,
-        few=few,
+    few, one = _spread_shifts(table), len(moved) == 1
+    values = np.unique(np.concatenate((np.linspace(*widest, _VALUES), few[np.abs(few) <= scale.most])))
+    return replace(
+        Family(DIAL, table.groups, reference, at, values, finer=spread, few=few, move=move, scale=scale.forward),
         reach=lambda group: own_shifts(scale, z[reference], z[group], len(table.groups)),
-        quick=lru_cache(maxsize=1)(quick) if len(moved) == 1 else None,
-        move=move,
-        scale=scale.forward,
+        quick=lru_cache(maxsize=1)(quick) if one else None,
         shy=scale.same(list(z.values())),
-        settle=settle if len(moved) == 1 else None,
+        settle=settle if one else None,
     )
 
 
@@ -87,9 +77,9 @@ def learn(table: ScoreTable, *, reference: Hashable | None = None, ties: Ties = 
 class LogitShift(Repair):
     """Repair scores by one number for each group: a constant that is added to the log-odds.
 
-    The scores of one group, the reference group, do not change. A probability of another group becomes the one whose
-    odds are ``exp(shift)`` times as high. People keep their order inside a group, 0 and 1 stay, and ``shift=0`` changes
-    nothing. Other scores (log-odds, points, deciles) are shifted on their own scale, in their own units.
+    The scores of the reference group do not change. A probability of another group becomes the one whose odds are
+    ``exp(shift)`` times as high: people keep their order inside a group, and 0 and 1 stay. Other scores (log-odds,
+    points, deciles) are shifted on their own scale.
 
     Parameters
     ----------
@@ -109,8 +99,6 @@ class LogitShift(Repair):
     >>> repair = LogitShift(max_gap=0.1).fit(score, [1, 1, 0, 0, 1, 1, 0, 0], sensitive_features=sex)
     >>> round(repair.shift_, 3)
     0.626
-    >>> repair.transform(score, sensitive_features=sex).round(2)
-    array([0.9 , 0.7 , 0.4 , 0.2 , 0.65, 0.44, 0.32, 0.17])
     """
 
     dial: ClassVar[Dial] = DIAL
@@ -162,7 +150,8 @@ class ShiftScale:
         largest = max((float(np.abs(z[[0, -1]]).max()) for z in scores if len(z)), default=0.0)
         return max(_SAME * self.unit(scores), 16 * np.finfo(np.float64).eps * largest)
 
-    def _held(self, shift: float) -> float:
+    def held(self, shift: float) -> float:
+        """Keep a shift within the largest there is."""
         return min(max(shift, -self.most), self.most)
 
     def map(self, shift: float) -> ShiftMap:
@@ -181,14 +170,13 @@ def ends(scale: ShiftScale, fixed: Floats, moved: Floats) -> tuple[float, float]
         return 0.0, 0.0
     unit = scale.unit((fixed, moved))
     low, high = float(fixed[0] - moved[-1]) - unit, float(fixed[-1] - moved[0]) + unit
-    return scale._held(min(low, -unit)), scale._held(max(high, unit))
+    return scale.held(min(low, -unit)), scale.held(max(high, unit))
 
 
 def own_shifts(scale: ShiftScale, fixed: Floats, moved: Floats, groups: int) -> Floats:
     """List shifts of one of several groups, ascending, none of them on a breakpoint with the reference.
 
-    Half steps are not enough: two groups at half a step tie with each other. On a lattice a state without ties is the
-    whole part of each shift and the order of the fractions, so so many fractions as there are groups list them all.
+    Half steps are not enough: two groups at half a step tie with each other. As many fractions as there are groups are.
     """
     low, high = ends(scale, fixed, moved)
     if len(fixed) * len(moved) <= 16 * _LISTED:
@@ -209,16 +197,13 @@ def settled(scale: ShiftScale, fixed: Floats, moved: Floats, shift: float) -> fl
     if shift == 0 or len(fixed) == 0 or len(moved) == 0:
         return shift
     beside = 0.02 * scale.unit((fixed, moved))
-    return scale._held(sum(_nearest(fixed, moved, shift, beside, up=up) for up in (False, True)) / 2)
+    return scale.held(sum(_nearest(fixed, moved, shift, beside, up=up) for up in (False, True)) / 2)
 
 
 def every_shift(
     scale: ShiftScale, table: ScoreTable, reference: Hashable, moved: Hashable, ties: Ties
 ) -> TradeoffCurve | None:
-    """Count AUC and gap at every shift that differs, and at 0; None where there are too many.
-
-    Going up the breakpoints, a score of the moved group passes one of the reference's: two running sums.
-    """
+    """Count AUC and gap at every shift that differs, and at 0, by two running sums; None where there are too many."""
     table = table.for_pairs()
     a, b = table[reference], table[moved]
     if len(a.score) * len(b.score) > _PAIRS or min(*table.positives, *table.negatives) == 0:
@@ -236,7 +221,7 @@ def every_shift(
     points, unit = passed[last], scale.unit((za[free_a], zb[free_b]))
     first = np.append(passed[0], passed[last[:-1] + 1])  # where each breakpoint, a cluster of rounding, begins
     shifts = np.concatenate(([first[0] - unit], (points[:-1] + first[1:]) / 2, [points[-1] + unit]))
-    lowered = scale.map(scale._held(float(shifts[0])))(b.score)
+    lowered = scale.map(scale.held(float(shifts[0])))(b.score)
     ab, ba = cross_half_wins(a, b.rescored(lowered), ties)
     ab = ab - 2 * np.append(0, np.cumsum(lost)[last])
     ba = ba + 2 * np.append(0, np.cumsum(won)[last])

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
-from typing import ClassVar
+from dataclasses import dataclass
+from functools import partial
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -24,164 +25,11 @@ DIAL = Dial("theta", high=np.inf, above=True, ratio=True, meaning="factor on the
 # How strongly a group's slope is held to that of all groups, in rows of information on its logarithm.
 _HOLD_SLOPE = 10.0
 # Newton's steps once the minimum is near: they double the digits each time, and leave it where it is if it is not.
-_NEWTON_STEPS = 3
-_NEAR = 1e-3
-
-
-def make_plans(table: ScoreTable, reference: Hashable) -> dict[Hashable, Plan]:
-    """Learn the plan of every group but the reference: the map of any theta, which multiplies the group's odds.
-
-    ``table``: labelled, with both outcomes in every group; in rows, as :func:`in_rows` counts them.
-    """
-    scores = table.pooled().score
-    scale = Scale.of(scores)
-    if not np.isfinite(scale.high):
-        raise ValueError(
-            f"scores from {scores[0]:g} to {scores[-1]:g} lie too far apart for odds smoothed along the score.\n"
-            "Hint: rank them or take their logarithms first."
-        )
-    slope = _line(table.pooled(), scale, 1.0).slope
-    lines = {g: _line(c, scale, slope) for g, c in zip(table.groups, table.counts)}
-    moved = [g for g in table.groups if g != reference]
-    return {g: Plan.of(table[g].score, lines[g], lines[reference], scale) for g in moved}
-
-
-@dataclass(frozen=True)
-class Scale:
-    """The scale on which odds are learnt: the log-odds of probabilities, or the standardised score."""
-
-    probability: bool
-    low: float  # lowest and highest value a probability is taken for; or centre and spread of other scores
-    high: float
-
-    @classmethod
-    def of(cls, scores: Floats) -> Scale:
-        """Find the scale of ascending scores."""
-        if scores[0] < 0 or scores[-1] > 1:
-            with np.errstate(over="ignore", invalid="ignore"):
-                return cls(False, float(scores.mean()), float(scores.std()) or 1.0)
-        inside = scores[(scores > 0) & (scores < 1)]
-        # 0 and 1 go half a step beyond the outermost others, so that certainty has no infinite weight.
-        low, high = (inside[0], 1 - inside[-1]) if len(inside) else (0.5, 0.5)
-        return cls(True, max(float(low) / 2, 1e-12), 1 - max(float(high) / 2, 1e-12))
-
-    def forward(self, scores: Floats) -> Floats:
-        """Take scores to the scale."""
-        if self.probability:
-            return np.asarray(logit(np.clip(scores, self.low, self.high)))
-        return (scores - self.low) / self.high
-
-    def back(self, z: Floats) -> Floats:
-        """Take values of the scale to scores."""
-        return np.asarray(expit(z)) if self.probability else self.low + self.high * z
-
-    def around(self, scores: Floats) -> tuple[float, float]:
-        """Give ends outside ascending scores: 0 and 1 where there is room, else as far out as they are wide."""
-        width = float(scores[-1] - scores[0]) or 1.0
-        low = 0.0 if self.probability and scores[0] > 0 else float(scores[0]) - width
-        high = 1.0 if self.probability and scores[-1] < 1 else float(scores[-1]) + width
-        return low, high
-
-
-@dataclass(frozen=True, eq=False)
-class OddsCurve:
-    """Log-odds along the scale: straight between two knots, going on with that slope outside; strictly ascending."""
-
-    z: Floats
-    log_odds: Floats
-    slope: float
-
-    def __call__(self, z: Floats) -> Floats:
-        """Return the log-odds."""
-        return _straight(z, self.z, self.log_odds, self.slope)
-
-    def inverse(self, log_odds: Floats) -> Floats:
-        """Return where the log-odds are reached."""
-        return _straight(log_odds, self.log_odds, self.z, 1 / self.slope)
-
-
-@dataclass(frozen=True, eq=False)
-class Plan:
-    """A group's scores with their smoothed log-odds, and the reference's curve to read them off."""
-
-    knots: Floats
-    log_odds: Floats
-    target: OddsCurve
-    scale: Scale
-
-    @classmethod
-    def of(cls, scores: Floats, own: OddsCurve, target: OddsCurve, scale: Scale) -> Plan:
-        """Keep every score as a knot, and one beyond each end so that new scores have room."""
-        low, high = scale.around(scores)
-        knots = np.concatenate(([low], scores, [high]))
-        if scale.probability:
-            knots = np.unique(np.clip(knots, 0.0, 1.0))
-        return cls(knots, own(scale.forward(knots)), target, scale)
-
-    def moved(self, theta: float) -> Floats:
-        """Return what becomes of the plan's scores."""
-        values = self.scale.back(self.target.inverse(self.log_odds + np.log(theta)))
-        if self.scale.probability:  # what was certain stays so
-            values = np.where(self.knots == 0, 0.0, np.where(self.knots == 1, 1.0, values))
-        return np.maximum.accumulate(values)
-
-    def thinned(self, scores: Floats) -> Plan:
-        """Return a plan of these scores alone."""
-        return replace(self, knots=scores, log_odds=np.interp(scores, self.knots, self.log_odds))
-
-
-def _line(counts: GroupCounts, scale: Scale, usual_slope: float) -> OddsCurve:
-    """Fit log-odds that are a straight line, its slope above 0 and held near the usual one."""
-    z, positive, weight = scale.forward(counts.score), counts.positive * 1.0, counts.weight * 1.0
-    hold = _HOLD_SLOPE / weight.sum()
-    positive, weight = positive / weight.sum(), weight / weight.sum()
-
-    def loss(parameters: Floats) -> tuple[float, Floats]:
-        level, steep = parameters
-        slope = usual_slope * np.exp(steep)
-        line = slope * z + level
-        missed = weight * expit(line) - positive
-        value = np.dot(weight, np.logaddexp(0.0, line)) - np.dot(positive, line) + hold * steep**2 / 2
-        return float(value), np.array([missed.sum(), slope * np.dot(missed, z) + hold * steep])
-
-    start = np.array([np.log(positive.sum() / (1 - positive.sum())), 0.0])
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(None, None), (-7, 7)], tol=1e-12).x
-    for _ in range(_NEWTON_STEPS):
-        found = _newton_step(found, loss(found)[1], z, weight, usual_slope, hold)
-    level, steep = found
-    slope = float(usual_slope * np.exp(steep))
-    return OddsCurve(np.array([0.0, 1.0]), np.array([level, level + slope]), slope)
-
-
-def _newton_step(at: Floats, gradient: Floats, z: Floats, weight: Floats, usual_slope: float, hold: float) -> Floats:
-    """Come closer to the minimum of the line's loss, so that round-off in the weights stays round-off in the line."""
-    level, steep = at
-    slope = usual_slope * np.exp(steep)
-    share = expit(slope * z + level)
-    spread = weight * share * (1 - share)
-    cross = slope * np.dot(spread, z)
-    # Towards the slope the loss bends by its squares and, the slope being an exponential, by its own gradient.
-    curve = slope**2 * np.dot(spread, z * z) + (gradient[1] - hold * steep) + hold
-    bend = np.array([[spread.sum(), cross], [cross, curve]])
-    if not (np.abs(steep) < 7 and bend[0, 0] > 0 and np.linalg.det(bend) > 0):
-        return at
-    after = at - np.linalg.solve(bend, gradient)
-    return after if np.abs(after - at).max() < _NEAR else at
-
-
-def _straight(x: Floats, knots: Floats, values: Floats, slope: float) -> Floats:
-    """Interpolate, going on with a slope outside the knots."""
-    beyond = np.minimum(x - knots[0], 0.0) + np.maximum(x - knots[-1], 0.0)
-    return np.asarray(np.interp(x, knots, values) + slope * beyond)
-
-
-_GRID_SIZE = 201
-_GRID_SPAN = np.log(32.0)
-# Thetas of one of several groups, between the ends of the grid.
-_REACH = 8001
+_NEWTON_STEPS, _NEAR = 3, 1e-3
+# Thetas of a curve, and of one of several groups, between the ends of the grid.
+_GRID_SIZE, _GRID_SPAN, _REACH = 201, np.log(32.0), 8001
 # Thetas to compare methods at, on either side of 1 and in logarithms.
-_FINE_STEPS, _FINE_BEYOND = 100, 0.3
-_COARSE = np.arange(1, 31) / 10
+_FINE_STEPS, _FINE_BEYOND, _COARSE = 100, 0.3, np.arange(1, 31) / 10
 
 
 def learn(table: ScoreTable, *, reference: Hashable | None = None, ties: Ties = "half") -> Family:
@@ -189,27 +37,36 @@ def learn(table: ScoreTable, *, reference: Hashable | None = None, ties: Ties = 
     require_outcomes(table)
     reference = find_reference(table, reference, ties)
     rows = in_rows(table)
-    plans = make_plans(rows, reference)
+    pooled = rows.pooled()
+    scale = Scale.of(pooled.score)
+    slope = _line(pooled, scale, 1.0).slope
+    lines = {g: _line(c, scale, slope) for g, c in zip(rows.groups, rows.counts)}
+    target, moved = lines[reference], [g for g in rows.groups if g != reference]
+    knots = {g: scale.with_ends(rows[g].score) for g in moved}
+    log_odds = {g: lines[g].at(scale.forward(knots[g])) for g in moved}
+
+    def merged(scores: Floats, own: Floats, theta: float) -> Floats:
+        """Read scores with these log-odds, times theta, off the reference's."""
+        values = scale.back(target.reached(own + np.log(theta)))
+        if scale.probability:  # what was certain stays so
+            values = np.where(scores == 0, 0.0, np.where(scores == 1, 1.0, values))
+        return np.maximum.accumulate(values)
 
     def move(group: Hashable, scores: Floats) -> Mover:
-        return plans[group].thinned(scores).moved
+        own = np.interp(scores, knots[group], log_odds[group])
+        return lambda theta: merged(scores, own, theta)
 
     def reach(group: Hashable) -> Floats:
         grid = _grid(rows[group], rows[reference])
         return np.geomspace(grid[0], grid[-1], _REACH)
 
-    values = _grid(rows[next(iter(plans))], rows[reference]) if len(plans) == 1 else _common_grid(rows)
-    return Family(
-        dial=DIAL,
-        groups=table.groups,
-        reference=reference,
-        map=lambda group, theta: ScoreMap(plans[group].knots, plans[group].moved(theta)),
-        values=values,
-        finer=lambda low, high: np.geomspace(low, high, 21),
-        few=_common_grid(rows),
-        reach=reach,
-        move=move,
-    )
+    def at(group: Hashable, theta: float) -> ScoreMap:
+        return ScoreMap(knots[group], merged(knots[group], log_odds[group], theta))
+
+    few = _common_grid(rows)
+    values = _grid(rows[moved[0]], rows[reference]) if len(moved) == 1 else few
+    finer = partial(np.geomspace, num=21)
+    return Family(DIAL, table.groups, reference, at, values, finer, few=few, reach=reach, move=move)
 
 
 @documented
@@ -218,9 +75,8 @@ class OptimalMerge(Repair):
     """Repair scores by merging the groups in the order of their calibrated odds.
 
     The scores of the reference group do not change. A score of another group becomes the reference's score with the
-    same odds of the outcome, after the group's own odds are multiplied by ``theta``; 1 gives the highest AUC. Of all
-    repairs that keep the order inside each group none has a higher AUC at its gap, as far as the odds are known: they
-    are a straight line in the log-odds of the score (in the score, if it is no probability) for each group.
+    same odds of the outcome, after the group's own odds are multiplied by ``theta``; 1 gives the highest AUC. The odds
+    of a group are a straight line in the log-odds of the score (in the score, if it is no probability).
 
     Parameters
     ----------
@@ -250,6 +106,108 @@ class OptimalMerge(Repair):
     _needs_outcomes: ClassVar[bool] = True
 
     theta: float | None = None
+
+
+@dataclass(frozen=True)
+class Scale:
+    """The scale on which odds are learnt: the log-odds of probabilities, or the standardised score."""
+
+    probability: bool
+    low: float  # lowest and highest value a probability is taken for; or centre and spread of other scores
+    high: float
+
+    @classmethod
+    def of(cls, scores: Floats) -> Scale:
+        """Find the scale of ascending scores."""
+        if scores[0] < 0 or scores[-1] > 1:
+            with np.errstate(over="ignore", invalid="ignore"):
+                centre, spread = float(scores.mean()), float(scores.std()) or 1.0
+            if not np.isfinite(spread):
+                raise ValueError(
+                    f"scores from {scores[0]:g} to {scores[-1]:g} lie too far apart for odds smoothed along the score."
+                    "\nHint: rank them or take their logarithms first."
+                )
+            return cls(False, centre, spread)
+        inside = scores[(scores > 0) & (scores < 1)]
+        # 0 and 1 go half a step beyond the outermost others, so that certainty has no infinite weight.
+        low, high = (inside[0], 1 - inside[-1]) if len(inside) else (0.5, 0.5)
+        return cls(True, max(float(low) / 2, 1e-12), 1 - max(float(high) / 2, 1e-12))
+
+    def forward(self, scores: Floats) -> Floats:
+        """Take scores to the scale."""
+        if self.probability:
+            return np.asarray(logit(np.clip(scores, self.low, self.high)))
+        return (scores - self.low) / self.high
+
+    def back(self, z: Floats) -> Floats:
+        """Take values of the scale to scores."""
+        return np.asarray(expit(z)) if self.probability else self.low + self.high * z
+
+    def with_ends(self, scores: Floats) -> Floats:
+        """Add one beyond each end of ascending scores, to give new ones room: 0 and 1, or as far as they are wide."""
+        if self.probability:
+            return np.unique(np.concatenate(([0.0], scores, [1.0])))
+        width = float(scores[-1] - scores[0]) or 1.0
+        return np.concatenate(([scores[0] - width], scores, [scores[-1] + width]))
+
+
+class Line(NamedTuple):
+    """Log-odds along the scale, a straight line that ascends: the level at 0, and the slope."""
+
+    level: float
+    slope: float
+
+    def at(self, z: Floats) -> Floats:
+        """Return the log-odds."""
+        return _straight(z, np.array([0.0, 1.0]), np.array([self.level, self.level + self.slope]), self.slope)
+
+    def reached(self, log_odds: Floats) -> Floats:
+        """Return where the log-odds are reached."""
+        knots = np.array([self.level, self.level + self.slope])
+        return _straight(log_odds, knots, np.array([0.0, 1.0]), 1 / self.slope)
+
+
+def _straight(x: Floats, knots: Floats, values: Floats, slope: float) -> Floats:
+    """Interpolate, going on with a slope outside the knots."""
+    beyond = np.minimum(x - knots[0], 0.0) + np.maximum(x - knots[-1], 0.0)
+    return np.asarray(np.interp(x, knots, values) + slope * beyond)
+
+
+def _line(counts: GroupCounts, scale: Scale, usual_slope: float) -> Line:
+    """Fit log-odds that are a straight line, its slope above 0 and held near the usual one."""
+    z, positive, weight = scale.forward(counts.score), counts.positive * 1.0, counts.weight * 1.0
+    hold = _HOLD_SLOPE / weight.sum()
+    positive, weight = positive / weight.sum(), weight / weight.sum()
+
+    def loss(parameters: Floats) -> tuple[float, Floats]:
+        level, steep = parameters
+        slope = usual_slope * np.exp(steep)
+        line = slope * z + level
+        missed = weight * expit(line) - positive
+        value = np.dot(weight, np.logaddexp(0.0, line)) - np.dot(positive, line) + hold * steep**2 / 2
+        return float(value), np.array([missed.sum(), slope * np.dot(missed, z) + hold * steep])
+
+    start = np.array([np.log(positive.sum() / (1 - positive.sum())), 0.0])
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(None, None), (-7, 7)], tol=1e-12).x
+    for _ in range(_NEWTON_STEPS):
+        found = _newton_step(found, loss(found)[1], z, weight, usual_slope, hold)
+    return Line(found[0], float(usual_slope * np.exp(found[1])))
+
+
+def _newton_step(at: Floats, gradient: Floats, z: Floats, weight: Floats, usual_slope: float, hold: float) -> Floats:
+    """Come closer to the minimum of the line's loss, so that round-off in the weights stays round-off in the line."""
+    level, steep = at
+    slope = usual_slope * np.exp(steep)
+    share = expit(slope * z + level)
+    spread = weight * share * (1 - share)
+    cross = slope * np.dot(spread, z)
+    # Towards the slope the loss bends by its squares and, the slope being an exponential, by its own gradient.
+    curve = slope**2 * np.dot(spread, z * z) + (gradient[1] - hold * steep) + hold
+    bend = np.array([[spread.sum(), cross], [cross, curve]])
+    if not (np.abs(steep) < 7 and bend[0, 0] > 0 and np.linalg.det(bend) > 0):
+        return at
+    after = at - np.linalg.solve(bend, gradient)
+    return after if np.abs(after - at).max() < _NEAR else at
 
 
 def _common_grid(table: ScoreTable) -> Floats:

@@ -22,27 +22,26 @@ _GRID = np.arange(100) / 10
 
 
 def learn(
-    table: ScoreTable,
-    *,
-    reference: Hashable | None = None,
-    ties: Ties = "half",
-    beta: float = -2.0,
-    grid: Any = None,
+    table: ScoreTable, *, reference: Hashable | None = None, ties: Ties = "half", beta: float = -2.0, grid: Any = None
 ) -> Family:
     """Learn nothing but the reference: every slope of the grid is a sigmoid, the same for all groups."""
-    _require_probabilities(table)
+    low, high = min(float(c.score[0]) for c in table.counts), max(float(c.score[-1]) for c in table.counts)
+    if low < 0 or high > 1:
+        outside = sum(c.weight[(c.score < 0) | (c.score > 1)].sum() for c in table.counts)
+        raise ValueError(
+            f"PostLogit needs scores in [0, 1], got {outside:g} rows outside, from {low:g} to {high:g}: the sigmoid "
+            "would put one group on another scale than the reference.\n"
+            "Hint: pass probabilities, or rescale all scores to [0, 1] first."
+        )
     if not is_number(beta) or not np.isfinite(beta):
         raise ValueError(f"beta must be a finite number, got {beta!r}.")
     slopes = _GRID if grid is None else DIAL.check_values(grid, "grid")
-    return Family(
-        dial=DIAL,
-        groups=table.groups,
-        reference=find_reference(table, reference, ties),
-        map=lambda group, slope: LogitMap(PROBES, slope, beta),
-        values=slopes,
-        reach=lambda group: slopes,
-        listed=True,
-    )
+    stays = find_reference(table, reference, ties)
+
+    def at(group: Hashable, slope: float) -> LogitMap:
+        return LogitMap(PROBES, slope, beta)
+
+    return Family(DIAL, table.groups, stays, at, slopes, reach=lambda group: slopes, listed=True)
 
 
 @documented
@@ -50,18 +49,15 @@ def learn(
 class PostLogit(Repair):
     """Repair scores by a scaled sigmoid: s -> sigma(slope s + beta) for every group but the reference.
 
-    The scores of one group, the reference group, do not change. For every other group ``slope`` is the value of a grid
-    with the smallest gap on the fitted rows, unless a rule says otherwise. Scores must be probabilities. No ``slope``
-    changes nothing; ``slope=0`` makes all scores of a group equal, and no rule chooses it.
+    The scores of the reference group do not change. Scores must be probabilities. No ``slope`` changes nothing;
+    ``slope=0`` makes all scores of a group equal, and no rule chooses it.
 
     Parameters
     ----------
     slope : float >= 0 or None, default None
         None searches the grid; of several groups each gets its own.
-    beta : float, default -2.0
-        The constant of the sigmoid.
-    grid : list of floats >= 0, default None
-        The values of ``slope`` to search; None takes 0, 0.1, ..., 9.9.
+    beta, grid : float, default -2.0; and list of floats >= 0, default None
+        The constant of the sigmoid; and the values of ``slope`` to search, None for 0, 0.1, ..., 9.9.
     {repairing}
 
     Attributes
@@ -76,8 +72,6 @@ class PostLogit(Repair):
     >>> repair = PostLogit().fit(score, [1, 1, 0, 0, 1, 1, 0, 0], sensitive_features=sex)
     >>> repair.slope_
     5.4
-    >>> repair.transform(score, sensitive_features=sex).round(3)
-    array([0.9  , 0.7  , 0.4  , 0.2  , 0.668, 0.406, 0.285, 0.188])
     """
 
     dial: ClassVar[Dial] = DIAL
@@ -87,17 +81,3 @@ class PostLogit(Repair):
     slope: float | None = None
     beta: float = field(default=-2.0, kw_only=True)
     grid: Any = field(default=None, kw_only=True)
-
-
-def _require_probabilities(table: ScoreTable) -> None:
-    """Insist on scores between 0 and 1."""
-    low = min(float(c.score[0]) for c in table.counts)
-    high = max(float(c.score[-1]) for c in table.counts)
-    if low >= 0 and high <= 1:
-        return
-    outside = sum(c.weight[(c.score < 0) | (c.score > 1)].sum() for c in table.counts)
-    raise ValueError(
-        f"PostLogit needs scores in [0, 1], got {outside:g} rows outside, from {low:g} to "
-        f"{high:g}: the sigmoid would put one group on another scale than the reference.\n"
-        "Hint: pass probabilities, or rescale all scores to [0, 1] first."
-    )

@@ -18,12 +18,10 @@ DIAL = Dial("t", identity=0.0, meaning="share of the way to the barycentre")
 
 
 def barycentre_maps(table: ScoreTable) -> dict[Hashable, ScoreMap]:
-    """Map the scores of every group to the size-weighted barycentre of the groups' distributions.
+    """Map the scores of every group to the size-weighted barycentre: the mean of their projections onto all groups.
 
-    The mean of the barycentre's quantile function over a score's mass is the mean, over the groups, of the
-    score's projections onto them: so the exact projection does all the work. The sum is taken in one order
-    for all groups and in extended precision, so that scores of two groups with the same mass interval
-    become equal bit for bit.
+    The sum is taken in one order for all groups and in extended precision, so that scores of two groups with the same
+    mass interval become equal bit for bit.
     """
     sizes = [c.weight.sum() for c in table.counts]
     total = np.longdouble(sum(sizes))
@@ -50,14 +48,8 @@ def part_of_the_way(full: ScoreMap, t: float) -> ScoreMap:
 def learn(table: ScoreTable) -> Family:
     """Learn every group's map to the barycentre; at strength t a share t of the way is gone. Outcomes play no part."""
     full = barycentre_maps(table)
-    return Family(
-        dial=DIAL,
-        groups=table.groups,
-        reference=None,
-        map=lambda group, t: part_of_the_way(full[group], t),
-        values=np.arange(101) / 100,
-        finer=spread,
-    )
+    hundredths = np.arange(101) / 100
+    return Family(DIAL, table.groups, None, lambda group, t: part_of_the_way(full[group], t), hundredths, spread)
 
 
 @documented
@@ -65,9 +57,9 @@ def learn(table: ScoreTable) -> Family:
 class WassersteinRepair(Repair):
     """Repair scores by matching every group's quantiles to those of the barycentre.
 
-    The barycentre's quantile function is the mean of the groups' quantile functions, weighted by their sizes. At
-    ``t=1`` all groups have its distribution, the paper's baseline "Wasserstein fair"; at smaller ``t`` each score has
-    gone that share of the way. All groups move, outcomes play no part, and equal scores of a group stay equal.
+    The barycentre's quantiles are the mean of the groups', weighted by their sizes. At ``t=1`` all groups have its
+    distribution (the paper's baseline); at smaller ``t`` each score has gone that share of the way. All groups move,
+    and outcomes play no part.
 
     Parameters
     ----------
@@ -84,8 +76,6 @@ class WassersteinRepair(Repair):
     --------
     >>> from fairpot import WassersteinRepair
     >>> score, sex = [0.9, 0.7, 0.5, 0.3], ["M", "M", "F", "F"]
-    >>> WassersteinRepair().fit_transform(score, sensitive_features=sex)
-    array([0.7, 0.5, 0.7, 0.5])
     >>> WassersteinRepair(t=0.5).fit_transform(score, sensitive_features=sex)
     array([0.8, 0.6, 0.6, 0.4])
     """

@@ -16,32 +16,137 @@ from fairpot.repair.estimator import Repair
 from fairpot.repair.family import Dial, Family
 from fairpot.repair.groups import find_reference, in_rows, require_outcomes
 from fairpot.table import ScoreTable
-from fairpot.transport import ScoreMap
+from fairpot.transport import Floats, ScoreMap
 
 DIAL = Dial("lam", meaning="weight of the gap beside the AUC")
 Array = NDArray[Any]
 
-# Rows of lambdas worked on together: vectors of this length stay in the processor's cache.
-_CELLS = 16_384
-# Bits for the way back, at most, of all lambdas worked on together.
-_BYTES = 2**28
-# Beyond this the bits of a single lambda fill 2 GB and the run takes the better part of an hour for a few lambdas.
-MAX_CELLS = 2**34
+# Cells of lambdas worked on together (vectors of this length stay in the processor's cache), and bits for the way back.
+_CELLS, _BYTES = 16_384, 2**28
+# More cells fill 2 GB for one lambda; more than the second take minutes, and are walked only if asked for by name.
+MAX_CELLS, MOST_CELLS = 2**34, 10**8
+# Nearly all that xOrder's dial does happens near 0, more so the smaller a group is.
+SMALL_LAMS = np.array([0, 5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 1])
+_GRID = np.union1d(SMALL_LAMS, np.arange(11) / 10)
+# Up to so many cells all strengths of a curve are searched for at once; and so many strengths between two.
+_TOGETHER, _FINER = 1_000_000, 9
+
+
+def learn(table: ScoreTable, *, reference: Hashable | None = None, ties: Ties = "half") -> Family:
+    """Learn the best place of every group's scores among the reference's, for any weight lam of the gap."""
+    require_outcomes(table)
+    reference = find_reference(table, reference, ties)
+    rows = in_rows(table)
+    found: dict[tuple[Hashable, float], ScoreMap] = {}
+    wanted: set[float] = set()
+    cells = [len(rows[g].score) * len(rows[reference].score) for g in table.groups if g != reference]
+    few = max(cells) <= _TOGETHER
+
+    def at(group: Hashable, lam: float) -> ScoreMap:
+        if (group, lam) not in found:  # all that is wanted at once costs little more than one
+            others = wanted.union(_GRID.tolist() if few and lam in _GRID else ())
+            lams = np.array([lam, *sorted(each for each in others - {lam} if (group, each) not in found)])
+            maps = xorder_maps(rows[reference], rows[group], lams)
+            found.update({(group, each): one for each, one in zip(lams.tolist(), maps)})
+        return found[group, lam]
+
+    def finer(low: float, high: float) -> Floats:
+        lams = np.linspace(low, high, _FINER)
+        wanted.update(lams.tolist())
+        return lams
+
+    more = finer if sum(cells) <= _TOGETHER else None
+    return Family(DIAL, table.groups, reference, at, _GRID, more, few=SMALL_LAMS)
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class XOrder(Repair):
+    """Repair scores by xOrder: merge a group into the reference group's order.
+
+    The scores of the reference group do not change. Those of every other group keep their order and are placed between
+    the reference's, by the pairs ordered rightly across both groups minus ``lam`` times the gap. For ``lam > 0`` the
+    order found need not be the best (``docs/evidence/xorder.md``); no ``lam`` changes nothing. Time grows with the
+    product of the numbers of distinct scores.
+
+    Parameters
+    ----------
+    lam : float in [0, 1] or None, default None
+        Weight of the gap; most of what it does happens near 0. None chooses it by rule.
+    {repairing}
+
+    Attributes
+    ----------
+    lam_ : the weight of the gap, given or chosen
+    {fitted}
+
+    Examples
+    --------
+    >>> from fairpot import XOrder
+    >>> score, sex = [0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1], ["M"] * 4 + ["F"] * 4
+    >>> repair = XOrder(lam=0.5).fit(score, [1, 1, 0, 0, 1, 1, 0, 0], sensitive_features=sex)
+    >>> repair.transform(score, sensitive_features=sex).round(3)
+    array([0.9  , 0.7  , 0.4  , 0.2  , 0.6  , 0.5  , 0.167, 0.133])
+    """
+
+    dial: ClassVar[Dial] = DIAL
+    learn = staticmethod(learn)
+    _moves_by: ClassVar[str] = "moved to its place among the scores of {reference}"
+    _needs_outcomes: ClassVar[bool] = True
+
+    lam: float | None = None
+
+    def _obstacle(self, table: ScoreTable) -> str | None:
+        sizes = sorted(len(c.score) for c in table.counts)
+        reference = self.reference if self.reference in table.groups else None
+        fixed = len(table[reference].score) if reference is not None else sizes[-1]
+        cells = fixed * (sum(sizes) - fixed)
+        if cells <= MOST_CELLS:
+            return None
+        return f"a grid of {cells:.2g} cells takes minutes a fold (the limit is {MOST_CELLS:.0g}); ask for it by name."
+
+
+def xorder_maps(reference: GroupCounts, moved: GroupCounts, lams: Floats) -> list[ScoreMap]:
+    """Return the map of the moved group for each lambda."""
+    paths = xorder_paths(reference, moved, lams)
+    steps = _with_outer_steps(reference.score, moved.score)
+    return [ScoreMap(moved.score, evenly_between(steps, above)) for above in paths.above]
+
+
+def evenly_between(steps: Floats, above: NDArray[np.intp]) -> Floats:
+    """Space the moved scores evenly inside the gaps of ``steps`` that they were placed in, ``above`` so many others."""
+    gap = len(steps) - 2 - above  # gap g lies between steps[g] and steps[g + 1]
+    size = np.bincount(gap, minlength=len(steps) - 1)
+    rank = np.arange(1, len(above) + 1) - (np.cumsum(size) - size)[gap]
+    low, high = steps[gap], steps[gap + 1]
+    return np.clip(low + (high - low) * (rank / (size[gap] + 1)), low, high)
+
+
+def _with_outer_steps(reference: Floats, moved: Floats) -> Floats:
+    """Add a step below and one above the reference scores, to place scores beyond its ends.
+
+    It is the moved group's extreme where that lies further out, else one mean distance of the reference's scores. Where
+    all scores lie in [0, 1] so does the step, unless the reference reaches that end itself.
+    """
+    low, high = min(reference[0], moved[0]), max(reference[-1], moved[-1])
+    mean = ((high - low) or 1.0) / len(reference)
+    bottom = moved[0] if moved[0] < reference[0] else reference[0] - mean
+    top = moved[-1] if moved[-1] > reference[-1] else reference[-1] + mean
+    if low >= 0 and high <= 1:
+        bottom = max(bottom, 0.0) if reference[0] > 0 else bottom
+        top = min(top, 1.0) if reference[-1] < 1 else top
+    return np.concatenate(([bottom], reference, [top]))
 
 
 class Paths(NamedTuple):
-    """The order found for each lambda: row l belongs to ``lams[l]``.
+    """The order found for each lambda, a row each."""
 
-    ``above[l, j]`` is the number of reference atoms placed above the moved atom j (ascending, as in the table);
-    ``ab`` and ``ba`` count the pairs won by reference positives over moved negatives and the other way round.
-    """
-
-    above: NDArray[np.intp]
-    ab: NDArray[np.float64]
-    ba: NDArray[np.float64]
+    above: NDArray[np.intp]  # how many reference atoms are placed above each moved atom, ascending
+    ab: Floats  # pairs won by reference positives over moved negatives
+    ba: Floats  # and the other way round
 
 
-def xorder_paths(reference: GroupCounts, moved: GroupCounts, lams: NDArray[np.float64]) -> Paths:
+def xorder_paths(reference: GroupCounts, moved: GroupCounts, lams: Floats) -> Paths:
     """Run the dynamic programme for each lambda.
 
     The value of a path is ``(ab + ba) / pairs - lam * |ab / pairs_ab - ba / pairs_ba|`` with its counts so far,
@@ -58,8 +163,7 @@ def xorder_paths(reference: GroupCounts, moved: GroupCounts, lams: NDArray[np.fl
     a, b = _Side.of(reference), _Side.of(moved)
     turned = len(a.score) > len(b.score)
     short, long = (b, a) if turned else (a, b)
-    shortest = len(short.score)
-    together = max(1, min(_CELLS // shortest, 8 * _BYTES // cells))
+    together = max(1, min(_CELLS // len(short.score), 8 * _BYTES // cells))
     parts = [_run(short, long, lams[k : k + together], turned) for k in range(0, len(lams), together)]
     before, short_wins, long_wins = (np.concatenate(part) for part in zip(*parts))
     if turned:
@@ -72,9 +176,9 @@ def xorder_paths(reference: GroupCounts, moved: GroupCounts, lams: NDArray[np.fl
 class _Side(NamedTuple):
     """One group from the top down; ``rest[i]`` is the weight of its negatives once i atoms are placed."""
 
-    score: NDArray[np.float64]
-    positive: NDArray[np.float64]
-    rest: NDArray[np.float64]
+    score: Floats
+    positive: Floats
+    rest: Floats
 
     @classmethod
     def of(cls, counts: GroupCounts) -> _Side:
@@ -82,7 +186,7 @@ class _Side(NamedTuple):
         return cls(counts.score[::-1], counts.positive[::-1].astype(np.float64), rest)
 
 
-def _run(short: _Side, long: _Side, lams: NDArray[np.float64], turned: bool) -> tuple[Array, Array, Array]:
+def _run(short: _Side, long: _Side, lams: Floats, turned: bool) -> tuple[Array, Array, Array]:
     """Walk the grid; return how many long atoms stand above each short one, and the wins of both sides."""
     m, n = len(short.score), len(long.score)
     first, last = _diagonals(m, n)
@@ -100,7 +204,7 @@ def _diagonals(m: int, n: int) -> tuple[Array, Array]:
 
 
 def _walk(
-    short: _Side, long: _Side, lams: NDArray[np.float64], turned: bool, bits: Array, offsets: list[int]
+    short: _Side, long: _Side, lams: Floats, turned: bool, bits: Array, offsets: list[int]
 ) -> tuple[Array, Array]:
     """Fill the bits (1: the short side's atom was placed last) and return the wins at the end."""
     m, n = len(short.score), len(long.score)
@@ -172,135 +276,3 @@ def _way_back(bits: bytes, offsets: list[int], m: int, n: int) -> list[int]:
         else:
             j -= 1
     return before
-
-
-# Nearly all that xOrder's dial does happens near 0, more so the smaller a group is.
-SMALL_LAMS = np.array([0, 5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 1])
-_GRID = np.union1d(SMALL_LAMS, np.arange(11) / 10)
-# Where there are more cells to walk than this, it takes minutes, and runs only if it is asked for by name.
-MOST_CELLS = 10**8
-# Up to so many cells all strengths of a curve are searched for at once, as soon as one of them is asked for.
-_TOGETHER = 1_000_000
-# Strengths that are searched for between two.
-_FINER = 9
-
-
-def learn(table: ScoreTable, *, reference: Hashable | None = None, ties: Ties = "half") -> Family:
-    """Learn the best place of every group's scores among the reference's, for any weight lam of the gap."""
-    require_outcomes(table)
-    reference = find_reference(table, reference, ties)
-    rows = in_rows(table)
-    found: dict[tuple[Hashable, float], ScoreMap] = {}
-    moved = [group for group in table.groups if group != reference]
-    cells = [len(rows[g].score) * len(rows[reference].score) for g in moved]
-    few = max(cells) <= _TOGETHER
-
-    wanted: set[float] = set()
-
-    def at(group: Hashable, lam: float) -> ScoreMap:
-        if (group, lam) not in found:  # all that is wanted at once costs little more than one
-            others = wanted.union(_GRID.tolist() if few and lam in _GRID else ())
-            lams = np.array([lam, *sorted(each for each in others - {lam} if (group, each) not in found)])
-            maps = xorder_maps(rows[reference], rows[group], lams)
-            found.update({(group, each): one for each, one in zip(lams.tolist(), maps)})
-        return found[group, lam]
-
-    def finer(low: float, high: float) -> NDArray[np.float64]:
-        lams = np.linspace(low, high, _FINER)
-        wanted.update(lams.tolist())
-        return lams
-
-    return Family(
-        dial=DIAL,
-        groups=table.groups,
-        reference=reference,
-        map=at,
-        values=_GRID,
-        finer=finer if sum(cells) <= _TOGETHER else None,
-        few=SMALL_LAMS,
-    )
-
-
-@documented
-@dataclass(eq=False, repr=False)
-class XOrder(Repair):
-    """Repair scores by xOrder: merge a group into the reference group's order.
-
-    The scores of one group, the reference group, do not change. Those of every other group keep their order and are
-    placed evenly between the reference's. A dynamic programme chooses where, by the pairs ordered rightly across both
-    groups minus ``lam`` times the gap. It keeps one path for each cell of its grid, so for ``lam > 0`` it need not find
-    the best order; ``docs/evidence/xorder.md`` has an example. ``lam=0`` looks for the highest AUC: no ``lam`` changes
-    nothing. Time grows with the product of the numbers of distinct scores.
-
-    Parameters
-    ----------
-    lam : float in [0, 1] or None, default None
-        Weight of the gap; most of what it does happens near 0. None chooses it by rule.
-    {repairing}
-
-    Attributes
-    ----------
-    lam_ : the weight of the gap, given or chosen
-    {fitted}
-
-    Examples
-    --------
-    >>> from fairpot import XOrder
-    >>> score, sex = [0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1], ["M"] * 4 + ["F"] * 4
-    >>> repair = XOrder(lam=0.5).fit(score, [1, 1, 0, 0, 1, 1, 0, 0], sensitive_features=sex)
-    >>> repair.transform(score, sensitive_features=sex).round(3)
-    array([0.9  , 0.7  , 0.4  , 0.2  , 0.6  , 0.5  , 0.167, 0.133])
-    """
-
-    dial: ClassVar[Dial] = DIAL
-    learn = staticmethod(learn)
-    _moves_by: ClassVar[str] = "moved to its place among the scores of {reference}"
-    _needs_outcomes: ClassVar[bool] = True
-
-    lam: float | None = None
-
-    def _obstacle(self, table: ScoreTable) -> str | None:
-        """Say that the grid of cells is too large to walk unasked."""
-        sizes = sorted(len(c.score) for c in table.counts)
-        reference = self.reference if self.reference in table.groups else None
-        fixed = len(table[reference].score) if reference is not None else sizes[-1]
-        cells = fixed * (sum(sizes) - fixed)
-        if cells <= MOST_CELLS:
-            return None
-        return f"a grid of {cells:.2g} cells takes minutes a fold (the limit is {MOST_CELLS:.0g}); ask for it by name."
-
-
-def xorder_maps(reference: GroupCounts, moved: GroupCounts, lams: NDArray[np.float64]) -> list[ScoreMap]:
-    """Return the map of the moved group for each lambda."""
-    paths = xorder_paths(reference, moved, lams)
-    steps = _with_outer_steps(reference.score, moved.score)
-    return [ScoreMap(moved.score, evenly_between(steps, above)) for above in paths.above]
-
-
-def evenly_between(steps: NDArray[np.float64], above: NDArray[np.intp]) -> NDArray[np.float64]:
-    """Space the moved scores evenly inside the gaps of ``steps`` (ascending) they were placed in.
-
-    ``above`` descends: how many reference scores stand above each moved score.
-    """
-    gap = len(steps) - 2 - above  # gap g lies between steps[g] and steps[g + 1]
-    size = np.bincount(gap, minlength=len(steps) - 1)
-    rank = np.arange(1, len(above) + 1) - (np.cumsum(size) - size)[gap]
-    low, high = steps[gap], steps[gap + 1]
-    return np.clip(low + (high - low) * (rank / (size[gap] + 1)), low, high)
-
-
-def _with_outer_steps(reference: NDArray[np.float64], moved: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Add a step below and one above the reference scores, to place scores beyond its ends.
-
-    It is the moved group's own extreme where that lies further out, otherwise one mean distance of the
-    reference's scores. Where all scores lie in [0, 1] so does the step, unless the reference reaches that end itself:
-    nothing inside is beyond a score of exactly 1, and who is placed there comes to stand above it, in order.
-    """
-    low, high = min(reference[0], moved[0]), max(reference[-1], moved[-1])
-    mean = ((high - low) or 1.0) / len(reference)
-    bottom = moved[0] if moved[0] < reference[0] else reference[0] - mean
-    top = moved[-1] if moved[-1] > reference[-1] else reference[-1] + mean
-    if low >= 0 and high <= 1:
-        bottom = max(bottom, 0.0) if reference[0] > 0 else bottom
-        top = min(top, 1.0) if reference[-1] < 1 else top
-    return np.concatenate(([bottom], reference, [top]))

@@ -1,14 +1,15 @@
 """Rank metrics: AUC, xAUC, their gap, the same in the top-alpha region, by group.
 
-All of them are exact functions of one :class:`fairpot.table.ScoreTable`. A tie between a positive and a
-negative is half a win by default (``ties="half"``, as in scikit-learn); ``ties="strict"`` counts it as none, as the
-paper does. What has no pairs to count is NaN with a warning that names the empty cell; ``undefined="paper"`` takes
-the paper's values.
+All are exact functions of one :class:`fairpot.table.ScoreTable`. A tie between a positive and a negative is half a win
+(``ties="half"``, as in scikit-learn) or none (``ties="strict"``, as in the paper). What has no pairs to count is NaN
+with a warning that names the empty cell, or the paper's value (``undefined="paper"``).
 """
 
 from typing import TYPE_CHECKING, Any
 
 from fairpot.metrics.rank import (
+    METRICS,
+    Metric,
     auc,
     by_group,
     group_auc,
@@ -16,12 +17,13 @@ from fairpot.metrics.rank import (
     partial_xauc,
     partial_xauc_gap,
     tied_share,
+    top_by_group,
+    top_precision,
+    top_recall,
     xauc,
     xauc_gap,
     xauc_matrix,
 )
-from fairpot.metrics.registry import METRICS, Metric
-from fairpot.metrics.top_share import top_by_group, top_precision, top_recall
 
 if TYPE_CHECKING:
     from fairpot.metrics.scorers import (
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
         xauc_gap_scorer,
     )
 
+_SCORERS = ["GroupScorer", "auc_scorer", "partial_auc_scorer", "partial_xauc_gap_scorer", "xauc_gap_scorer"]
 __all__ = [
     "METRICS",
     "GroupScorer",
@@ -58,7 +61,7 @@ __all__ = [
 
 def __getattr__(name: str) -> Any:
     """Import the scorers when they are first asked for: they bring scikit-learn, which takes a while."""
-    if name not in ("GroupScorer", "auc_scorer", "partial_auc_scorer", "partial_xauc_gap_scorer", "xauc_gap_scorer"):
+    if name not in _SCORERS:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     from fairpot.metrics import scorers
 

@@ -1,9 +1,12 @@
-"""AUC, xAUC and the xAUC gap, over all rows and inside the top-alpha region; AUC by group, and tied pairs."""
+"""AUC, xAUC and the xAUC gap, of all rows and of the top alpha; AUC by group, ties, and who is found in the top."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable
-from typing import Any, cast
+import functools
+import inspect
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from typing import Any, ParamSpec, TypedDict, TypeVar, Unpack, cast
 
 import numpy as np
 
@@ -15,11 +18,42 @@ from fairpot.counting import as_table
 from fairpot.metrics.wins import UNDEFINED, Undefined, WinMatrix, value_without_pairs, warn_undefined
 from fairpot.table import ScoreTable
 
+P = ParamSpec("P")
+T = TypeVar("T")
 
-def top_table(table: ScoreTable, alpha: Any, region: str) -> ScoreTable:
-    """Cut a table to its top-alpha region."""
-    share = check_share(alpha, "alpha", zero=False)
-    return table.top(share, cast(Region, check_choice(region, "region", REGIONS)))
+
+class Pairs(TypedDict, total=False):
+    """What every metric that compares pairs of rows takes, with the defaults below."""
+
+    sample_weight: Any
+    ties: Ties
+    pos_label: Any
+    undefined: Undefined
+
+
+_DEFAULTS = {"sample_weight": None, "ties": "half", "pos_label": None, "undefined": "nan"}
+
+
+def _of_pairs(function: Callable[P, T]) -> Callable[P, T]:
+    """Write the options of :class:`Pairs` into the signature of a metric, which refuses all others in its own name."""
+    own = inspect.signature(function)
+    named = [each for each in own.parameters.values() if each.kind is not each.VAR_KEYWORD]
+    kind = inspect.Parameter.KEYWORD_ONLY
+    shared = [
+        inspect.Parameter(name, kind, default=default, annotation=Pairs.__annotations__[name].__forward_arg__)
+        for name, default in _DEFAULTS.items()
+    ]
+    signature = own.replace(parameters=[*named, *shared])
+
+    @functools.wraps(function)
+    def metric(*args: P.args, **kwargs: P.kwargs) -> T:
+        for name in kwargs:
+            if name not in signature.parameters:
+                raise TypeError(f"{function.__name__}() got an unexpected keyword argument {name!r}")
+        return function(*args, **kwargs)
+
+    vars(metric)["__signature__"] = signature
+    return by_name(metric)
 
 
 def check_ties(ties: str) -> Ties:
@@ -27,45 +61,47 @@ def check_ties(ties: str) -> Ties:
     return cast(Ties, check_choice(ties, "ties", TIES))
 
 
-def check_undefined(undefined: str) -> Undefined:
-    """Check what is to stand for a metric without pairs."""
-    return cast(Undefined, check_choice(undefined, "undefined", UNDEFINED))
-
-
 def place_of(table: ScoreTable, group: Hashable, name: str) -> int:
     """Find a group named by the caller."""
     return table.groups.index(check_group_name(group, table.groups, name))
 
 
+def _check_undefined(undefined: str) -> Undefined:
+    return cast(Undefined, check_choice(undefined, "undefined", UNDEFINED))
+
+
+def _top(table: ScoreTable, alpha: Any, region: str) -> ScoreTable:
+    share = check_share(alpha, "alpha", zero=False)
+    return table.top(share, cast(Region, check_choice(region, "region", REGIONS)))
+
+
+def _is_grouped(sensitive_features: Any, region: str, group: Hashable | None = None) -> bool:
+    """Whether there are groups; insist on them where the region or a named group needs them."""
+    if sensitive_features is None and (region == "group" or group is not None):
+        asked = "region='group' cuts each group on its own" if region == "group" else f"group={group!r} names a group"
+        raise TypeError(f"{asked}.\nHint: pass sensitive_features as well.")
+    return sensitive_features is not None
+
+
 def _count(
     y_true: Any,
     y_score: Any,
-    sensitive_features: Any,
-    sample_weight: Any,
-    pos_label: Any,
-    ties: str,
-    undefined: str,
+    sensitive_features: Any = None,
     *,
     top: tuple[Any, str] | None = None,
     grouped: bool = True,
+    ties: str = "half",
+    undefined: str = "nan",
+    **columns: Any,
 ) -> tuple[ScoreTable, WinMatrix, Undefined]:
     """Check and count what a metric is given; of a top (alpha and region) the pairs inside it."""
-    checked, missing = check_ties(ties), check_undefined(undefined)
-    columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "pos_label": pos_label}
-    table = as_table(y_true, y_score, **columns, grouped=grouped)
-    return table, WinMatrix.of(table if top is None else top_table(table, *top), checked), missing
+    checked, missing = check_ties(ties), _check_undefined(undefined)
+    table = as_table(y_true, y_score, sensitive_features=sensitive_features, grouped=grouped, **columns)
+    return table, WinMatrix.of(table if top is None else _top(table, *top), checked), missing
 
 
-@by_name
-def auc(
-    y_true: Any,
-    y_score: Any,
-    *,
-    sample_weight: Any = None,
-    ties: Ties = "half",
-    pos_label: Any = None,
-    undefined: Undefined = "nan",
-) -> float:
+@_of_pairs
+def auc(y_true: Any, y_score: Any, **pairs: Unpack[Pairs]) -> float:
     """Compute the share of (positive, negative) pairs in which the positive has the higher score.
 
     {y_true, y_score, sample_weight, ties, pos_label, undefined}
@@ -77,11 +113,11 @@ def auc(
     >>> auc(y, score)
     0.75
     """
-    _, wins, missing = _count(y_true, y_score, None, sample_weight, pos_label, ties, undefined, grouped=False)
+    _, wins, missing = _count(y_true, y_score, grouped=False, **pairs)
     return wins.auc(undefined=missing)
 
 
-@by_name
+@_of_pairs
 def xauc(
     y_true: Any,
     y_score: Any,
@@ -89,10 +125,7 @@ def xauc(
     sensitive_features: Any,
     positive: Hashable,
     negative: Hashable,
-    sample_weight: Any = None,
-    ties: Ties = "half",
-    pos_label: Any = None,
-    undefined: Undefined = "nan",
+    **pairs: Unpack[Pairs],
 ) -> float:
     """Compute how often a positive of one group has a higher score than a negative of another.
 
@@ -104,34 +137,19 @@ def xauc(
     >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
     >>> xauc(y, score, sensitive_features=sex, positive="M", negative="F")
     1.0
-    >>> xauc(y, score, sensitive_features=sex, positive="F", negative="M")
-    0.0
     """
-    table, wins, missing = _count(y_true, y_score, sensitive_features, sample_weight, pos_label, ties, undefined)
+    table, wins, missing = _count(y_true, y_score, sensitive_features, **pairs)
     return wins.cell(place_of(table, positive, "positive"), place_of(table, negative, "negative"), missing)
 
 
-@by_name
-def xauc_gap(
-    y_true: Any,
-    y_score: Any,
-    *,
-    sensitive_features: Any,
-    sample_weight: Any = None,
-    ties: Ties = "half",
-    pos_label: Any = None,
-    undefined: Undefined = "nan",
-) -> float:
+@_of_pairs
+def xauc_gap(y_true: Any, y_score: Any, *, sensitive_features: Any, **pairs: Unpack[Pairs]) -> float:
     """Compute the xAUC gap, \\|xAUC(a->b) - xAUC(b->a)\\|; with more groups, the largest over pairs.
 
-    {y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined}
+    Pairs of groups without positives or negatives on a side are left out, with a warning that names them; NaN if there
+    is no other. With ``undefined="paper"`` an xAUC without pairs is 0 and every pair of groups counts.
 
-    Returns
-    -------
-    float
-        Of the pairs of groups that have positives and negatives on both sides; the others are left out, with a warning
-        that names them, and NaN is returned if there is no other. With ``undefined="paper"`` an xAUC without pairs
-        is 0 and every pair of groups counts.
+    {y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined}
 
     Examples
     --------
@@ -140,33 +158,18 @@ def xauc_gap(
     >>> xauc_gap(y, score, sensitive_features=sex)
     1.0
     """
-    _, wins, missing = _count(y_true, y_score, sensitive_features, sample_weight, pos_label, ties, undefined)
-    first, second = wins.widest(missing)
-    return abs(first - second)
+    _, wins, missing = _count(y_true, y_score, sensitive_features, **pairs)
+    return wins.gap(missing)
 
 
-@by_name
-def xauc_matrix(
-    y_true: Any,
-    y_score: Any,
-    *,
-    sensitive_features: Any,
-    sample_weight: Any = None,
-    ties: Ties = "half",
-    pos_label: Any = None,
-    undefined: Undefined = "nan",
-) -> Any:
-    """Return the xAUC of every pair of groups as a frame.
+@_of_pairs
+def xauc_matrix(y_true: Any, y_score: Any, *, sensitive_features: Any, **pairs: Unpack[Pairs]) -> Any:
+    """Return the xAUC of every pair of groups as a frame (pandas, Polars or PyArrow, whichever the columns are).
 
     One row for each group of positives (column ``positive``, or ``positive_group`` if a group is called that), one
     further column for each group of negatives. The diagonal holds each group's own AUC.
 
     {y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined}
-
-    Returns
-    -------
-    frame
-        pandas, Polars or PyArrow, whichever the columns are.
 
     Examples
     --------
@@ -177,7 +180,7 @@ def xauc_matrix(
            F 1.0 0.0
            M 1.0 1.0
     """
-    table, wins, missing = _count(y_true, y_score, sensitive_features, sample_weight, pos_label, ties, undefined)
+    table, wins, missing = _count(y_true, y_score, sensitive_features, **pairs)
     values = wins.xauc(missing)
     first = "positive"
     while first in map(str, table.groups):  # a group may be called so itself
@@ -186,7 +189,7 @@ def xauc_matrix(
     return make_frame(columns, y_score, y_true, sensitive_features)
 
 
-@by_name
+@_of_pairs
 def partial_auc(
     y_true: Any,
     y_score: Any,
@@ -194,25 +197,13 @@ def partial_auc(
     alpha: float,
     sensitive_features: Any = None,
     region: Region = "pooled",
-    sample_weight: Any = None,
-    ties: Ties = "half",
-    pos_label: Any = None,
-    undefined: Undefined = "nan",
+    **pairs: Unpack[Pairs],
 ) -> float:
-    """Compute the AUC among the rows with the highest scores.
+    """Compute the AUC among the rows with the highest scores; groups are needed for ``region="group"`` only.
 
-    Parameters
-    ----------
-    {y_true, y_score, alpha}
-    sensitive_features : column of shape (n,), or frame with several columns, default None
-        Group of each row; needed for ``region="group"`` only.
-    {region, sample_weight, ties, pos_label, undefined}
+    The paper's value is 1 in a region without negatives, and 0 without positives.
 
-    Returns
-    -------
-    float
-        NaN if the region has no negatives or no positives (the paper: 1 without negatives, 0 without positives),
-        with an ``UndefinedMetricWarning``.
+    {y_true, y_score, alpha, sensitive_features, region, sample_weight, ties, pos_label, undefined}
 
     Examples
     --------
@@ -221,17 +212,12 @@ def partial_auc(
     >>> partial_auc(y, score, alpha=0.5)
     0.5
     """
-    if region == "group" and sensitive_features is None:
-        raise TypeError("region='group' cuts each group on its own.\nHint: pass sensitive_features as well.")
-    given, grouped = (
-        (y_true, y_score, sensitive_features, sample_weight, pos_label, ties, undefined),
-        sensitive_features is not None,
-    )
-    _, wins, missing = _count(*given, top=(alpha, region), grouped=grouped)
+    grouped = _is_grouped(sensitive_features, region)
+    _, wins, missing = _count(y_true, y_score, sensitive_features, top=(alpha, region), grouped=grouped, **pairs)
     return wins.auc(partial=True, undefined=missing)
 
 
-@by_name
+@_of_pairs
 def partial_xauc(
     y_true: Any,
     y_score: Any,
@@ -241,10 +227,7 @@ def partial_xauc(
     positive: Hashable,
     negative: Hashable,
     region: Region = "pooled",
-    sample_weight: Any = None,
-    ties: Ties = "half",
-    pos_label: Any = None,
-    undefined: Undefined = "nan",
+    **pairs: Unpack[Pairs],
 ) -> float:
     """Compute the xAUC of two groups among the rows with the highest scores.
 
@@ -257,12 +240,11 @@ def partial_xauc(
     >>> partial_xauc(y, score, alpha=0.75, sensitive_features=sex, positive="F", negative="M")
     0.0
     """
-    given = y_true, y_score, sensitive_features, sample_weight, pos_label, ties, undefined
-    table, wins, missing = _count(*given, top=(alpha, region))
+    table, wins, missing = _count(y_true, y_score, sensitive_features, top=(alpha, region), **pairs)
     return wins.cell(place_of(table, positive, "positive"), place_of(table, negative, "negative"), missing)
 
 
-@by_name
+@_of_pairs
 def partial_xauc_gap(
     y_true: Any,
     y_score: Any,
@@ -270,19 +252,11 @@ def partial_xauc_gap(
     alpha: float,
     sensitive_features: Any,
     region: Region = "pooled",
-    sample_weight: Any = None,
-    ties: Ties = "half",
-    pos_label: Any = None,
-    undefined: Undefined = "nan",
+    **pairs: Unpack[Pairs],
 ) -> float:
     """Compute the xAUC gap among the rows with the highest scores; of more groups, the largest.
 
     {y_true, y_score, alpha, sensitive_features, region, sample_weight, ties, pos_label, undefined}
-
-    Returns
-    -------
-    float
-        NaN if no pair of groups has rows with and without the outcome on both sides in the top.
 
     Examples
     --------
@@ -291,24 +265,12 @@ def partial_xauc_gap(
     >>> partial_xauc_gap(y, score, alpha=1.0, sensitive_features=sex)
     1.0
     """
-    given = y_true, y_score, sensitive_features, sample_weight, pos_label, ties, undefined
-    _, wins, missing = _count(*given, top=(alpha, region))
-    first, second = wins.widest(missing)
-    return abs(first - second)
+    _, wins, missing = _count(y_true, y_score, sensitive_features, top=(alpha, region), **pairs)
+    return wins.gap(missing)
 
 
-@by_name
-def group_auc(
-    y_true: Any,
-    y_score: Any,
-    *,
-    sensitive_features: Any,
-    group: Hashable,
-    sample_weight: Any = None,
-    ties: Ties = "half",
-    pos_label: Any = None,
-    undefined: Undefined = "nan",
-) -> float:
+@_of_pairs
+def group_auc(y_true: Any, y_score: Any, *, sensitive_features: Any, group: Hashable, **pairs: Unpack[Pairs]) -> float:
     """Compute the AUC inside one group.
 
     {y_true, y_score, sensitive_features, group, sample_weight, ties, pos_label, undefined}
@@ -320,17 +282,37 @@ def group_auc(
     >>> group_auc(y, score, sensitive_features=sex, group="F")
     1.0
     """
-    table, wins, missing = _count(y_true, y_score, sensitive_features, sample_weight, pos_label, ties, undefined)
-    return _inside(wins, place_of(table, group, "group"), missing)
+    table, wins, missing = _count(y_true, y_score, sensitive_features, **pairs)
+    place = place_of(table, group, "group")
+    return wins.cell(place, place, missing)
+
+
+@_of_pairs
+def by_group(y_true: Any, y_score: Any, *, sensitive_features: Any, **pairs: Unpack[Pairs]) -> Any:
+    """Return counts and AUC of each group as a frame (pandas, Polars or PyArrow, whichever the columns are).
+
+    {y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined}
+
+    Examples
+    --------
+    >>> from fairpot.metrics import by_group
+    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
+    >>> print(by_group(y, score, sensitive_features=sex).to_string(index=False))
+    group  positives  negatives  auc
+        F          1          1  1.0
+        M          1          1  1.0
+    """
+    table, wins, missing = _count(y_true, y_score, sensitive_features, **pairs)
+    aucs = [wins.cell(k, k, missing) for k in range(len(table.groups))]
+    columns = {"group": list(table.groups), "positives": table.positives, "negatives": table.negatives, "auc": aucs}
+    return make_frame(columns, y_score, y_true, sensitive_features)
 
 
 @by_name
 def tied_share(
     y_true: Any, y_score: Any, *, sample_weight: Any = None, pos_label: Any = None, undefined: Undefined = "nan"
 ) -> float:
-    """Compute the share of (positive, negative) pairs with equal scores.
-
-    Strict AUC and scikit-learn's AUC differ by half of it.
+    """Compute the share of (positive, negative) pairs with equal scores: strict and usual AUC differ by half of it.
 
     {y_true, y_score, sample_weight, pos_label, undefined}
 
@@ -341,7 +323,7 @@ def tied_share(
     >>> tied_share(y, score)
     0.25
     """
-    value = value_without_pairs(check_undefined(undefined))
+    value = value_without_pairs(_check_undefined(undefined))
     table = as_table(y_true, y_score, sample_weight=sample_weight, grouped=False, pos_label=pos_label)
     [counts] = table.for_pairs().counts
     pairs = float(counts.positive.sum()) * float(counts.negative.sum())
@@ -353,51 +335,159 @@ def tied_share(
 
 
 @by_name
-def by_group(
+def top_recall(
     y_true: Any,
     y_score: Any,
     *,
-    sensitive_features: Any,
+    alpha: float,
+    sensitive_features: Any = None,
+    group: Hashable | None = None,
+    region: Region = "pooled",
     sample_weight: Any = None,
-    ties: Ties = "half",
     pos_label: Any = None,
     undefined: Undefined = "nan",
-) -> Any:
-    """Return a frame with a row for each group: counts and AUC.
+) -> float:
+    """Compute the share of positives, of one group if it is named, that are among the rows with the highest scores.
 
-    {y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined}
+    A partial AUC compares the rows inside a model's own region, so a model can raise it by leaving positives out.
+    Report this beside it. Rows tied with the lowest score of the region are all in it: a model with few distinct scores
+    has a larger region and finds more for it. :func:`top_by_group` shows how large.
 
-    Returns
-    -------
-    frame
-        pandas, Polars or PyArrow, whichever the columns are.
+    {y_true, y_score, alpha, sensitive_features, group, region, sample_weight, pos_label, undefined}
 
     Examples
     --------
-    >>> from fairpot.metrics import by_group
-    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
-    >>> print(by_group(y, score, sensitive_features=sex).to_string(index=False))
-    group  positives  negatives  auc
-        F          1          1  1.0
-        M          1          1  1.0
+    >>> from fairpot.metrics import top_recall
+    >>> y, score = [1, 0, 0, 1, 0, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9]
+    >>> round(top_recall(y, score, alpha=0.5), 3)
+    0.667
     """
-    table, wins, missing = _count(y_true, y_score, sensitive_features, sample_weight, pos_label, ties, undefined)
-    columns = {
-        "group": list(table.groups),
-        "positives": table.positives,
-        "negatives": table.negatives,
-        "auc": [_inside(wins, k, missing) for k in range(len(table.groups))],
-    }
-    return make_frame(columns, y_score, y_true, sensitive_features)
+    columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "pos_label": pos_label}
+    positives, _, found = _in_top(y_true, y_score, alpha, region, group, columns)
+    return _ratio("top recall", found, positives, group, wording.BOTH_OUTCOMES[0], undefined)
 
 
-def _inside(matrix: WinMatrix, k: int, undefined: Undefined) -> float:
-    """Give the AUC inside one group, or what stands for it where there are no pairs."""
-    own = np.arange(len(matrix.groups)) == k
-    found = matrix.share(own, own)
-    if found == found:
-        return found
-    sides = zip(wording.BOTH_OUTCOMES, (matrix.positives[k], matrix.negatives[k]))
-    value, group = value_without_pairs(undefined), matrix.groups[k]
-    warn_undefined(f"AUC of group {group!r}", [(group, what) for what, count in sides if count == 0], value)
-    return value
+@by_name
+def top_precision(
+    y_true: Any,
+    y_score: Any,
+    *,
+    alpha: float,
+    sensitive_features: Any = None,
+    group: Hashable | None = None,
+    region: Region = "pooled",
+    sample_weight: Any = None,
+    pos_label: Any = None,
+    undefined: Undefined = "nan",
+) -> float:
+    """Compute the share of positives among the rows with the highest scores, or among those of one group.
+
+    {y_true, y_score, alpha, sensitive_features, group, region, sample_weight, pos_label, undefined}
+
+    Examples
+    --------
+    >>> from fairpot.metrics import top_precision
+    >>> y, score = [1, 0, 0, 1, 0, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9]
+    >>> round(top_precision(y, score, alpha=0.5), 3)
+    0.667
+    """
+    columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "pos_label": pos_label}
+    _, rows, found = _in_top(y_true, y_score, alpha, region, group, columns)
+    return _ratio("top precision", found, rows, group, "rows in the region", undefined)
+
+
+@by_name
+def top_by_group(
+    y_true: Any,
+    y_score: Any,
+    *,
+    alpha: float,
+    sensitive_features: Any,
+    region: Region = "pooled",
+    sample_weight: Any = None,
+    pos_label: Any = None,
+) -> Any:
+    """Return a frame with a row for each group: how much of it is in the top, and how many positives are found there.
+
+    ``share`` is the part of the group's rows that is in the region, ``threshold`` its lowest score. What has nothing
+    to count is NaN.
+
+    {y_true, y_score, alpha, sensitive_features, region, sample_weight, pos_label}
+
+    Examples
+    --------
+    >>> from fairpot.metrics import top_by_group
+    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
+    >>> print(top_by_group(y, score, alpha=0.5, sensitive_features=sex).to_string(index=False))
+    group  rows  positives  threshold  share  found  recall  precision
+        F     2          1        0.6    0.0      0     0.0        NaN
+        M     2          1        0.6    1.0      1     1.0        0.5
+    """
+    columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "pos_label": pos_label}
+    table = as_table(y_true, y_score, **columns)
+    top = _top(table, alpha, region)
+    thresholds = table.thresholds(alpha, region)
+    rows, top_rows = table.positives + table.negatives, top.positives + top.negatives
+    nan = float("nan")
+    return make_frame(
+        {
+            "group": list(table.groups),
+            "rows": rows,
+            "positives": table.positives,
+            "threshold": [thresholds[g] for g in table.groups],
+            "share": [t / r for t, r in zip(top_rows, rows)],
+            "found": top.positives,
+            "recall": [f / p if p else nan for f, p in zip(top.positives, table.positives)],
+            "precision": [f / t if t else nan for f, t in zip(top.positives, top_rows)],
+        }
+    )
+
+
+def _in_top(
+    y_true: Any, y_score: Any, alpha: Any, region: str, group: Hashable | None, columns: dict[str, Any]
+) -> tuple[Any, Any, Any]:
+    """Weigh the positives in all, and the rows and positives in the region; of all groups or of one."""
+    table = as_table(y_true, y_score, **columns, grouped=_is_grouped(columns["sensitive_features"], region, group))
+    top = _top(table, alpha, region)
+    places = slice(None) if group is None else place_of(table, group, "group")
+    whole, inside = ([t.positives[places].sum(), t.negatives[places].sum()] for t in (table, top))
+    return whole[0], sum(inside), inside[0]
+
+
+def _ratio(name: str, part: Any, whole: Any, group: Hashable | None, what: str, undefined: str) -> float:
+    value = value_without_pairs(_check_undefined(undefined))
+    if whole == 0:
+        warn_undefined(name, [(group, what)], value)
+        return value
+    return float(part / whole)
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A metric, and the keyword arguments that it ``needs`` beside ``y_true, y_score``.
+
+    Examples
+    --------
+    >>> from fairpot.metrics import METRICS
+    >>> METRICS["xauc_gap"].needs, METRICS["xauc_gap"].higher_is_better
+    (('sensitive_features',), False)
+    """
+
+    function: Callable[..., float]
+    needs: tuple[str, ...] = ()
+    has_ties: bool = True
+    higher_is_better: bool | None = True
+
+
+METRICS: dict[str, Metric] = {
+    "auc": Metric(auc),
+    "xauc": Metric(xauc, ("sensitive_features", "positive", "negative")),
+    "xauc_gap": Metric(xauc_gap, ("sensitive_features",), higher_is_better=False),
+    "partial_auc": Metric(partial_auc, ("alpha",)),
+    "partial_xauc": Metric(partial_xauc, ("sensitive_features", "alpha", "positive", "negative")),
+    "partial_xauc_gap": Metric(partial_xauc_gap, ("sensitive_features", "alpha"), higher_is_better=False),
+    "top_recall": Metric(top_recall, ("alpha",), has_ties=False),
+    "top_precision": Metric(top_precision, ("alpha",), has_ties=False),
+    "group_auc": Metric(group_auc, ("sensitive_features", "group")),
+    "tied_share": Metric(tied_share, has_ties=False, higher_is_better=None),
+}

@@ -17,13 +17,10 @@ _RESPONSES = ("predict_proba", "decision_function")
 
 
 class GroupScorer:
-    """Make a scorer of a metric; it knows the group of each row.
+    """Make a scorer, ``scorer(estimator, X, y, sensitive_features=...)``, of a metric that needs groups.
 
-    Called as ``scorer(estimator, X, y, sensitive_features=...)``, as scikit-learn does. Where metadata routing is
-    enabled it requests ``sensitive_features`` without further settings, and passes them on to a model
-    whose ``predict_proba`` requests them too, such as :class:`fairpot.FairScoreClassifier`, also
-    inside a pipeline. Without routing, ``column=`` names the columns of ``X`` that hold the groups.
-
+    Where metadata routing is enabled it requests ``sensitive_features``, and passes them on to a model whose
+    ``predict_proba`` requests them too, such as :class:`fairpot.FairScoreClassifier`, also inside a pipeline.
     Greater is always better: a metric that is better when small comes back negated.
 
     Parameters
@@ -34,7 +31,7 @@ class GroupScorer:
     greater_is_better : bool, default True
         Whether a larger value is better; if not, the scorer negates it.
     column : str, list of str or None, default None
-        Columns of ``X`` with the groups; None: they are passed to each call.
+        Columns of ``X`` with the groups, for use without routing; None: they are passed to each call.
     **options
         Passed on to the metric: ``alpha``, ``ties``, ``region``, ``undefined``.
 
@@ -69,13 +66,14 @@ class GroupScorer:
         """Score a fitted model; the metric is negated if it is better when small."""
         check_alignment(X=X, y=y, sensitive_features=sensitive_features, sample_weight=sample_weight)
         groups = self._groups(X, sensitive_features)
-        model = _chosen_model(estimator)
+        while hasattr(estimator, "best_estimator_"):  # a search's own predict_proba passes no groups on
+            estimator = estimator.best_estimator_
         options = dict(self.options)
         if self._metric_needs_groups():
             options["sensitive_features"] = groups
         if sample_weight is not None:
             options["sample_weight"] = sample_weight
-        value = self.metric(_as_outcomes(model, y), _scores(model, X, groups), **options)
+        value = self.metric(_as_outcomes(estimator, y), _scores(estimator, X, groups), **options)
         return float(value if self.greater_is_better else -value)
 
     def with_options(self, *, column: str | Sequence[str] | None = None, **options: Any) -> GroupScorer:
@@ -90,13 +88,10 @@ class GroupScorer:
         """
         unknown = [name for name in options if name not in signature(self.metric).parameters]
         if unknown:
-            raise TypeError(f"{_name(self.metric)} has no option {unknown[0]!r}.")
-        made = GroupScorer(
-            self.metric,
-            greater_is_better=self.greater_is_better,
-            column=self.column if column is None else column,
-            **(self.options | options),
-        )
+            raise TypeError(f"{self._name} has no option {unknown[0]!r}.")
+        columns = self.column if column is None else column
+        how = {"greater_is_better": self.greater_is_better, "column": columns, **self.options, **options}
+        made = GroupScorer(self.metric, **how)
         made._requests = self._requests | made._requests if made.column else dict(self._requests)
         return made
 
@@ -121,10 +116,14 @@ class GroupScorer:
         return request
 
     def __repr__(self) -> str:
-        parts = [_name(self.metric)]
+        parts = [self._name]
         parts += [] if self.greater_is_better else ["greater_is_better=False"]
         parts += [] if self.column is None else [f"column={self.column!r}"]
         return f"GroupScorer({', '.join(parts + [f'{k}={v!r}' for k, v in self.options.items()])})"
+
+    @property
+    def _name(self) -> str:
+        return str(getattr(self.metric, "__name__", self.metric))
 
     def _accept_sample_weight(self) -> bool:
         """Answer scikit-learn's searches where routing is off."""
@@ -153,13 +152,6 @@ auc_scorer = GroupScorer(auc)
 partial_auc_scorer = GroupScorer(partial_auc, alpha=0.1)
 xauc_gap_scorer = GroupScorer(xauc_gap, greater_is_better=False)
 partial_xauc_gap_scorer = GroupScorer(partial_xauc_gap, greater_is_better=False, alpha=0.1)
-
-
-def _chosen_model(estimator: Any) -> Any:
-    """Return the best model of a fitted search, whose own predict_proba passes no groups on."""
-    while hasattr(estimator, "best_estimator_"):
-        estimator = estimator.best_estimator_
-    return estimator
 
 
 def _scores(model: Any, X: Any, groups: Any) -> NDArray[np.float64]:
@@ -197,7 +189,3 @@ def _as_outcomes(model: Any, y: Any) -> Any:
     if unknown:
         raise ValueError(f"y has labels that the model does not know: {sorted(unknown, key=str)} ({list(classes)}).")
     return (labels == _positive(model)).astype(np.int8)
-
-
-def _name(metric: Callable[..., float]) -> str:
-    return str(getattr(metric, "__name__", metric))

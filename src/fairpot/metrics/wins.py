@@ -42,18 +42,10 @@ def warn_undefined(metric: str, empty: Iterable[tuple[Hashable | None, str]], va
 
     ``empty`` names each cell by its group (None: all rows) and what it has none of.
     """
-    named = [f"{'the data' if group is None else f'group {group!r}'} has no {what}" for group, what in empty]
-    _warn(f"{metric} is undefined because {_listed(named)} to compare; {_returned(value)}")
-
-
-def warn_left_out(pairs: Sequence[tuple[Hashable, Hashable]], empty: Iterable[tuple[Hashable, str]], of: int) -> None:
-    """Warn that the largest gap leaves out the pairs of groups for which it is undefined."""
-    named = [f"group {group!r} has no {what}" for group, what in empty]
-    between = [f"{g!r} and {h!r}" for g, h in pairs]
-    _warn(
-        f"the xAUC gap is undefined for {len(pairs)} of {of} pairs of groups ({_listed(between, '; ')}) because "
-        f"{_listed(named)} to compare; the largest gap is that of the other pairs."
-    )
+    returned = f"{value:g} is returned (the paper's value)."
+    if value != value:
+        returned = "NaN is returned (undefined='paper' returns the paper's value)."
+    _warn(f"{metric} is undefined because {_missing(empty)} to compare; {returned}")
 
 
 def empty_cells(groups: Sequence[Hashable], positives: Any, negatives: Any) -> list[tuple[Hashable, str]]:
@@ -62,16 +54,8 @@ def empty_cells(groups: Sequence[Hashable], positives: Any, negatives: Any) -> l
     return [(groups[place], what) for what, counts in both for place in range(len(groups)) if counts[place] == 0]
 
 
-def undefined_pairs(groups: Sequence[Hashable], defined: Any) -> list[tuple[Hashable, Hashable]]:
-    """Name the pairs of groups that are not both ways ``defined``."""
-    places = itertools.combinations(range(len(groups)), 2)
-    return [(groups[g], groups[h]) for g, h in places if not (defined[g, h] and defined[h, g])]
-
-
-def _returned(value: float) -> str:
-    if value != value:
-        return "NaN is returned (undefined='paper' returns the paper's value)."
-    return f"{value:g} is returned (the paper's value)."
+def _missing(empty: Iterable[tuple[Hashable | None, str]]) -> str:
+    return _listed([f"{'the data' if group is None else f'group {group!r}'} has no {what}" for group, what in empty])
 
 
 def _listed(names: Sequence[str], separator: str = ", ") -> str:
@@ -134,13 +118,6 @@ def in_one_pass(counts: Sequence[GroupCounts]) -> bool:
     return len(counts) > (_FEW_OF_SMALL if sum(len(c.score) for c in counts) <= _SMALL else FEW_GROUPS)
 
 
-def half_wins(winners: GroupCounts, losers: GroupCounts, ties: Ties) -> Any:
-    """Count the pairs (positive of winners, negative of losers) won, in half pairs: exact for whole weights."""
-    if winners is losers:
-        return inner_half_wins(winners, ties)
-    return cross_half_wins(winners, losers, ties)[0]
-
-
 def inner_half_wins(counts: GroupCounts, ties: Ties) -> Any:
     """Count the half pairs won inside one group."""
     below = np.cumsum(counts.negative)
@@ -198,13 +175,13 @@ class WinMatrix:
 
     @classmethod
     def _counted(cls, table: ScoreTable, ties: Ties) -> WinMatrix:
-        size = len(table.counts)
-        if in_one_pass(table.counts):
-            wins = many_half_wins(table.counts, half=ties == "half")
-            return cls(table.groups, wins, table.positives, table.negatives)
-        wins = np.diag([inner_half_wins(c, ties) for c in table.counts])
-        for i, j in itertools.combinations(range(size), 2):
-            wins[i, j], wins[j, i] = cross_half_wins(table.counts[i], table.counts[j], ties)
+        counts = table.counts
+        if in_one_pass(counts):
+            wins = many_half_wins(counts, half=ties == "half")
+        else:
+            wins = np.diag([inner_half_wins(c, ties) for c in counts])
+            for i, j in itertools.combinations(range(len(counts)), 2):
+                wins[i, j], wins[j, i] = cross_half_wins(counts[i], counts[j], ties)
         return cls(table.groups, wins, table.positives, table.negatives)
 
     @property
@@ -222,25 +199,20 @@ class WinMatrix:
     def xauc(self, undefined: Undefined = "nan") -> NDArray[np.float64]:
         """Share of the pairs of each cell won."""
         value = value_without_pairs(undefined)
-        empty = self._empty_cells()
+        empty = empty_cells(self.groups, self.positives, self.negatives)
         if empty:
             warn_undefined("xAUC", empty, value)
         return self._shares(value)
 
     def cell(self, g: int, h: int, undefined: Undefined = "nan") -> float:
-        """Read the xAUC of the positives of group g over the negatives of group h."""
+        """Read the xAUC of the positives of group g over the negatives of group h; of one group its AUC."""
         cells = zip(wording.BOTH_OUTCOMES, (self.positives, self.negatives), (g, h))
         empty = [(self.groups[place], what) for what, counts, place in cells if counts[place] == 0]
         if empty:
             value = value_without_pairs(undefined)
-            warn_undefined("xAUC", empty, value)
+            warn_undefined("xAUC" if g != h else f"AUC of group {self.groups[g]!r}", empty, value)
             return value
         return min(float(self.half_wins[g, h]) / 2 / (float(self.positives[g]) * float(self.negatives[h])), 1.0)
-
-    def share(self, winners: NDArray[np.bool_], losers: NDArray[np.bool_]) -> float:
-        """Give the share of pairs won by the positives of some groups over the negatives of others; NaN without any."""
-        pairs = float(self.positives[winners].sum()) * float(self.negatives[losers].sum())
-        return min(float(self.half_wins[np.ix_(winners, losers)].sum()) / 2 / pairs, 1.0) if pairs else float("nan")
 
     def widest(self, undefined: Undefined = "nan") -> tuple[float, float]:
         """Return xAUC(g->h) and xAUC(h->g) of the pair of groups, g before h, with the largest gap.
@@ -253,6 +225,11 @@ class WinMatrix:
             return float("nan"), float("nan")
         xauc = self._shares(value_without_pairs(undefined))
         return float(xauc[pair]), float(xauc[pair[::-1]])
+
+    def gap(self, undefined: Undefined = "nan") -> float:
+        """Return the largest gap."""
+        first, second = self.widest(undefined)
+        return abs(first - second)
 
     def widest_pair(self, undefined: Undefined = "nan") -> tuple[int, int] | None:
         """Find the places of the two groups with the largest gap, of equals the first; None if there is no gap."""
@@ -271,16 +248,18 @@ class WinMatrix:
         shares = np.divide(self.half_wins / 2, pairs, out=np.full(pairs.shape, value), where=pairs > 0)
         return np.minimum(shares, 1.0)  # sums of broken weights may exceed their product by a last bit
 
-    def _empty_cells(self) -> list[tuple[Hashable, str]]:
-        return empty_cells(self.groups, self.positives, self.negatives)
-
     def _warn_of_gap(self, undefined: Undefined) -> None:
-        empty = self._empty_cells()
+        empty = empty_cells(self.groups, self.positives, self.negatives)
         if not empty:
             return
-        left_out = undefined_pairs(self.groups, self.pairs > 0)
-        total = len(self.groups) * (len(self.groups) - 1) // 2
-        if undefined == "paper" or len(left_out) == total:
+        every = list(itertools.combinations(range(len(self.groups)), 2))
+        defined = self.pairs > 0
+        left_out = [(self.groups[g], self.groups[h]) for g, h in every if not (defined[g, h] and defined[h, g])]
+        if undefined == "paper" or len(left_out) == len(every):
             warn_undefined("the xAUC gap", empty, value_without_pairs(undefined))
-        else:
-            warn_left_out(left_out, empty, total)
+            return
+        between = _listed([f"{g!r} and {h!r}" for g, h in left_out], "; ")
+        _warn(
+            f"the xAUC gap is undefined for {len(left_out)} of {len(every)} pairs of groups ({between}) because "
+            f"{_missing(empty)} to compare; the largest gap is that of the other pairs."
+        )

@@ -1,45 +1,118 @@
-"""ModelFile: the content of a model file as plain values, and its way to JSON and back."""
+"""ModelFile: the content of a map file as plain values, its way to JSON and back, and what a fit can give."""
 
 from __future__ import annotations
 
 from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from datetime import datetime
+from typing import Any, NoReturn
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairpot._validation.groups import sort_key
 from fairpot.exceptions import ModelFileError
-from fairpot.modelfile.checks import (
-    by_group,
-    check_ascending,
-    check_origin,
-    check_plausible,
-    check_then,
-    check_told_apart,
-    refuse,
-    shown,
-)
-from fairpot.modelfile.forms import MOST_KNOTS, SCHEMA_VERSION, FittedOn1, Sigmoid1, check
+from fairpot.modelfile.forms import CHANGED, MOST_KNOTS, SCHEMA_VERSION, FittedOn1, Sigmoid1, check, refuse, shown
 from fairpot.modelfile.origin import FEWER_THAN, plain_group
+from fairpot.rows.decoding import readings
 
 # Absent from a file where they are None.
 _OPTIONAL = ("certificate", "private", "simplified", "then")
+# Falls smaller than this share of the fitted range are round-off.
+_ROUND_OFF = 1e-9
 
 
-def encode(value: Any, where: str) -> Any:
-    """Turn a parameter into JSON; a dict of groups becomes a list, so that groups keep their types.
+@dataclass(frozen=True)
+class ModelFile:
+    """Hold what a map file holds, as plain values; where groups have their own, as a dict of group to value."""
 
-    >>> encode({"M": 0.5, "F": 1}, "lam")
-    {'by_group': [{'group': 'F', 'value': 1}, {'group': 'M', 'value': 0.5}]}
-    """
+    method: str
+    parameters: dict[str, Any]  # what the method was given
+    dial: tuple[str, Any]  # the name of the repair strength and its value, given or chosen in fit
+    maps: dict[Hashable, dict[str, Any]]  # of each group: a "kind" (piecewise, sigmoid, shift) and its fields
+    reference: Hashable | None  # the group whose scores do not change
+    thresholds: dict[Hashable, float] | None  # the lowest score of the fitted top
+    apply: dict[str, Any]  # {"kind": "maps"}; files of 0.2 may need all rows that are transformed
+    fitted_on: dict[str, Any]  # see describe_table
+    columns: dict[str, Any] | None = None  # "score", "group" and what was said of the rows
+    certificate: dict[str, Any] | None = None
+    private: dict[str, Any] | None = None  # "largest_error" and "step" of maps that are simplified and rounded
+    then: dict[str, Any] | None = None  # the map that follows all others and makes probabilities of their scores
+    simplified: dict[str, Any] | None = None  # what it changes that maps of very many knots were simplified
+
+    @property
+    def groups(self) -> tuple[Hashable, ...]:
+        """Names of the groups."""
+        return tuple(self.maps)
+
+    @property
+    def on_grid(self) -> bool:
+        """Whether the maps are tables that stay on a grid of scores; earlier versions called that ``keep_grid``."""
+        return self.parameters.get("keep") == "grid" or bool(self.parameters.get("keep_grid"))
+
+    def to_json(self) -> dict[str, Any]:
+        """Return lists, objects, texts and numbers, ready for JSON."""
+        _check_told_apart(self.maps)
+        name, value = self.dial
+        return {
+            "method": self.method,
+            "parameters": {key: _encode(given, f"parameters.{key}") for key, given in self.parameters.items()},
+            "dial": {"name": name, "value": _encode(value, "dial.value")},
+            "maps": _listed(self.maps, "map"),
+            "reference": plain_group(self.reference),
+            "thresholds": None if self.thresholds is None else _listed(self.thresholds, "value"),
+            "apply": self.apply,
+            "fitted_on": self.fitted_on,
+            "columns": self.columns,
+            **{key: getattr(self, key) for key in _OPTIONAL if getattr(self, key) is not None},
+        }
+
+    @classmethod
+    def from_json(cls, content: Any) -> ModelFile:
+        """Check a parsed file; but for the checksum, anything that is not as :meth:`to_json` makes it is refused."""
+        check(content)
+        maps = _by_group(content["maps"], "maps", "map")
+        _check_told_apart(maps)
+        _check_origin(content["fitted_on"], maps)
+        reference, thresholds = content["reference"], content["thresholds"]
+        if reference is not None and _typed(reference) not in map(_typed, maps):
+            refuse("reference", "one of the groups, or null", reference)
+        if thresholds is not None:
+            found = _by_group(thresholds, "thresholds", "value", maps)
+            thresholds = {group: float(value) for group, value in found.items()}
+        model = cls(
+            method=content["method"],
+            parameters={
+                name: _decode(value, f"parameters[{name!r:.80}]") for name, value in content["parameters"].items()
+            },
+            dial=(content["dial"]["name"], _decode(content["dial"]["value"], "dial.value")),
+            maps={group: _map(each, f"maps[{i}].map") for i, (group, each) in enumerate(maps.items())},
+            reference=reference,
+            thresholds=thresholds,
+            apply=content["apply"],
+            fitted_on=content["fitted_on"],
+            columns=content["columns"],
+            **{key: content.get(key) for key in _OPTIONAL},
+        )
+        knots = sum(len(each.get("knots", ())) for each in model.maps.values())
+        if knots > MOST_KNOTS:
+            hint = "Hint: fit and save again; maps of so many are simplified."
+            refuse("maps", f"of at most {MOST_KNOTS} breakpoints together", knots, hint)
+        _check_plausible(model)
+        if model.then is not None:
+            model = replace(model, then=_map(model.then, "then"))
+            _check_then(model.then, private=model.private is not None)
+        return model
+
+
+def _encode(value: Any, where: str) -> Any:
+    """Turn a parameter into JSON; a dict of groups becomes a list, so that groups keep their types."""
     value = plain_group(value)
     if value is None or type(value) in (bool, int, float, str):
         return value
     if isinstance(value, Mapping):
-        plain = {plain_group(group): encode(each, where) for group, each in value.items()}
-        order = sorted(plain, key=sort_key)
-        return {"by_group": [{"group": group, "value": plain[group]} for group in order]}
+        plain = {plain_group(group): _encode(each, where) for group, each in value.items()}
+        return {"by_group": _listed({group: plain[group] for group in sorted(plain, key=sort_key)}, "value")}
     column = np.asarray(value)
     if column.ndim != 1 or isinstance(value, bytes):
         raise ModelFileError(
@@ -49,9 +122,31 @@ def encode(value: Any, where: str) -> Any:
     return [plain_group(each) for each in column.tolist()]
 
 
-def decode(value: Any, where: str) -> Any:
-    """Turn a parameter back; the reverse of :func:`encode`."""
-    return by_group(value["by_group"], where, "value") if isinstance(value, dict) else value
+def _decode(value: Any, where: str) -> Any:
+    return _by_group(value["by_group"], where, "value") if isinstance(value, dict) else value
+
+
+def _listed(values: Mapping[Hashable, Any], key: str) -> list[dict[str, Any]]:
+    return [{"group": plain_group(group), key: value} for group, value in values.items()]
+
+
+def _by_group(
+    entries: list[dict[str, Any]], where: str, key: str, groups: Collection[Hashable] | None = None
+) -> dict[Hashable, Any]:
+    """Undo :func:`_listed`; no group may come twice. Exactly ``groups`` must be there, if given, in this order."""
+    found: dict[Hashable, Any] = {}
+    for entry in entries:
+        if entry["group"] in found:
+            raise ModelFileError(f"{where} has the group {shown(entry['group'])} twice.\n{CHANGED}")
+        found[entry["group"]] = entry[key]
+    if groups is not None and [*map(_typed, found)] != [*map(_typed, groups)]:
+        refuse(where, f"one entry for each group {shown(list(groups))}", list(found))
+    return found
+
+
+def _typed(group: Hashable) -> tuple[type, Hashable]:
+    """Tell 1, 1.0 and true apart."""
+    return type(group), group
 
 
 def from_version_1(content: dict[str, Any]) -> dict[str, Any]:
@@ -74,138 +169,8 @@ def _without_knots(entry: Any, place: int) -> Any:
     if not isinstance(found, dict) or found.get("kind") != "sigmoid":
         return entry
     check(found, Sigmoid1, f"maps[{place}].map")
-    check_ascending(np.array(found["knots"], dtype=np.float64), f"maps[{place}].map.knots")
+    _check_ascending(np.array(found["knots"], dtype=np.float64), f"maps[{place}].map.knots")
     return entry | {"map": {key: value for key, value in found.items() if key != "knots"}}
-
-
-@dataclass(frozen=True)
-class ModelFile:
-    """Hold what a map file holds, as plain values.
-
-    Parameters
-    ----------
-    method : str
-        Name of the method, such as "FairPOT".
-    parameters : dict of str to value
-        What the method was given; where groups have their own values, a dict of group to value.
-    dial : (str, value)
-        The name of the repair strength (lam, t, slope, theta, shift) and its value, given or chosen in ``fit``.
-    maps : dict of group to dict
-        The map of each group: ``{"kind": "piecewise"}`` with the fields of :meth:`ScoreMap.to_dict`, or
-        ``{"kind": "sigmoid", "alpha", "beta"}``, or ``{"kind": "shift", "factor", "added", "negative"}``.
-    reference : name of a group or None
-        The group whose scores do not change.
-    thresholds : dict of group to float, or None
-        The lowest score of the fitted top-alpha region.
-    apply : dict
-        What is needed beyond the maps: ``{"kind": "maps"}`` nothing; ``{"kind": "top_of_batch", "alpha",
-        "region"}`` and ``{"kind": "barycentre_of_batch", "t"}`` look at all rows that are transformed.
-    fitted_on : dict
-        See :func:`describe_table`.
-    certificate : dict or None
-        The certified bound on the gap, its confidence, how and on which rows it was tested, with AUC and gap there; see
-        :meth:`fairpot.inference.Certificate.to_dict`.
-    columns : dict or None
-        ``{"score": name, "group": [names]}``: where the rows' columns were called something, what; with
-        ``"lower_is_riskier": True`` where a low score means high risk, and the maps are of scores with a minus, and
-        ``"high_score_means"``, "help" or "harm", where that was said.
-    private : dict or None
-        ``{"largest_error", "step"}``: where the maps are simplified and rounded ones, by how much.
-    then : dict or None
-        The piecewise map that follows those of all groups and makes probabilities of their scores, if there is one.
-    simplified : dict or None
-        ``{"largest_error", "knots_before", "knots", "auc_change", "gap_change"}``: where maps of very many
-        knots were simplified, what that changes.
-
-    Examples
-    --------
-    >>> from fairpot import FairPOT
-    >>> repair = FairPOT(lam=0.5, reference="M").fit(range(40), sensitive_features=["F", "M"] * 20)
-    >>> found = repair.fair_maps_.file_content()
-    >>> found.method, found.dial, found.reference
-    ('FairPOT', ('lam', 0.5), 'M')
-    """
-
-    method: str
-    parameters: dict[str, Any]
-    dial: tuple[str, Any]
-    maps: dict[Hashable, dict[str, Any]]
-    reference: Hashable | None
-    thresholds: dict[Hashable, float] | None
-    apply: dict[str, Any]
-    fitted_on: dict[str, Any]
-    columns: dict[str, Any] | None = None
-    certificate: dict[str, Any] | None = None
-    private: dict[str, Any] | None = None
-    then: dict[str, Any] | None = None
-    simplified: dict[str, Any] | None = None
-
-    @property
-    def groups(self) -> tuple[Hashable, ...]:
-        """Names of the groups."""
-        return tuple(self.maps)
-
-    @property
-    def on_grid(self) -> bool:
-        """Whether the maps are tables that stay on a grid of scores; earlier versions called that ``keep_grid``."""
-        return self.parameters.get("keep") == "grid" or bool(self.parameters.get("keep_grid"))
-
-    def to_json(self) -> dict[str, Any]:
-        """Return lists, objects, texts and numbers, ready for JSON."""
-        check_told_apart(self.maps)
-        name, value = self.dial
-        return {
-            "method": self.method,
-            "parameters": {key: encode(given, f"parameters.{key}") for key, given in self.parameters.items()},
-            "dial": {"name": name, "value": encode(value, "dial.value")},
-            "maps": _listed(self.maps, "map"),
-            "reference": plain_group(self.reference),
-            "thresholds": None if self.thresholds is None else _listed(self.thresholds, "value"),
-            "apply": self.apply,
-            "fitted_on": self.fitted_on,
-            "columns": self.columns,
-            **{key: getattr(self, key) for key in _OPTIONAL if getattr(self, key) is not None},
-        }
-
-    @classmethod
-    def from_json(cls, content: Any) -> ModelFile:
-        """Check a parsed file; but for the checksum, anything that is not as :meth:`to_json` makes it is refused."""
-        check(content)
-        maps = by_group(content["maps"], "maps", "map")
-        check_told_apart(maps)
-        check_origin(content["fitted_on"], maps)
-        model = cls(
-            method=content["method"],
-            parameters={
-                name: decode(value, f"parameters[{name!r:.80}]") for name, value in content["parameters"].items()
-            },
-            dial=(content["dial"]["name"], decode(content["dial"]["value"], "dial.value")),
-            maps=_maps(maps),
-            reference=_reference(content["reference"], maps),
-            thresholds=_thresholds(content["thresholds"], maps),
-            apply=content["apply"],
-            fitted_on=content["fitted_on"],
-            columns=content["columns"],
-            **{key: content.get(key) for key in _OPTIONAL},
-        )
-        check_plausible(model.method, model.maps, model.fitted_on["score_range"], cut=model.on_grid)
-        if model.then is not None:
-            model = replace(model, then=_map(model.then, "then"))
-            check_then(model.then, private=model.private is not None)
-        return model
-
-
-def _listed(by_group: Mapping[Hashable, Any], key: str) -> list[dict[str, Any]]:
-    return [{"group": plain_group(group), key: value} for group, value in by_group.items()]
-
-
-def _maps(maps: Mapping[Hashable, Any]) -> dict[Hashable, dict[str, Any]]:
-    made = {group: _map(content, f"maps[{i}].map") for i, (group, content) in enumerate(maps.items())}
-    knots = sum(len(each.get("knots", ())) for each in made.values())
-    if knots > MOST_KNOTS:
-        hint = "Hint: fit and save again; maps of so many are simplified."
-        refuse("maps", f"of at most {MOST_KNOTS} breakpoints together", knots, hint)
-    return made
 
 
 def _map(content: dict[str, Any], where: str) -> dict[str, Any]:
@@ -218,20 +183,122 @@ def _map(content: dict[str, Any], where: str) -> dict[str, Any]:
             refuse(f"{where}.added", "0 where there is a factor", content["added"])
         return content | {"factor": None if factor is None else float(factor), "added": float(content["added"])}
     knots, values = (np.array(content[name], dtype=np.float64) for name in ("knots", "values"))
-    check_ascending(knots, f"{where}.knots")
+    _check_ascending(knots, f"{where}.knots")
     if len(knots) != len(values):
         refuse(where, "of one value for each breakpoint", (len(knots), len(values)))
     bounds = {name: None if content[name] is None else float(content[name]) for name in ("floor", "start")}
     return content | bounds | {"knots": knots.tolist(), "values": values.tolist()}
 
 
-def _reference(value: Any, groups: Collection[Hashable]) -> Hashable | None:
-    if value is not None and (value, type(value)) not in [(group, type(group)) for group in groups]:
-        refuse("reference", "one of the groups, or null", value)
-    return value
+def _check_ascending(knots: NDArray[np.float64], where: str) -> None:
+    wrong = np.flatnonzero(knots[1:] <= knots[:-1])
+    if len(wrong):
+        refuse(where, "strictly increasing", knots[wrong[0] : wrong[0] + 2].tolist())
 
 
-def _thresholds(content: Any, groups: Collection[Hashable]) -> dict[Hashable, float] | None:
-    if content is None:
-        return None
-    return {group: float(value) for group, value in by_group(content, "thresholds", "value", groups).items()}
+def _check_told_apart(groups: Collection[Hashable]) -> None:
+    """Refuse a text and another group that reads the same in a file of text, where it would get the other's map."""
+    others = {group for group in groups if not isinstance(group, str)}
+    for text in groups:
+        alike = others.intersection(readings(text, "text")) if isinstance(text, str) else ()
+        for other in alike:
+            raise ModelFileError(
+                f"maps has the groups {shown(text)} and {shown(other)}, which a CSV file cannot tell apart.\n"
+                "Hint: fit and save the model again, with group names of one type."
+            )
+
+
+def _check_origin(origin: Mapping[str, Any], groups: Collection[Hashable]) -> None:
+    """Check that the parts of ``fitted_on`` go together: null is what rests on few people, and only that."""
+    for i, counts in enumerate(_by_group(origin["groups"], "fitted_on.groups", "counts", groups).values()):
+        _check_counts(counts, f"fitted_on.groups[{i}].counts", origin["labelled"])
+    _check_range(origin["score_range"], "fitted_on.score_range")
+    if not origin["library_version"].isprintable():
+        refuse("fitted_on.library_version", "printable", origin["library_version"])
+    if origin["time"] is not None and not _is_time(origin["time"]):
+        refuse("fitted_on.time", "a time such as 2025-01-31T12:00:00+00:00 or null", origin["time"])
+
+
+def _check_counts(counts: Mapping[str, Any], where: str, labelled: bool) -> None:
+    if counts["rows"] is None:
+        if any(value is not None for value in counts.values()):
+            refuse(where, "all null where the rows are", counts)
+        return
+    for name in ("scores", "score_range"):
+        if counts[name] is None:
+            refuse(f"{where}.{name}", "there where the rows are", None)
+    _check_range(counts["score_range"], f"{where}.score_range")
+    for name in ("positives", "negatives"):
+        if counts[name] is not None and not labelled:
+            refuse(f"{where}.{name}", "null, as there were no labels", counts[name])
+
+
+def _is_time(text: str) -> bool:
+    """Whether a text that looks like a time is one: there is no 30th of February."""
+    try:
+        return datetime.fromisoformat(text).isoformat() == text
+    except ValueError:
+        return False
+
+
+def _check_range(limits: list[float], where: str) -> None:
+    low, high = map(float, limits)
+    if low > high:
+        refuse(where, "the lowest and the highest score", limits)
+
+
+def _check_plausible(model: ModelFile) -> None:
+    """Refuse maps that turn the order of a group round, or lead far away from the fitted scores.
+
+    Every method keeps the order of a group's scores, but for one place: FairPOT may step down where the moved part
+    begins; on a grid, anywhere. And but for OptimalMerge, whose odds may lead beyond scores that are no probabilities,
+    and shifts of any size, new scores lie within the fitted range or not further outside than it is wide.
+    """
+    low, high = map(float, model.fitted_on["score_range"])
+    with np.errstate(over="ignore"):
+        width = float(np.float64(high) - low) or 1.0
+    for group, content in model.maps.items():
+        if content["kind"] == "sigmoid":
+            if content["alpha"] < 0:
+                _implausible(group, f"turns the order of the scores round (alpha = {content['alpha']:g})")
+        elif content["kind"] == "shift":
+            first, last = (-1.0, 0.0) if content["negative"] else (0.0, 1.0)
+            if content["factor"] is not None and (low < first or high > last):
+                told = f"multiplies odds of scores from {low:g} to {high:g}, which are not probabilities"
+                _implausible(group, told)
+        elif content["values"]:
+            values = np.array(content["values"])
+            with np.errstate(over="ignore"):
+                falls = np.flatnonzero(np.diff(values) < -_ROUND_OFF * width)
+            if model.on_grid and model.method == "FairPOT":
+                falls = falls[1:]
+            elif content["below"] == "identity":
+                falls = falls[falls > 0]
+            if len(falls):
+                _implausible(group, f"turns the order of the scores round: its values fall {len(falls)} times")
+            least, most = float(values.min()), float(values.max())
+            near = least >= low - width and most <= high + width
+            if not near and (model.method != "OptimalMerge" or (low >= 0 and high <= 1)):
+                told = f"leads to scores from {least:g} to {most:g}, far outside the fitted range, {low:g} to {high:g}"
+                _implausible(group, told)
+
+
+def _implausible(group: Hashable, what: str) -> NoReturn:
+    raise ModelFileError(
+        f"the map of group {shown(group)} {what}.\n"
+        "Hint: no fit gives such a map; the file was made or changed by other means. Fit and save the model again."
+    )
+
+
+def _check_then(content: Any, *, private: bool) -> None:
+    """Refuse a map after all others that does not ascend, or leads to what are no probabilities."""
+    values = np.array(content["values"], dtype=np.float64)
+    rises = np.diff(values) >= 0 if private else np.diff(values) > 0
+    if len(values) < 2 or not rises.all():
+        refuse("then", "ascending, from breakpoint to breakpoint", content["values"])
+    edges = (content["below"], content["above"], content["floor"], content["start"])
+    if edges != ("hold", "hold", None, None):
+        refuse("then", "held at both edges, without floor and start", edges)
+    inside = (values[0] >= 0 and values[-1] <= 1) or (values[0] >= -1 and values[-1] <= 0)
+    if not inside:
+        refuse("then", "a map to probabilities", [float(values[0]), float(values[-1])])

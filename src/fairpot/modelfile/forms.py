@@ -1,11 +1,12 @@
 """What a map file looks like: the types that msgspec checks it against, and that its JSON Schema is made from.
 
-What types cannot say is in ``checks.py``: breakpoints that ascend, lists that agree, maps that a fit can give.
+What types cannot say is in ``content.py``: breakpoints that ascend, lists that agree, maps that a fit can give.
 """
 
 from __future__ import annotations
 
 import re
+import reprlib
 import sys
 from typing import Annotated, Any, Literal, NoReturn
 
@@ -13,7 +14,6 @@ import msgspec
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from fairpot.exceptions import ModelFileError
-from fairpot.modelfile.checks import CHANGED
 
 FORMAT, SCHEMA_VERSION = "fairpot-model", 2
 MOST_KNOTS, _MOST_GROUPS, _MOST_ENTRIES = 20_000_000, 10_000, 100_000
@@ -278,6 +278,23 @@ def check(value: Any, form: type[Form] = MapFile, at: str = "") -> None:
         _refuse(str(error), at)
     except RecursionError:
         raise ModelFileError(f"{at or 'the file'} is nested too deeply.\n{CHANGED}") from None
+
+
+CHANGED = "Hint: the file was changed or cut after it was written; fit and save the model again."
+
+
+def refuse(where: str, rule: str, got: Any, hint: str = CHANGED) -> NoReturn:
+    """Raise, naming the place, the rule and what stands there."""
+    raise ModelFileError(f"{where} must be {rule}, got {shown(got)}.\n{hint}")
+
+
+def shown(value: Any, most: int = 80) -> str:
+    """Show a value of any size in one short line."""
+    try:
+        text = reprlib.repr(value)
+    except ValueError:  # whole numbers of thousands of digits have no text
+        text = f"{type(value).__name__} too long to show"
+    return text if len(text) <= most else text[:most] + "..."
 
 
 _FAULT = re.compile(r"(?P<what>.*?)(?: - at `(?:key` in `)?\$?(?P<path>.*)`)?", re.DOTALL)

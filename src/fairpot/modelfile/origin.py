@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 
@@ -18,16 +16,7 @@ from fairpot.table import ScoreTable
 FEWER_THAN = 10
 
 
-class Behind(NamedTuple):
-    """How many rows are known to stand behind a group's counts, whatever they weigh."""
-
-    positives: int
-    negatives: int
-
-    @property
-    def rows(self) -> int:
-        """All of them."""
-        return self.positives + self.negatives
+Behind = tuple[int, int]  # positives and negatives that stand behind a group's counts, whatever they weigh
 
 
 def describe_table(table: ScoreTable) -> dict[str, Any]:
@@ -69,18 +58,13 @@ def describes(origin: dict[str, Any], table: ScoreTable) -> bool:
     return all(origin.get(name) == found[name] for name in ("groups", "labelled", "rows", "score_range"))
 
 
-def table_sha256(table: ScoreTable) -> str:
-    """Hash a counts table: the same rows in any order give the same hash.
-
-    For comparing tables in memory. Not to be given away: who knows the scores can try outcomes until the hash fits.
-    """
-    digest = hashlib.sha256()
-    for group, counts in zip(table.groups, table.counts):
-        head = json.dumps([plain_group(group), len(counts.score), table.labelled], default=str)
-        digest.update(head.encode() + b"\n")
-        for column in (counts.score, counts.positive, counts.negative):
-            digest.update(np.ascontiguousarray(column, dtype="<f8").tobytes())
-    return digest.hexdigest()
+def same_rows(one: ScoreTable, other: ScoreTable) -> bool:
+    """Whether two tables in memory are of the same rows, in any order."""
+    return (one.groups, one.labelled) == (other.groups, other.labelled) and all(
+        np.array_equal(getattr(a, name), getattr(b, name))
+        for a, b in zip(one.counts, other.counts)
+        for name in ("score", "positive", "negative")
+    )
 
 
 def rounded(origin: dict[str, Any], coarse: ScoreTable | None) -> dict[str, Any]:
@@ -124,21 +108,17 @@ def rows_behind(counts: GroupCounts) -> Behind:
     """Count the rows behind a group's counts; where rows belong together, their clusters."""
     if counts.members is not None:
         units = [np.unique(rows.unit) for rows in counts.members]
-        return Behind(len(units[0]), len(np.union1d(*units)) - len(units[0]))
-    return Behind(*(int(rows.sum()) for rows in counts.rows_at))
+        return len(units[0]), len(np.union1d(*units)) - len(units[0])
+    positives, negatives = counts.rows_at
+    return int(positives.sum()), int(negatives.sum())
 
 
 def _without_few(counts: dict[str, Any], behind: Behind | None) -> dict[str, Any]:
-    if behind is None:
-        behind = Behind(counts["positives"] or 0, counts["negatives"] or 0)
-        few = counts["rows"] is None or counts["rows"] < FEWER_THAN
-    else:
-        few = behind.rows < FEWER_THAN
-    if few:
+    rows = counts["rows"] or 0 if behind is None else sum(behind)
+    if rows < FEWER_THAN:
         return dict.fromkeys(counts)
-    if min(behind) < FEWER_THAN:
-        return counts | {"positives": None, "negatives": None}
-    return counts
+    sides = (counts["positives"] or 0, counts["negatives"] or 0) if behind is None else behind
+    return counts | {"positives": None, "negatives": None} if min(sides) < FEWER_THAN else counts
 
 
 def plain_group(group: Any) -> Any:

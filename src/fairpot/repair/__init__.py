@@ -4,16 +4,16 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from fairpot.repair.choose import Achieved
     from fairpot.repair.crossfit import FairScoreClassifier
     from fairpot.repair.estimator import Repair
     from fairpot.repair.fair_maps import FairMaps, load
     from fairpot.repair.family import Dial, Family
-    from fairpot.repair.ground import Achieved
 
 __all__ = ["Achieved", "Dial", "FairMaps", "FairScoreClassifier", "Family", "Repair", "load"]
 
 _HOMES = {
-    "Achieved": "ground",
+    "Achieved": "choose",
     "Dial": "family",
     "FairMaps": "fair_maps",
     "FairScoreClassifier": "crossfit",

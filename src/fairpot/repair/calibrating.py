@@ -18,17 +18,16 @@ from fairpot.counts import GroupCounts
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats, ScoreMap
 
-# The least and the greatest slope of the curve, in log-odds of the outcome for one of the score.
-_LEAST, _MOST = 0.05, 50.0
-# What a change of slope at a bend costs, in units of log-likelihood.
-_PENALTY = 2.0
+# The least and the greatest slope of the curve, and what a change of slope at a bend costs, in log-likelihood.
+_LEAST, _MOST, _PENALTY = 0.05, 50.0, 2.0
 # Log-odds beyond this are those of 0 and 1.
 _FARTHEST = 36.0
-# The map keeps to the curve within this share of p (1 - p), which is so much of log-odds.
-WITHIN = 3e-4
-_SAMPLED = 4001
+# The map keeps to the curve within this share of p (1 - p), which is so much of log-odds, at so many points.
+WITHIN, _SAMPLED = 3e-4, 4001
 # More distinct scores than this are put together, as many bins as that, for the fit of the curve.
 _ENTRIES = 1 << 14
+# How often scores that rounding makes equal are taken apart.
+_ATTEMPTS = 20
 
 
 @dataclass(frozen=True)
@@ -77,10 +76,7 @@ def common_map(table: ScoreTable) -> ScoreMap:
     """Fit the map from repaired scores to probabilities of the outcome, common to all groups.
 
     It ascends, and no two scores of the table become equal. Probabilities of 0 and 1 stay unless outcomes contradict
-    them. Where a low score means high risk, a score becomes the probability that the outcome does not happen: low
-    scores stay those at risk.
-
-    ``table``: with the scores after the repair, and outcomes.
+    them. Where a low score means high risk, a score becomes the probability that the outcome does not happen.
     """
     pooled = table.pooled()
     if not table.lower_is_riskier:
@@ -91,28 +87,33 @@ def common_map(table: ScoreTable) -> ScoreMap:
 
 def fitted_curve(counts: GroupCounts) -> tuple[Scale, Curve]:
     """Fit the curve to scores and outcomes: with bends at the quartiles, or straight where these are not distinct."""
-    scale = Scale.of(counts.score, counts.weight.astype(np.float64))
-    z, positive, weight = _entries(scale, counts)
-    line = _most_likely(z, positive, weight, np.empty(0), np.array([0.0, 1.0]))
-    bends = _quartiles(z, weight)
+    scale, line, entries = _straight(counts)
+    z, _, weight = entries
+    share = np.cumsum(weight) / weight.sum()
+    bends = np.unique(z[np.minimum(np.searchsorted(share, [0.25, 0.5, 0.75]), len(z) - 1)])
+    bends = bends[(bends > z[0]) & (bends < z[-1])]
     if len(bends) < 3:
         return scale, line
     start = np.append(line(bends[1:2]), np.repeat(line.slopes, 4))
-    return scale, _most_likely(z, positive, weight, bends, start)
+    return scale, _most_likely(*entries, bends, start)
 
 
 def own_risks(counts: GroupCounts) -> Floats:
     """Give the risk at each score by the straight line, in log-odds, of these rows alone."""
-    scale = Scale.of(counts.score, counts.weight.astype(np.float64))
-    line = _most_likely(*_entries(scale, counts), np.empty(0), np.array([0.0, 1.0]))
+    scale, line, _ = _straight(counts)
     return np.asarray(expit(line(scale.forward(counts.score))))
+
+
+def _straight(counts: GroupCounts) -> tuple[Scale, Curve, tuple[Floats, Floats, Floats]]:
+    scale = Scale.of(counts.score, counts.weight.astype(np.float64))
+    entries = _entries(scale, counts)
+    return scale, _most_likely(*entries, np.empty(0), np.array([0.0, 1.0])), entries
 
 
 def _entries(scale: Scale, counts: GroupCounts) -> tuple[Floats, Floats, Floats]:
     """Give places on the scale, and the weight of outcomes and of all at each.
 
-    Scores of 0 and 1 have no log-odds: where outcomes bear them out they are left out, as they stay; else they lie one
-    beyond the others.
+    Scores of 0 and 1 are left out where outcomes bear them out, as they stay; else they lie one beyond the others.
     """
     score, positive, weight = counts.score, counts.positive.astype(np.float64), counts.weight.astype(np.float64)
     z = scale.forward(score)
@@ -132,13 +133,6 @@ def _entries(scale: Scale, counts: GroupCounts) -> tuple[Floats, Floats, Floats]
     some = total > 0
     moment = np.add.reduceat(weight * z, first)
     return moment[some] / total[some], np.add.reduceat(positive, first)[some], total[some]
-
-
-def _quartiles(z: Floats, weight: Floats) -> Floats:
-    """Give the quartiles that lie inside the range, each once."""
-    share = np.cumsum(weight) / weight.sum()
-    found = np.unique(z[np.minimum(np.searchsorted(share, [0.25, 0.5, 0.75]), len(z) - 1)])
-    return found[(found > z[0]) & (found < z[-1])]
 
 
 def _basis(z: Floats, bends: Floats) -> Floats:
@@ -186,32 +180,22 @@ def _fitted(counts: GroupCounts) -> ScoreMap:
         low, high = low - max(high - low, 1.0) / 2, high + max(high - low, 1.0) / 2
     inside = curve.bends[(curve.bends > low) & (curve.bends < high)]
     z = np.union1d(np.linspace(low, high, _SAMPLED), inside)
-    x, v = _ascending(scale.back(z), expit(curve(z)))
-    chosen = fewest_points(x, v, v - WITHIN * v * (1 - v), v + WITHIN * v * (1 - v))
-    x, v = x[chosen], v[chosen]
-    if scale.probability:
-        ends = _ends(counts, curve, low, high)
-        inner = (x > 0) & (x < 1) & (v > ends[0]) & (v < ends[1])
-        x, v = np.concatenate(([0.0], x[inner], [1.0])), np.concatenate((ends[:1], v[inner], ends[1:]))
-    return ScoreMap(x, v)
-
-
-def _ends(counts: GroupCounts, curve: Curve, low: float, high: float) -> Floats:
-    """Say what scores of 0 and 1 become: they stay, unless there are rows whose outcomes contradict them."""
-    score, found = counts.score, np.array([0.0, 1.0])
-    if score[0] == 0 and counts.positive[0] > 0:
-        found[0] = expit(curve(np.array([low - 1]))[0])
-    if score[-1] == 1 and counts.negative[-1] > 0:
-        found[1] = expit(curve(np.array([high + 1]))[0])
-    return found
-
-
-def _ascending(x: Floats, v: Floats) -> tuple[Floats, Floats]:
-    """Keep the points that lie higher than all before them in both."""
+    x, v = scale.back(z), expit(curve(z))
     kept = np.append(True, np.diff(x) > 0)
     x, v = x[kept], v[kept]
     kept = np.append(True, np.diff(v) > 0)
-    return x[kept], v[kept]
+    x, v = x[kept], v[kept]
+    chosen = fewest_points(x, v, v - WITHIN * v * (1 - v), v + WITHIN * v * (1 - v))
+    x, v = x[chosen], v[chosen]
+    if scale.probability:  # 0 and 1 stay, unless there are rows whose outcomes contradict them
+        ends = np.array([0.0, 1.0])
+        if score[0] == 0 and counts.positive[0] > 0:
+            ends[0] = expit(curve(np.array([low - 1]))[0])
+        if score[-1] == 1 and counts.negative[-1] > 0:
+            ends[1] = expit(curve(np.array([high + 1]))[0])
+        inner = (x > 0) & (x < 1) & (v > ends[0]) & (v < ends[1])
+        x, v = np.concatenate(([0.0], x[inner], [1.0])), np.concatenate((ends[:1], v[inner], ends[1:]))
+    return ScoreMap(x, v)
 
 
 def _kept_apart(found: ScoreMap, score: Floats) -> ScoreMap:
@@ -236,23 +220,17 @@ def _kept_apart(found: ScoreMap, score: Floats) -> ScoreMap:
     raise AssertionError("scores that are breakpoints keep their own values")
 
 
-_ATTEMPTS = 20
-
-
 def _spread(values: Floats) -> Floats:
     """Make numbers that never fall strictly ascend, by as few steps to the next double as it takes, within [-1, 1]."""
     order = _order(values)
     steps = np.arange(len(order))
     ahead = np.maximum.accumulate(order - steps) + steps
     top = _order(np.array([1.0 if values[-1] > 0 else 0.0]))[0]
-    return _double(np.minimum(ahead, top - steps[::-1]))
+    placed = np.minimum(ahead, top - steps[::-1])
+    return np.where(placed >= 0, 1.0, -1.0) * np.abs(placed).view(np.float64)
 
 
 def _order(values: Floats) -> NDArray[np.int64]:
     """Number the doubles in their order."""
     bits = (values + 0.0).view(np.int64)
     return np.where(bits >= 0, bits, -(bits & np.int64(2**63 - 1)))
-
-
-def _double(order: NDArray[np.int64]) -> Floats:
-    return np.where(order >= 0, 1.0, -1.0) * np.abs(order).view(np.float64)

@@ -15,12 +15,11 @@ from fairpot._arguments import argument
 from fairpot._validation import wording
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.certify import Certificate, Worth, choose_certified
-from fairpot.inference.dial import Evidence, Part
-from fairpot.inference.fixed_tops import FixedTops
+from fairpot.inference.dial import Evidence, FixedTops, Part
 from fairpot.inference.shares import FEWEST
+from fairpot.repair.choose import Ground
 from fairpot.repair.family import Family
-from fairpot.repair.ground import Ground
-from fairpot.repair.region import Learn
+from fairpot.repair.shaped import Learn
 from fairpot.splitting import all_but, split_table
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import keeps_order
@@ -29,6 +28,8 @@ from fairpot.transport import Floats
 
 MOST_FOLDS = 5
 _SEED = 0  # the same rows are dealt to the same folds in every run
+# Of more scores than this, covariances are computed from moved entries, not from maps that are written out.
+_LONG = 40_000
 
 Report = Callable[[float, str], object]
 # Who is told how far a certified choice has come; nobody unless somebody asks.
@@ -54,11 +55,9 @@ def _tell(done: float, doing: str) -> None:
 def certify(family: Family, again: Learn, ground: Ground, rule: Rule, confidence: float) -> tuple[float, Certificate]:
     """Choose a strength whose gap is within ``max_gap`` with a confidence, by cross-fitting the rows.
 
-    Every fold is mapped by what the other folds teach (``again``); curve and standard errors are those of the folds'
-    mean. The maps that are delivered are others, taught by all rows: on these the strength must pass by itself as well.
-    Where the gap is that of a top, the promise is about everybody from an adjusted score on, see :class:`FixedTops`.
-    Where several groups have their own strengths, every fold follows the way that the other folds lead: what is tested
-    is how far to go on it.
+    Every fold is mapped by what the other folds teach (``again``). The maps that are delivered are taught by all rows:
+    on these the strength must pass by itself as well. Where the gap is that of a top, the promise is about everybody
+    from an adjusted score on, see :class:`FixedTops`.
     """
     values, rows = family.tried, ground.rows
     folds = _folds(again, ground, family.dial.name)
@@ -148,10 +147,6 @@ def _part(family: Family, fold: ScoreTable, values: Floats, ground: Ground) -> P
     quick = count if len(fold.groups) == 2 and ground.top is None else None
     long = family.own is None and sum(len(c.score) for c in fold.counts) > _LONG
     return Part(fold, lambda places: family.steps(values[places]), quick, views if long else exact_views)
-
-
-# Of more scores than this, covariances are computed from moved entries, not from maps that are written out.
-_LONG = 40_000
 
 
 def fold_count(table: ScoreTable, dial: str) -> int:

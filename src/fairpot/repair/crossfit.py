@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Sequence
 from copy import copy
-from dataclasses import KW_ONLY, dataclass, field
+from dataclasses import KW_ONLY, dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,20 +17,23 @@ from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import accuracy_score
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
-from sklearn.utils import assert_all_finite, check_consistent_length, column_or_1d, get_tags, indexable
+from sklearn.utils import _safe_indexing, assert_all_finite, check_random_state, column_or_1d, get_tags, indexable
 from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.parallel import Parallel, delayed
-from sklearn.utils.validation import check_is_fitted, has_fit_parameter, validate_data
+from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter, validate_data
 
 from fairpot._docs import documented
 from fairpot._validation import check_alignment, check_choice, check_clusters, check_groups, is_number
 from fairpot._validation.columns import check_column_names, drop_columns, select_columns
 from fairpot._validation.values import check_labels
-from fairpot.repair.folds import Fold, Indices, check_folds, deal_clusters, deal_folds, score_fold, score_rows
 from fairpot.repair.registry import find_method
+from fairpot.splitting import deal_units
+from fairpot.transport import Floats
 
+Indices = NDArray[np.intp]
+Fold = tuple[Indices, Indices]
 _RESPONSES = ("predict_proba", "decision_function")
 _WITH_GROUPS = ("fit", "predict", "predict_proba", "decision_function", "score")
 
@@ -45,31 +48,26 @@ def _gives(kind: str) -> Callable[[FairScoreClassifier], bool]:
 class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
     """Fit a classifier and a score map together, the map on out-of-fold scores.
 
-    A model gives its own training rows scores that are too good. So each row is scored by a copy of the model that was
-    trained without it, and the map is fitted on these scores; the model that scores new rows is trained on all rows.
+    Each row is scored by a copy of the model that was trained without it, and the map is fitted on these scores, which
+    are not too good; the model that scores new rows is trained on all rows.
 
     Parameters
     ----------
     estimator : classifier
         Any binary classifier with ``predict_proba`` or ``decision_function``.
     postprocessor : repair method or None, default None
-        :class:`FairPOT` or another one of :mod:`fairpot.methods`; None takes ``FairPOT()``. To search
-        over its parameters (``postprocessor__lam``), pass one.
+        Any of :mod:`fairpot.methods`; None takes ``FairPOT()``.
     cv : int, splitter, iterable, "prefit" or None, default 5
-        How the scores for the map are made. An int: that many folds, stratified by outcome and group. A splitter or an
-        iterable of (train, test) rows: each row tested at most once. "prefit": ``estimator`` is fitted already (as is
-        every ``FrozenEstimator``) and scores rows that should be new to it. None: it scores its own training rows, the
-        paper's way.
+        An int: that many folds, stratified by outcome and group. A splitter or (train, test) rows: each row tested at
+        most once. "prefit": ``estimator`` is fitted (as is every ``FrozenEstimator``) and scores rows that should be
+        new to it. None: it scores its own training rows, the paper's way.
     sensitive_features : str, list of str or None, default None
-        Columns of the frame ``X`` that hold the groups; several form intersections. None: the groups are passed to each
+        Columns of the frame ``X`` that hold the groups; several form intersections. None: groups are passed to each
         call, through pipelines and searches by scikit-learn's metadata routing.
     drop_sensitive : bool, default False
         Whether the model is kept from seeing the columns of ``sensitive_features``. The map needs them either way.
-    response_method : {"auto", "predict_proba", "decision_function"}, default "auto"
-        The model's scores; "auto" takes probabilities where the model has them.
     threshold : float or "auto", default "auto"
-        Adjusted score from which ``predict`` gives the positive class; "auto" is 0.5 for probabilities, 0 for
-        decision values.
+        Adjusted score from which ``predict`` gives the positive class; "auto": 0.5 for probabilities, else 0.
     {pos_label}
     n_jobs : int or None, default None
         Folds to fit at the same time.
@@ -79,13 +77,10 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     Attributes
     ----------
     estimator_, postprocessor_ : the model, fitted on all rows; and the repair method, fitted on ``scores_``
-        ``postprocessor_.tradeoff()`` traces AUC and gap over every lambda at no further fit.
     scores_ : array of shape (n,)
-        Scores the map was fitted on; NaN in rows that no fold tested.
+        Out-of-fold scores; NaN in rows that no fold tested.
     classes_, pos_label_ : array of shape (2,), and one of them
         The labels, in the order of the model, and the positive one.
-    response_method_ : str
-        Which scores of the model are used.
     n_features_in_, feature_names_in_
         Number and names of the features.
 
@@ -113,18 +108,10 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     cv: Any = 5
     sensitive_features: str | list[str] | None = None
     drop_sensitive: bool = False
-    response_method: str = "auto"
     threshold: float | str = "auto"
     pos_label: Any = None
     n_jobs: int | None = None
     random_state: Any = None
-
-    estimator_: Any = field(init=False)
-    postprocessor_: Any = field(init=False)
-    scores_: NDArray[np.float64] = field(init=False)
-    classes_: NDArray[Any] = field(init=False)
-    pos_label_: Any = field(init=False)
-    response_method_: str = field(init=False)
 
     def fit(
         self,
@@ -137,14 +124,11 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         weights: str | None = None,
         **fit_params: Any,
     ) -> Self:
-        """Fit the model on all rows and the map on scores of the rows.
+        """Fit the model on all rows, with weights if it takes any, and the map on scores of the rows.
 
         Parameters
         ----------
-        {X, y, sensitive_features}
-        sample_weight : column of shape (n,), default None
-            Weights for the map, and for the model if it takes weights.
-        {clusters, weights}
+        {X, y, sensitive_features, sample_weight, clusters, weights}
         **fit_params
             Passed on to the model's ``fit``; with metadata routing, to the model and the splitter as they request.
         """
@@ -154,19 +138,9 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         self.__dict__ = fresh.__dict__
         return self
 
-    def _fit(
-        self,
-        X: Any,
-        y: Any,
-        sensitive_features: Any,
-        sample_weight: Any,
-        clusters: Any,
-        weights: str | None,
-        fit_params: dict[str, Any],
-    ) -> None:
+    def _fit(self, X: Any, y: Any, given: Any, sample_weight: Any, clusters: Any, weights: Any, params: Any) -> None:
         self._check_parameters()
-        self.response_method_ = self._response(required=True)
-        check_alignment(X=X, y=y, sensitive_features=sensitive_features, sample_weight=sample_weight, clusters=clusters)
+        check_alignment(X=X, y=y, sensitive_features=given, sample_weight=sample_weight, clusters=clusters)
         X, y = indexable(X, y)
         sample_weight = None if sample_weight is None else column_or_1d(sample_weight)
         check_consistent_length(X, y, sample_weight)
@@ -177,7 +151,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         for label, what in enumerate(("negative", "positive")):
             if sample_weight is not None and not sample_weight[positive == label].any():
                 raise ValueError(f"sample_weight is zero in every row of the {what} class: both are needed.")
-        codes, groups = check_groups(self._find_groups(X, sensitive_features), len(labels))
+        codes, groups = check_groups(self._find_groups(X, given), len(labels))
         unit, units = (None, ()) if clusters is None else check_clusters(clusters, len(labels))
         validate_data(self, X, reset=True, skip_check_array=True)
         rows = self._model_rows(X)
@@ -186,23 +160,23 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
             self.estimator_ = self.estimator
             self.scores_ = self._model_scores(rows)
         else:
-            params, split_params = self._route(sample_weight, fit_params)
-            folds = None if self.cv is None else self._folds(X, positive, codes, groups, unit, split_params)
+            params, split_params = self._route(sample_weight, params)
+            folds = [] if self.cv is None else self._folds(X, positive, codes, unit, split_params)
             self.estimator_ = clone(self.estimator).fit(rows, labels, **params)
-            self.scores_ = self._training_scores(rows, labels, folds, params)
-            if folds is not None:
+            if folds:
                 tested = np.sort(np.concatenate([test for _, test in folds]))
-        known: dict[str, Any] = {
-            "sensitive_features": _named(groups, codes[tested]),
-            "sample_weight": None if sample_weight is None else sample_weight[tested],
-        }
+                self.scores_ = self._held_out_scores(rows, labels, folds, params)
+            else:
+                self.scores_ = self._model_scores(rows)
+        known: dict[str, Any] = {"sensitive_features": _named(groups, codes[tested])}
+        known["sample_weight"] = None if sample_weight is None else sample_weight[tested]
         if unit is not None:  # other repair methods than fairpot's may not know of these two
             known["clusters"] = _named(units, unit[tested])
         if weights is not None:
             known["weights"] = weights
         self.postprocessor_ = clone(self._mapper()).fit(self.scores_[tested], positive[tested], **known)
 
-    def adjusted_scores(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
+    def adjusted_scores(self, X: Any, *, sensitive_features: Any = None) -> Floats:
         """Score rows with the model and adjust the scores; on the scale of the model's scores.
 
         {X, sensitive_features}
@@ -214,19 +188,15 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         scores = self._model_scores(self._model_rows(X))
         return np.asarray(self.postprocessor_.transform(scores, sensitive_features=groups), dtype=np.float64)
 
-    def at(self, value: float | Mapping[Hashable, float]) -> Self:
+    def at(self, value: float) -> Self:
         """Return a fitted copy with another repair strength, without fitting again.
 
         Parameters
         ----------
-        value : float, or dict of moved group to float where the method takes one
+        value : float
             The repair strength.
         """
         check_is_fitted(self, "postprocessor_")
-        if not hasattr(self.postprocessor_, "at"):
-            raise TypeError(
-                f"{type(self.postprocessor_).__name__} has no repair strength to set: it has no method 'at'."
-            )
         other = copy(self)
         other.postprocessor_ = self.postprocessor_.at(value)
         other.postprocessor = clone(other.postprocessor_)
@@ -234,28 +204,21 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
 
     @available_if(_gives("predict_proba"))  # type: ignore[untyped-decorator]
     @documented
-    def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
-        """Return adjusted probabilities; only where the model's scores are probabilities, or calibrated ones.
+    def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> Floats:
+        """Return adjusted probabilities, in the order of ``classes_``; only where the scores are probabilities.
 
-        A moved probability is one of the reference group, and no longer the chance of the outcome. With a repair
-        method that has ``keep="probabilities"`` they are calibrated over all rows, whatever scores the model gives.
+        A moved probability is one of the reference group, and no longer the chance of the outcome, unless the repair
+        method has ``keep="probabilities"``.
 
         {X, sensitive_features}
-
-        Returns
-        -------
-        array of shape (n, 2)
-            Columns in the order of ``classes_``, clipped to [0, 1] where a repair method goes beyond.
         """
         positive = np.clip(self.adjusted_scores(X, sensitive_features=sensitive_features), 0.0, 1.0)
         return np.column_stack([1.0 - positive, positive][:: 1 if self._place == 1 else -1])
 
     @available_if(_gives("decision_function"))  # type: ignore[untyped-decorator]
     @documented
-    def decision_function(self, X: Any, *, sensitive_features: Any = None) -> NDArray[np.float64]:
-        """Return :meth:`adjusted_scores`; only where the model's scores are decision values.
-
-        As in scikit-learn they are those of the second class: where the first one is positive, with a minus.
+    def decision_function(self, X: Any, *, sensitive_features: Any = None) -> Floats:
+        """Return adjusted scores of the second class; only where the model's scores are decision values.
 
         {X, sensitive_features}
         """
@@ -303,7 +266,6 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         return tags
 
     def _check_parameters(self) -> None:
-        check_choice(self.response_method, "response_method", ("auto", *_RESPONSES))
         if self.threshold != "auto" and not (is_number(self.threshold) and np.isfinite(float(self.threshold))):
             raise ValueError(f"threshold must be a finite number or 'auto', got {self.threshold!r}.")
         if isinstance(self.cv, str):
@@ -320,6 +282,11 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         mapper = self._mapper()
         if isinstance(mapper, type) or not (hasattr(mapper, "fit") and hasattr(mapper, "transform")):
             raise TypeError(f"postprocessor must be a repair method such as FairPOT(), got {mapper!r}.")
+        if not self._response():
+            raise TypeError(
+                f"estimator {type(self.estimator).__name__} has no {' or '.join(_RESPONSES)}: no scores to adjust.\n"
+                "Hint: use a classifier that gives scores."
+            )
 
     def _mapper(self) -> Any:
         return find_method("fairpot")() if self.postprocessor is None else self.postprocessor
@@ -327,18 +294,9 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
     def _is_prefit(self) -> bool:
         return isinstance(self.estimator, FrozenEstimator) or (isinstance(self.cv, str) and self.cv == "prefit")
 
-    def _response(self, required: bool = False) -> str:
-        """Name the method that gives the model's scores; empty, or an error, if it has none."""
-        wanted = [name for name in _RESPONSES if self.response_method in ("auto", name)]
-        for name in wanted:
-            if hasattr(self.estimator, name):
-                return name
-        if required:
-            raise TypeError(
-                f"estimator {type(self.estimator).__name__} has no {' or '.join(wanted)}: no scores to adjust.\n"
-                "Hint: use a classifier that gives scores, or response_method='auto' for whichever it has."
-            )
-        return ""
+    def _response(self) -> str:
+        """Name the method that gives the model's scores, probabilities where it has them; empty if it has none."""
+        return next((name for name in _RESPONSES if hasattr(self.estimator, name)), "")
 
     def _gives(self) -> str:
         """Name what the adjusted scores are: probabilities where the map makes them such, else what the model gives."""
@@ -350,19 +308,24 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         found = np.unique(labels)
         if not self._is_prefit():
             if len(found) < 2:
-                raise ValueError(
-                    f"y has one class, {found.tolist()[0]!r}, in all {len(labels)} rows: two classes are needed."
-                )
+                one = found.tolist()[0]
+                raise ValueError(f"y has one class, {one!r}, in all {len(labels)} rows: two classes are needed.")
             return found
-        self._require_fitted()
+        try:
+            check_is_fitted(self.estimator)
+        except NotFittedError as error:
+            raise NotFittedError(
+                f"cv='prefit' needs a fitted model, but this {type(self.estimator).__name__} is not fitted.\n"
+                "Hint: fit it first; inside cross_validate or GridSearchCV, which clone, wrap the fitted model in "
+                "sklearn.frozen.FrozenEstimator."
+            ) from error
         known = np.asarray(self.estimator.classes_)
         if len(known) != 2:
             raise ValueError(f"Only binary classification is supported. The fitted estimator has {len(known)} classes.")
         unknown = found[~np.isin(found, known)]
         if len(unknown):
-            raise ValueError(
-                f"y has labels that the fitted estimator does not know: {unknown.tolist()} ({known.tolist()})."
-            )
+            new = unknown.tolist()
+            raise ValueError(f"y has labels that the fitted estimator does not know: {new} ({known.tolist()}).")
         return known
 
     def _find_positive(self, labels: NDArray[Any]) -> Any:
@@ -376,30 +339,20 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         """The place of the positive label among the classes."""
         return int(np.argmax(self.classes_ == self.pos_label_))
 
-    def _model_scores(self, rows: Any) -> NDArray[np.float64]:
-        return score_rows(self.estimator_, rows, self.response_method_, self._place)
-
-    def _require_fitted(self) -> None:
-        try:
-            check_is_fitted(self.estimator)
-        except NotFittedError as error:
-            raise NotFittedError(
-                f"cv='prefit' needs a fitted model, but this {type(self.estimator).__name__} is not fitted.\n"
-                "Hint: fit it first; inside cross_validate or GridSearchCV, which clone, wrap the fitted model in "
-                "sklearn.frozen.FrozenEstimator."
-            ) from error
+    def _model_scores(self, rows: Any) -> Floats:
+        return score_rows(self.estimator_, rows, self._response(), self._place)
 
     def _find_groups(self, X: Any, given: Any) -> Any:
         """Return the groups of the rows, from the call or from the columns of ``X``; exactly one way."""
+        if self.sensitive_features is None and given is None:
+            raise TypeError(
+                "sensitive_features is missing: pass the group of each row, sensitive_features=...\n"
+                "Hint: inside scikit-learn name a column of the frame X, FairScoreClassifier(..., sensitive_features="
+                "'sex', drop_sensitive=True): that works everywhere. Groups as a keyword need sklearn.set_config("
+                "enable_metadata_routing=True), and scikit-learn does not pass them on in cross_val_predict and in the "
+                "predictions of a search (use best_estimator_)."
+            )
         if self.sensitive_features is None:
-            if given is None:
-                raise TypeError(
-                    "sensitive_features is missing: pass the group of each row, sensitive_features=...\n"
-                    "Hint: inside scikit-learn name a column of the frame X, FairScoreClassifier(..., "
-                    "sensitive_features='sex', drop_sensitive=True): that works everywhere. Groups as a keyword need "
-                    "sklearn.set_config(enable_metadata_routing=True), and scikit-learn does not pass them on in "
-                    "cross_val_predict and in the predictions of a search (use best_estimator_)."
-                )
             return given
         if given is not None:
             raise TypeError(
@@ -422,28 +375,17 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
             return fit_params, {}
         keyword = _weight_keyword(self.estimator)
         if keyword is None:
-            warnings.warn(
-                f"{type(self.estimator).__name__} takes no sample_weight: only the map is fitted with the weights.",
-                UserWarning,
-                stacklevel=3,
-            )
+            told = f"{type(self.estimator).__name__} takes no sample_weight: only the map is fitted with the weights."
+            warnings.warn(told, UserWarning, stacklevel=3)
             return fit_params, {}
         return {keyword: sample_weight, **fit_params}, {}
 
-    def _folds(
-        self,
-        X: Any,
-        positive: Indices,
-        codes: Indices,
-        groups: tuple[Hashable, ...],
-        unit: Indices | None,
-        split_params: dict[str, Any],
-    ) -> list[Fold]:
+    def _folds(self, X: Any, positive: Indices, codes: Indices, unit: Indices | None, params: Any) -> list[Fold]:
         """Return (train, test) rows, each row tested at most once and both classes in every training part."""
         rows = np.arange(len(positive))
         if is_number(self.cv):
-            many, what = int(self.cv), "rows" if unit is None else "clusters"
-            each = rows if unit is None else unit
+            many = int(self.cv)
+            what, each = ("rows", rows) if unit is None else ("clusters", unit)
             smallest = min(len(np.unique(each[positive == label])) for label in (0, 1))
             if smallest < many:
                 raise ValueError(
@@ -451,25 +393,20 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
                     "Hint: fewer folds, or cv=None for in-sample scores."
                 )
             if unit is None:
-                fold = deal_folds(positive * len(groups) + codes, many, self.random_state)
+                fold = deal_folds(positive * (codes.max() + 1) + codes, many, self.random_state)
             else:
                 fold = deal_clusters(unit, positive, codes, many, self.random_state)
             folds = [(rows[fold != k], rows[fold == k]) for k in range(many)]
         else:
-            splits = check_cv(self.cv, positive, classifier=True).split(X, positive, **split_params)
+            splits = check_cv(self.cv, positive, classifier=True).split(X, positive, **params)
             folds = [(rows[train], rows[test]) for train, test in splits]
         check_folds(folds, positive, unit)
         return folds
 
-    def _training_scores(
-        self, X: Any, labels: NDArray[Any], folds: list[Fold] | None, params: dict[str, Any]
-    ) -> NDArray[np.float64]:
-        """Return the scores for the map; NaN in rows that no fold tests."""
-        if folds is None:
-            return self._model_scores(X)
+    def _held_out_scores(self, X: Any, labels: NDArray[Any], folds: list[Fold], params: Any) -> Floats:
+        how = params, self._response(), self._place
         parts = Parallel(n_jobs=self.n_jobs)(
-            delayed(score_fold)(clone(self.estimator), X, labels, fold, params, self.response_method_, self._place)
-            for fold in folds
+            delayed(score_fold)(clone(self.estimator), X, labels, fold, *how) for fold in folds
         )
         scores = np.full(len(labels), np.nan)
         for (_, test), part in zip(folds, parts):
@@ -507,3 +444,84 @@ def _weight_keyword(estimator: Any) -> str | None:
         inner = _weight_keyword(last)
         return None if inner is None else f"{name}__{inner}"
     return None
+
+
+def deal_folds(strata: NDArray[np.intp], n_splits: int, random_state: Any = None) -> Indices:
+    """Deal rows to folds like cards, stratum after stratum, shuffled if asked; return the fold of each row."""
+    rows = np.arange(len(strata))
+    if random_state is not None:
+        check_random_state(random_state).shuffle(rows)
+    rows = rows[np.argsort(strata[rows], kind="stable")]
+    fold = np.empty(len(strata), dtype=np.intp)
+    fold[rows] = np.arange(len(strata)) % n_splits
+    return fold
+
+
+def deal_clusters(unit: Indices, positive: Indices, codes: Indices, n_splits: int, random_state: Any = None) -> Indices:
+    """Deal whole clusters to folds, as those of a table are dealt; return the fold of each row."""
+    size = int(unit.max()) + 1
+    rows = np.zeros((size, 2 * (int(codes.max()) + 1)))
+    np.add.at(rows, (unit, 2 * codes + positive), 1)
+    order = np.arange(size) if random_state is None else check_random_state(random_state).permutation(size)
+    return deal_units(rows, n_splits, order)[unit]
+
+
+def check_folds(folds: list[Fold], positive: Indices, unit: Indices | None = None) -> None:
+    """Insist that both classes train every fold, on other rows and clusters than it tests, and none is tested twice."""
+    tested = np.zeros(len(positive), dtype=np.intp)
+    for k, (train, test) in enumerate(folds):
+        if len(np.unique(positive[train])) < 2:
+            raise ValueError(
+                f"fold {k} of cv trains on {len(train)} rows of a single class: a classifier needs both.\n"
+                "Hint: pass a stratified splitter, or a number for folds stratified by outcome and group."
+            )
+        both = len(np.intersect1d(train, test))
+        shared = 0 if unit is None else len(np.intersect1d(unit[train], unit[test]))
+        if both or shared:
+            what = f"tests {both} of the rows it trains on" if both else f"trains on rows of {shared} clusters it tests"
+            raise ValueError(
+                f"fold {k} of cv {what}: their scores would not be out of fold.\n"
+                "Hint: pass a number for folds of whole clusters, or a splitter whose parts do not overlap."
+            )
+        tested[test] += 1
+    if (tested > 1).any():
+        raise ValueError(
+            f"cv tests {int((tested > 1).sum())} rows more than once: each row can have one out-of-fold score.\n"
+            "Hint: pass a splitter whose test parts do not overlap, such as StratifiedKFold."
+        )
+    if not tested.any():
+        raise ValueError("cv has no test rows: there are no scores to fit the map on.")
+
+
+def score_fold(
+    model: Any, X: Any, labels: NDArray[Any], fold: Fold, params: dict[str, Any], response: str, place: int = 1
+) -> Floats:
+    """Train on one part and score the other."""
+    train, test = fold
+    chosen = {name: _of_rows(value, train, len(labels)) for name, value in params.items()}
+    model.fit(_take(X, train), labels[train], **chosen)
+    return score_rows(model, _take(X, test), response, place)
+
+
+def _of_rows(value: Any, rows: Indices, total: int) -> Any:
+    """Return the given rows of a column or frame with one entry a row; anything else as it is."""
+    per_row = isinstance(value, Iterable) and not isinstance(value, str | dict) and hasattr(value, "__len__")
+    return _take(value, rows) if per_row and len(value) == total else value
+
+
+def _take(values: Any, rows: Indices) -> Any:
+    """Return the given rows; scikit-learn does not index PyArrow tables in every version."""
+    if type(values).__module__.startswith("pyarrow"):
+        return values.take(rows)
+    return _safe_indexing(values, rows)
+
+
+def score_rows(model: Any, X: Any, response: str, place: int = 1) -> Floats:
+    """Return a fitted binary classifier's scores for the first (0) or the second (1) of its classes."""
+    values = np.asarray(getattr(model, response)(X), dtype=np.float64)
+    if response == "decision_function":
+        values = values.reshape(-1) if values.ndim == 2 and values.shape[1] == 1 else values
+        return values if place == 1 else 0.0 - values
+    if values.ndim != 2 or values.shape[1] != 2:
+        raise ValueError(f"predict_proba of {type(model).__name__} must give two columns, got shape {values.shape}.")
+    return values[:, place]

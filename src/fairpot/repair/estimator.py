@@ -21,12 +21,19 @@ from fairpot._validation.columns import as_native_columns
 from fairpot.counting import as_table
 from fairpot.inference.certify import Certificate
 from fairpot.inference.dial import same_rows
-from fairpot.repair.choose import curve
-from fairpot.repair.fair_maps import ROUTED_TO_TRANSFORM, FairMaps, certificate_on, rows_beside, shown_maps, wrapped
+from fairpot.repair.choose import Achieved, curve, measure
+from fairpot.repair.fair_maps import (
+    ROUTED_TO_TRANSFORM,
+    FairMaps,
+    certificate_on,
+    maps_of_known,
+    rows_beside,
+    shown_maps,
+    wrapped,
+)
 from fairpot.repair.family import Dial, Family
 from fairpot.repair.finish import finish, whole_maps
 from fairpot.repair.fitting import RULES, Fit, check_parameters, fitted, learner, rule_of, start
-from fairpot.repair.ground import Achieved, measure
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.transport import ScoreMap
@@ -48,10 +55,7 @@ def _of_the_maps(name: str) -> Callable[..., Any]:
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
 class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
-    """A method that repairs scores, one map a group.
-
-    A method is a subclass that names its ``dial``, the parameter of that name, and ``learn``, a pure function from a
-    table (and the parameters that it names) to a :class:`Family`.
+    """A method that repairs scores: a subclass with a ``dial``, the parameter of that name, and ``learn``.
 
     Examples
     --------
@@ -112,8 +116,7 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         scores : column of shape (n,) or (n, 1), or ScoreTable
-            Scores of any model: list, NumPy array, pandas, Polars or PyArrow column. Best not those of the rows
-            the model was trained on, which look better than they are. A table stands for all rows.
+            Scores of any model, best not of the rows it was trained on. A table stands for all rows.
         y : column of shape (n,), default None
             Outcomes, 0/1; needed where the method, the choice of the strength or of the reference looks at them.
         {sensitive_features, sample_weight, clusters, weights, pos_label, lower_is_riskier, high_score_means, groups,
@@ -135,10 +138,11 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             names=("y", "scores"),
         )
         table.require("a repair", labels=False, groups=2)
-        empty = [g for g, c in zip(table.groups, table.counts) if len(c.score) == 0]
-        if empty:
-            hint = "leave it out, table.only([...])"
-            raise ValueError(f"the table has no rows of the group {empty[0]!r}.\nHint: {hint}.")
+        for group, counts in zip(table.groups, table.counts):
+            if len(counts.score) == 0:
+                raise ValueError(
+                    f"the table has no rows of the group {group!r}.\nHint: leave it out, table.only([...])."
+                )
         found = fitted(self, table, groups, min_group) | _named(scores)
         for name in [name for name in vars(self) if name.endswith("_") or name.startswith("_fit")]:
             delattr(self, name)
@@ -149,7 +153,6 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def transform(self, *args: Any, **kwargs: Any) -> Any:  # noqa: D102
         return wrapped(self, self.fair_maps_.transform(*args, **kwargs))
 
-    explain = _of_the_maps("explain")
     save = _of_the_maps("save")
     frame = _of_the_maps("frame")
     plot = _of_the_maps("plot")
@@ -160,10 +163,6 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Fit, then adjust the scores of the same rows.
 
         {scores, y, sensitive_features, **rows}
-
-        Returns
-        -------
-        The adjusted scores, float64, in the order and the type of ``scores``.
         """
         self.fit(scores, y, sensitive_features=sensitive_features, **rows)
         return self.transform(scores, sensitive_features=sensitive_features)
@@ -174,7 +173,7 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         value : float
-            The repair strength; of several groups that have their own, how far to go on their common way.
+            The strength; of several groups that have their own, how far to go on their common way.
         """
         fit = _fit_of(self)
         strength = fit.final.dial.check(value, "strength" if fit.way is not None else None)
@@ -182,20 +181,8 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return _turned(self, fit, strength).set_params(**own, **dict.fromkeys(RULES), confidence=None)
 
     @by_name
-    def certify(self, scores: Any, y: Any = None, *, max_gap: float, confidence: float = LEVEL, **rows: Any) -> Self:
-        """Certify the gap of this very map on other rows.
-
-        Parameters
-        ----------
-        scores : column of shape (n,) or (n, 1), or ScoreTable
-            Scores of rows that the method was not fitted on; a table stands for all rows.
-        {y, max_gap, confidence, **rows}
-
-        Returns
-        -------
-        A fitted copy whose ``certificate_`` says how the bound is known. Where it cannot be certified, the
-        :class:`InfeasibleRuleError` names the smallest that can be.
-        """
+    @wraps(FairMaps.certify)
+    def certify(self, scores: Any, y: Any = None, *, max_gap: float, confidence: float = LEVEL, **rows: Any) -> Self:  # noqa: D102
         other = _turned(self, _fit_of(self), self.strength_)
         other.certificate_ = certificate_on(self.fair_maps_, scores, y, rows, max_gap, confidence)
         return other
@@ -212,15 +199,11 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         net_benefit_at: float | None = None,
         **rows: Any,
     ) -> Self:
-        """Return a fitted copy whose repair strength is chosen on other rows, with a certified gap.
+        """Return a fitted copy whose repair strength is chosen on rows it was not fitted on, with a certified gap.
 
         Parameters
         ----------
-        scores : column of shape (n,) or (n, 1), or ScoreTable
-            Scores of rows that the method was not fitted on; a table stands for all rows.
-        {y, max_gap}
-        confidence : float, default 0.95
-            With which confidence it is kept, whichever repair strength that leads to.
+        {scores, y, max_gap, confidence}
         max_auc_loss, net_benefit_at : float or None, default None
             Bound the cost as well; and choose by the net benefit at this threshold instead of the AUC.
         {**rows}
@@ -240,18 +223,14 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         scores : column of shape (n,) or (n, 1), ScoreTable, or None, default None
-            Scores of the rows to evaluate on; a table stands for all rows. None takes the fitted rows.
+            Scores of the rows to evaluate on; None takes the fitted rows.
         {y}
         lams : list of floats or None, default None
-            Repair strengths, whatever the method calls them. None: every distinct one, exactly, where that is possible
-            (FairPOT with two groups), else those that suit the method; 33 points where several groups have their own.
+            Repair strengths, whatever the method calls them. None: every distinct one where that is possible (FairPOT
+            with two groups), else those that suit the method.
         ties : {"strict", "half"} or None, default None
             Whether equal scores count as none or half a win; None takes the estimator's own.
         {**rows}
-
-        Returns
-        -------
-        The TradeoffCurve: ``curve.dial`` names the repair strength, ``curve.lam`` holds its values.
         """
         fit = _fit_of(self)
         checked: Ties = self.ties if ties is None else check_choice(ties, "ties", TIES)  # type: ignore[assignment]
@@ -289,8 +268,7 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     @property
     def achieved_(self) -> Achieved:
         """AUC and gap of the fitted rows, before and after, of the whole list and of the top."""
-        fit = _fit_of(self)
-        found: Achieved = _kept_in(self, "achieved", lambda: measure(fit.ground, self.maps_))
+        found: Achieved = _kept_in(self, "achieved", lambda: measure(_fit_of(self).ground, self.maps_))
         return found
 
     def _obstacle(self, table: ScoreTable) -> str | None:
@@ -384,25 +362,20 @@ def _fair_maps(model: Repair) -> FairMaps:
     maps, simplified = finish(kept, model.table_, fit.ground, model.keep, rule_of(model), model.certificate_)
     strength: Any = model.strength_
     if fit.way is not None:
-        strength = fit.final.strengths(model.strength_)
-        if model.strength_ == fit.final.dial.identity:
-            strength = float(model.dial.identity or 0.0)
+        still = model.strength_ == fit.final.dial.identity
+        strength = float(model.dial.identity or 0.0) if still else model.strengths_
     given = {name: value for name, value in model._fit_given.items() if value}
-    certificate, table = model.certificate_, model.table_
-    return FairMaps._of(
+    same = ("groups_", "left_out_", "reference_", "table_", "feature_names_in_")
+    return maps_of_known(
         method_=type(model).__name__,
         params_=model.get_params(deep=False) | given,
         dial_=(model.dial.name, strength),
-        groups_=model.groups_,
-        left_out_=model.left_out_,
-        reference_=model.reference_,
         maps_=maps,
         simplified_=simplified,
         thresholds_=model.starts_,
-        table_=table,
-        certified_=None if certificate is None else certificate.to_dict(),
-        lower_is_riskier_=table.lower_is_riskier,
-        high_score_means_=table.high_score_means,
+        certified_=None if model.certificate_ is None else model.certificate_.to_dict(),
+        lower_is_riskier_=model.table_.lower_is_riskier,
+        high_score_means_=model.table_.high_score_means,
         _method=model,
-        **{name: value for name, value in vars(model).items() if name == "feature_names_in_"},
+        **{name: value for name, value in vars(model).items() if name in same},
     )

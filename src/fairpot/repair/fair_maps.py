@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
 from os import PathLike
-from typing import Any, ClassVar, Literal, NamedTuple, NoReturn, Self
+from typing import Any, ClassVar, Literal, NoReturn, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,7 @@ from fairpot._docs import documented
 from fairpot._html import html_table, intervals_svg, lines_svg, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import Bar, bar, display
-from fairpot._validation import check_alignment, check_choice, check_scores, check_seen, place_groups, restore, wording
-from fairpot._validation.columns import as_column
-from fairpot._version import __version__
+from fairpot._validation import check_alignment, check_choice, check_scores, check_seen, place_groups, restore
 from fairpot._warn import warn_user
 from fairpot.counting import as_table
 from fairpot.exceptions import ModelFileError, ScaleWarning, SmallGroupWarning
@@ -33,55 +31,35 @@ from fairpot.export import RowScorer, SimplifiedMaps, simplify, to_javascript, t
 from fairpot.inference import confidence_interval
 from fairpot.inference.certify import Certificate, certify_one
 from fairpot.inference.dial import Cut, Evidence, Part, SameMaps, Top, same_rows
-from fairpot.modelfile import MAX_BYTES, ModelFile, dumps, write
-from fairpot.modelfile.checks import refuse, shown
-from fairpot.modelfile.files import read_known
+from fairpot.modelfile.content import ModelFile
+from fairpot.modelfile.files import MAX_BYTES, dumps, naming, read, write
 from fairpot.modelfile.origin import describe_table
-from fairpot.modelfile.text import naming
-from fairpot.repair.ground import Achieved, Ground
+from fairpot.repair.choose import Achieved, Ground
 from fairpot.repair.private import made_private
-from fairpot.repair.registry import method_of
-from fairpot.repair.stored import (
-    TOPS,
-    USUAL_COLUMNS,
-    ScoreScale,
-    group_words,
-    is_number,
-    made_of,
-    maps_content,
-    small_groups,
-    then_content,
-    told,
-    with_columns,
-    with_new_names,
-)
+from fairpot.repair.stored import TOPS, ScoreScale, check_method, group_words, made_of, map_content, small_groups, told
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.rules import top_share
-from fairpot.transport import Floats, ScoreMap, moving
-from fairpot.transport.scoremap import part_words
+from fairpot.transport import Floats, ScoreMap, moving, parted
 from fairpot.words import FRACTIONS, gap_name
 
 # A notebook measures the fitted rows by itself up to so many groups and distinct scores.
 _MOST_MEASURED, _FEW = 20, 400_000
-
-
+# What columns are called where nothing else is said.
+_USUAL_COLUMNS = {"score": "score", "group": ["group"]}
+# What may be said of rows that maps are judged on.
+_ROWS = ("sensitive_features", "sample_weight", "clusters", "weights", "pos_label", "lower_is_riskier")
+# What a map file holds of maps as it is, and the attribute of each.
+_STORED = {
+    **{name: f"{name}_" for name in ("method", "dial", "reference", "thresholds", "fitted_on", "columns")},
+    "parameters": "params_",
+    "certificate": "certified_",
+    "private": "private_",
+    "simplified": "simplified_",
+}
 # To scikit-learn's routing the first argument is data, whatever its name.
 ROUTED_TO_TRANSFORM: dict[str, Any] = {"sensitive_features": True} | dict.fromkeys(
     ("scores", "unknown_group", "missing_group", "other_scale"), UNUSED
 )
-
-
-class Adjusted(NamedTuple):
-    """Scores before and after, in the direction of fit, with the group of each row."""
-
-    old: Floats
-    new: Floats
-    codes: NDArray[Any]
-
-
-def descending_ranks(scores: Floats) -> NDArray[np.int64]:
-    """Rank scores from the highest, 1; equal ones share the best rank among them."""
-    return np.asarray(len(scores) - np.searchsorted(np.sort(scores), scores, side="right") + 1, dtype=np.int64)
 
 
 @documented
@@ -93,23 +71,15 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     Attributes
     ----------
     method_, params_, dial_ : str, dict, and (str, value)
-        Name of the method, such as "FairPOT"; what it was given; and name and value of its strength (lam, t, slope,
-        theta, shift), a dict where groups have their own.
+        Name of the method; what it was given; name and value of its strength, a dict where groups have their own.
     groups_, reference_, left_out_ : names of groups
         All groups, the one whose scores do not change (or None), and those left out of the comparison.
-    maps_ : dict of group to ScoreMap
-    thresholds_ : dict of group to float, or None
-        The scores at which a repaired top begins.
-    fitted_on_, columns_ : dict, and dict or None
-        Counts, score ranges (None where they depend on few people), version, and, if they were stored, fingerprint,
-        time, and what the columns of score and group were called.
-    certified_ : dict or None
-        What the gap was certified to be within, if it was.
-    private_, simplified_ : dict or None
-        The ``largest_error`` of any adjusted score, where a private file was rounded, or maps of very many breakpoints
-        were simplified; with the ``step`` of the knots, or what it changes.
-    table_ : ScoreTable or None
-        The fitted rows, counted; None where the maps come from a file.
+    maps_, thresholds_ : dict of group to ScoreMap; and of group to float, or None
+        The maps; and the scores at which a repaired top begins.
+    fitted_on_, table_, columns_ : dict, ScoreTable or None, and dict or None
+        Counts and score ranges; the fitted rows, if not from a file; and what columns were called, if that was stored.
+    certified_, private_, simplified_ : dict or None
+        What the gap was certified to be within; and by how much a private or simplified map may differ.
 
     Examples
     --------
@@ -136,42 +106,21 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     private_: dict[str, Any] | None = None
     simplified_: dict[str, Any] | None = None
     table_: ScoreTable | None = None
-    # Whether a low score means high risk: maps are then of scores with a minus, which the rows' own scores are given.
-    lower_is_riskier_: bool = False
-    # What a high score does to a person, if that was said.
+    lower_is_riskier_: bool = False  # maps are then of scores with a minus, which the rows' own scores are given
     high_score_means_: Meaning | None = None
-    # The method that learns from other rows, where the maps are fitted ones.
-    _method: Any = None
-    # Of the map file that they were read from, or saved to last.
-    _sha256: str | None = None
+    _method: Any = None  # what learns from other rows, where the maps are fitted ones
+    _sha256: str | None = None  # of the map file that they were read from, or saved to last
 
     __metadata_request__transform: ClassVar = ROUTED_TO_TRANSFORM
 
     @classmethod
-    def _of(cls, **known: Any) -> Self:
-        """Make them of all that is known."""
-        maps = cls()
-        maps.__dict__.update(known, n_features_in_=1)
-        return maps
-
-    @classmethod
-    def _from_content(cls, content: ModelFile, sha256: str | None = None) -> Self:
+    def _from_content(cls, content: ModelFile, sha256: str | None = None) -> FairMaps:
         """Make them of the content of a map file."""
-        stored, content = made_of(content), with_new_names(content)
-        _check_method(content)
-        return cls._of(
-            **{name: value for name, value in vars(stored).items() if name not in ("scale", "sha256_")},
-            params_=content.parameters,
-            dial_=content.dial,
-            thresholds_=content.thresholds,
-            fitted_on_=content.fitted_on,
-            certified_=content.certificate,
-            private_=content.private,
-            simplified_=content.simplified,
-            lower_is_riskier_=stored.lower_is_riskier_,
-            high_score_means_=stored.high_score_means_,
-            _sha256=sha256,
-        )
+        stored, content = made_of(content)
+        check_method(content)
+        known = {attribute: getattr(content, name) for name, attribute in _STORED.items()}
+        of_maps = ("groups_", "maps_", "left_out_", "lower_is_riskier_", "high_score_means_")
+        return maps_of_known(**known, **{name: getattr(stored, name) for name in of_maps}, _sha256=sha256)
 
     def __getattr__(self, name: str) -> Any:
         """Give the strength by the method's own name; describe the fitted rows if asked; refuse what needs them."""
@@ -191,10 +140,8 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def fit(self, scores: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None) -> NoReturn:
         """Refuse: what was loaded is fitted."""
-        raise NotImplementedError(
-            "FairMaps are fitted maps and cannot be fitted again.\n"
-            "Hint: call transform; for a new fit use the method itself, such as FairPOT."
-        )
+        hint = "Hint: call transform; for a new fit use the method itself, such as FairPOT."
+        raise NotImplementedError(f"FairMaps are fitted maps and cannot be fitted again.\n{hint}")
 
     def __repr__(self) -> str:
         if "dial_" not in vars(self):
@@ -255,20 +202,16 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     def certify(self, scores: Any, y: Any = None, *, max_gap: float, confidence: float = LEVEL, **rows: Any) -> Self:
         """Certify the gap of these very maps on rows that they were not fitted on.
 
-        Parameters
-        ----------
-        scores : column of shape (n,) or (n, 1), or ScoreTable
-            Scores of new rows; a table stands for all rows.
-        {y, max_gap, confidence, **rows}
+        {scores, y, max_gap, confidence, **rows}
 
         Returns
         -------
-        FairMaps
-            The same maps; ``certified_`` says how the bound is known.
+        A copy whose ``certified_`` (of a fitted method: ``certificate_``) says how the bound is known. Where it cannot
+        be certified, the :class:`InfeasibleRuleError` names the smallest that can be.
         """
-        found = copy(self)
-        found.certified_ = certificate_on(self, scores, y, rows, max_gap, confidence).to_dict()
-        return found
+        other = copy(self)
+        other.certified_ = certificate_on(self, scores, y, rows, max_gap, confidence).to_dict()
+        return other
 
     @by_name
     def transform(
@@ -286,53 +229,32 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Returns
         -------
-        The adjusted scores, float64, in the order and the type of ``scores``: a pandas or Polars series comes
-        back as one with the same name and index, a list as an array.
-
-        Warns
-        -----
-        ScaleWarning
-            If the scores seem to be on another scale than those of ``fit``.
+        The adjusted scores, float64, in the order and the type of ``scores``: a series comes back as one with the same
+        name and index, a list as an array. A ScaleWarning tells of scores that seem to be on another scale.
         """
         check_is_fitted(self)
         check_alignment(scores=scores, sensitive_features=sensitive_features)
-        found = _adjust(self, scores, sensitive_features, unknown_group, missing_group, other_scale)
-        return wrapped(self, restore(_turned(self, found.new), scores))
-
-    @by_name
-    def explain(self, scores: Any, *, sensitive_features: Any, ids: Any = None) -> Any:
-        """Say for each row what becomes of its score and its rank, and why: a record for the person it is about.
-
-        {scores, sensitive_features, ids}
-
-        Returns
-        -------
-        frame (pandas, Polars or PyArrow, whichever is in use)
-            One row for each row, in the same order: its number from 1, group, original and adjusted score, old and new
-            rank among these rows (1 is the highest score, equal scores share the best rank), and why. The columns are
-            those of ``fairpot apply --changes``.
-        """
-        check_alignment(scores=scores, sensitive_features=sensitive_features, ids=ids)
-        found = _adjust(self, scores, sensitive_features)
-        old, new = _turned(self, found.old), _turned(self, found.new)
-        named = {} if ids is None else {"id": _checked_ids(ids, len(old))}
-        columns = {
-            "row": np.arange(1, len(old) + 1),
-            "group": [self.groups_[code] for code in found.codes.tolist()],
-            "old_score": old,
-            "new_score": new,
-            "old_rank": descending_ranks(old),
-            "new_rank": descending_ranks(new),
-            "why": _reasons(self, found),
-        }
-        return make_frame({**named, **columns}, scores, sensitive_features, ids)
+        ways: dict[str, Any] = {"unknown_group": unknown_group, "missing_group": missing_group}
+        for name, way in ways.items():
+            check_choice(way, name, UNMAPPED)
+        clean = _turned(self, check_scores(scores))
+        codes = place_groups(sensitive_features, len(clean), self.groups_, **ways)
+        self.scale.judge(clean, other_scale)
+        result = clean.copy()
+        for place, group in enumerate(self.groups_):
+            rows = np.flatnonzero(codes == place)
+            if len(rows) and not self.maps_[group].is_identity:
+                result[rows] = self.maps_[group](clean.take(rows))
+        for place, way in ((-1, unknown_group), (-2, missing_group)):
+            if way == "null":
+                result[codes == place] = np.nan
+        return wrapped(self, restore(_turned(self, result), scores))
 
     def frame(self) -> Any:
         """Return the maps as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
 
-        One row per group and breakpoint, on the scale of the scores: ``group``, ``score`` and ``adjusted``. Between
-        breakpoints a map is a straight line; a group whose scores do not change has none. A map has no interval:
-        ``fairpot.effect`` measures what it does, with intervals.
+        One row per group and breakpoint: ``group``, ``score`` and ``adjusted``. Between breakpoints a map is a straight
+        line; a group whose scores do not change has none.
         """
         scale = self.scale
         ends = np.array([scale.low, scale.high])  # of a map that adds the same to every score
@@ -370,8 +292,8 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     ) -> None:
         """Write the fitted maps to a JSON file, for :func:`fairpot.load`; equal fits give equal bytes.
 
-        The breakpoints of a map are scores of people it was fitted on: see docs/understand/privacy.md before you
-        share it.
+        The breakpoints of a map are scores of people it was fitted on (docs/understand/privacy.md); a SmallGroupWarning
+        tells of groups with fewer than ten.
 
         Parameters
         ----------
@@ -381,14 +303,9 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         columns : dict or None, default None
             ``{"score": name, "group": [names]}``: what `fairpot apply` looks for in a file.
         private : bool, default False
-            Whether the maps are those learnt from means of at least ten rows, whatever these weigh, and counts are
-            rounded. The file says by how much adjusted scores may differ: :meth:`private_content` has it.
+            Whether the maps are those learnt from means of at least ten rows, and counts are rounded. The file says by
+            how much adjusted scores may differ.
         {max_bytes}
-
-        Warns
-        -----
-        SmallGroupWarning
-            If fewer than ten rows of a group make up the maps: the file then shows their scores.
         """
         content = self.private_content() if private else self.file_content()
         few = small_groups(content, self.table_) if content.private is None else []
@@ -399,8 +316,13 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
                 SmallGroupWarning,
             )
         known = {"lower_is_riskier": self.lower_is_riskier_, "high_score_means": self.high_score_means_}
-        if columns is not None or any(known.values()):
-            content = with_columns(content, columns or USUAL_COLUMNS, **known)
+        known = {name: value for name, value in known.items() if value}
+        if columns is not None or known:
+            columns = columns or _USUAL_COLUMNS
+            if set(columns) != {"score", "group"} or isinstance(columns["group"], str):
+                raise ModelFileError("columns must be {'score': name, 'group': [names]}.")
+            named = {"score": str(columns["score"]), "group": [str(name) for name in columns["group"]]}
+            content = replace(content, columns=named | known)
         if timestamp:
             now = datetime.now(UTC).isoformat(timespec="seconds")
             content = replace(content, fitted_on=content.fitted_on | {"time": now})
@@ -409,27 +331,15 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     def private_content(self) -> ModelFile:
         """Return what a private model file holds; ``private["largest_error"]`` says how far new scores differ."""
-        return made_private(
-            self.file_content(), self.maps_, self.table_, None if self._method is None else self._method._learn_again
-        )
+        learn = None if self._method is None else self._method._learn_again
+        return made_private(self.file_content(), self.maps_, self.table_, learn)
 
     def file_content(self) -> ModelFile:
         """Return what a model file holds of this model."""
-        return ModelFile(
-            method=self.method_,
-            parameters=self.params_,
-            dial=self.dial_,
-            maps=maps_content(self.maps_, self.groups_),
-            then=then_content(self.maps_),
-            reference=self.reference_,
-            thresholds=self.thresholds_,
-            apply={"kind": "maps"},
-            fitted_on=self.fitted_on_,
-            columns=self.columns_,
-            certificate=self.certified_,
-            private=self.private_,
-            simplified=self.simplified_,
-        )
+        own, then = parted(self.maps_)
+        known: dict[str, Any] = {name: getattr(self, attribute) for name, attribute in _STORED.items()}
+        maps = {group: map_content(own[group]) for group in self.groups_}
+        return ModelFile(maps=maps, then=None if then is None else map_content(then), apply={"kind": "maps"}, **known)
 
     def _html_repr(self) -> str:
         return shown_maps(self, repr(self)[1:-1])
@@ -439,8 +349,8 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         Parameters
         ----------
-        dialect : {"postgres", "duckdb", "sqlite", "spark", "mysql", "bigquery", "snowflake", "sqlserver", "oracle"}
-            The database.
+        dialect : str
+            The database, such as "postgres".
         {**options}
         """
         return to_sql(_own_scale(self), dialect=dialect, **self.exported, **options)
@@ -486,49 +396,17 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return replace(simplify(_own_scale(self), max_error=max_error, max_knots=max_knots), **self.exported)
 
 
+def maps_of_known(**known: Any) -> FairMaps:
+    """Make fitted maps of all that is known of them."""
+    maps = FairMaps()
+    maps.__dict__.update(known, n_features_in_=1)
+    return maps
+
+
 def wrapped(model: BaseEstimator, adjusted: Any) -> Any:
     """Make a frame of a series where Polars frames are asked for, which scikit-learn makes of no pandas series."""
     asked = getattr(model, "_sklearn_output_config", {}).get("transform", get_config()["transform_output"])
     return adjusted.to_frame() if asked == "polars" and hasattr(adjusted, "to_frame") else adjusted
-
-
-def _reasons(maps: FairMaps, found: Adjusted) -> list[str]:
-    """Say of each row in which part of its group's map it lies."""
-    said = group_words(maps)
-    words = np.array([part_words(*said[group]) for group in maps.groups_], dtype=object)
-    if maps.lower_is_riskier_:
-        words = words[:, [0, 2, 1, 3, 4, 5]]  # below and above change places with the sign
-    parts = np.zeros(len(found.old), dtype=np.int8)
-    for place, group in enumerate(maps.groups_):
-        rows = np.flatnonzero(found.codes == place)
-        if len(rows):
-            parts[rows] = maps.maps_[group].parts(found.old.take(rows))
-    return list(words[found.codes, parts])
-
-
-def _adjust(
-    maps: FairMaps,
-    scores: Any,
-    sensitive_features: Any,
-    unknown_group: Unmapped = "error",
-    missing_group: Unmapped = "error",
-    other_scale: str | None = None,
-) -> Adjusted:
-    ways = {"unknown_group": unknown_group, "missing_group": missing_group}
-    for name, way in ways.items():
-        check_choice(way, name, UNMAPPED)
-    clean = _turned(maps, check_scores(scores))
-    codes = place_groups(sensitive_features, len(clean), maps.groups_, **ways)
-    maps.scale.judge(clean, other_scale)
-    result = clean.copy()
-    for place, group in enumerate(maps.groups_):
-        rows = np.flatnonzero(codes == place)
-        if len(rows) and not maps.maps_[group].is_identity:
-            result[rows] = maps.maps_[group](clean.take(rows))
-    for place, way in ((-1, unknown_group), (-2, missing_group)):
-        if way == "null":
-            result[codes == place] = np.nan
-    return Adjusted(clean, result, codes)
 
 
 def _turned(maps: FairMaps, scores: Floats) -> Floats:
@@ -536,22 +414,11 @@ def _turned(maps: FairMaps, scores: Floats) -> Floats:
     return 0.0 - scores if maps.lower_is_riskier_ else scores
 
 
-def _checked_ids(ids: Any, rows: int) -> list[Any]:
-    column = as_column(ids, "ids")
-    if len(column) != rows:
-        raise ValueError(wording.other_length("ids", len(column), rows))
-    return list(column.tolist())
-
-
 def _own_scale(maps: FairMaps) -> Mapping[Hashable, ScoreMap]:
     """The maps of the scores as the rows have them, which exports take."""
     if maps.lower_is_riskier_:
         return {group: each.reflected() for group, each in maps.maps_.items()}
     return maps.maps_
-
-
-# What may be said of rows that maps are judged on.
-_ROWS = ("sensitive_features", "sample_weight", "clusters", "weights", "pos_label", "lower_is_riskier")
 
 
 def rows_beside(maps: FairMaps, scores: Any, y: Any, rows: Mapping[str, Any], what: str) -> ScoreTable:
@@ -597,11 +464,11 @@ def certificate_on(
         cut, top = Cut(*top, {g: maps.thresholds_[g] for g in table.groups}), None
     ground = Ground(table, maps.params_.get("ties", "half"), top, cut)
     moved = moving({g: each for g, each in maps.maps_.items() if g in table.groups})
-    evidence = Evidence((Part(ground.rows, SameMaps(moved)),), ties=ground.ties, top=top, cut=cut)
+    found = Evidence((Part(ground.rows, SameMaps(moved)),), ties=ground.ties, top=top, cut=cut)
     name, value = maps.dial_
-    dial = evidence.estimate(np.array([value if isinstance(value, int | float) else np.nan]))
-    known: dict[str, Any] = {"unrepaired": evidence.unrepaired(), "rows": evidence.rows, "name": name}
-    return certify_one(dial, max_gap, confidence, **known, top=evidence.seen_in)
+    dial = found.estimate(np.array([value if isinstance(value, int | float) else np.nan]))
+    how: dict[str, Any] = {"unrepaired": found.unrepaired(), "rows": found.rows, "name": name, "top": found.seen_in}
+    return certify_one(dial, max_gap, confidence, **how)
 
 
 def shown_maps(maps: FairMaps, title: str, ground: Ground | None = None, achieved: Achieved | None = None) -> str:
@@ -647,27 +514,21 @@ def fair_maps(model: Any) -> FairMaps | None:
 
 @documented
 def load(path: str | PathLike[str], *, expect_sha256: str | None = None, max_bytes: int = MAX_BYTES) -> FairMaps:
-    """Load a map file that ``save`` wrote.
+    """Load a map file that ``save`` wrote: the same maps, bit for bit.
 
     Parameters
     ----------
     path : str or path
         The map file.
     expect_sha256 : str or None, default None
-        The SHA-256 of the file, if you know it: any other file is refused.
+        The SHA-256 of the file, if you know it: any other file is refused. A good checksum inside the file does not say
+        where it comes from.
     {max_bytes}
-
-    Returns
-    -------
-    FairMaps
-        Its ``transform`` gives what that of the saved model gave, bit for bit.
 
     Raises
     ------
     ModelFileError
-        If the file is anything but a complete, unchanged map file of a known schema version, if no fit can give
-        its maps, or if it is not the file that was expected. A good checksum does not say where a file comes from:
-        ``expect_sha256`` does.
+        If it is anything but a complete, unchanged map file of a known schema version, or no fit can give its maps.
 
     Examples
     --------
@@ -680,38 +541,6 @@ def load(path: str | PathLike[str], *, expect_sha256: str | None = None, max_byt
     >>> fairpot.load(path).transform([0.2, 0.3, 0.8], sensitive_features=["F", "F", "M"])
     array([0.6, 0.7, 0.8])
     """
-    content, digest = read_known(path, expect_sha256=expect_sha256, max_bytes=max_bytes)
+    content, digest = read(path, expect_sha256=expect_sha256, max_bytes=max_bytes)
     with naming(path):
         return FairMaps._from_content(content, digest)
-
-
-# What methods of earlier versions were given, and none is now.
-_FORMER = {
-    *("alpha", "region", "region_from", "capacity", "calibrate", "keep_grid", "high_score_means", "common_dial"),
-    *("exact", "min_group", "groups", "pos_label", "distributions", "smoothing"),
-}
-
-
-def _check_method(content: ModelFile) -> None:
-    """Insist on a strength and parameters that this version knows.
-
-    A method that is not installed here may have made the maps all the same: they are data.
-    """
-    hint = f"Hint: it was written by fairpot {shown(content.fitted_on['library_version'])}, and this is {__version__}."
-    method, (dial, _) = method_of(content.method), content.dial
-    if method is None:
-        return
-    known = method().get_params(deep=False)
-    unknown = sorted(set(content.parameters) - set(known) - _FORMER)
-    if unknown:
-        raise ModelFileError(f"{content.method} has no parameters {shown(unknown)}.\n{hint}")
-    for name, value in content.parameters.items():
-        if type(known.get(name)) is bool and type(value) is not bool:
-            refuse(f"parameters.{name}", "true or false", value)
-        for each in value.values() if isinstance(value, dict) else [value]:
-            if name == method.dial.name and each is not None and not is_number(each):
-                refuse(f"parameters.{name}", "a number or null", each)
-    if dial != method.dial.name:
-        raise ModelFileError(
-            f"{content.method} has no repair strength {shown(dial)}, but {method.dial.name!r}.\n{hint}"
-        )

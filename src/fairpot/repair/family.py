@@ -22,18 +22,14 @@ class Dial:
 
     Parameters
     ----------
-    name : str
-        Of the constructor's argument; the fitted value is the attribute with an underscore.
-    low, high : float
-        The values it may take, ends included.
-    above : bool
-        Whether ``low`` itself is left out.
+    name, meaning : str
+        What the constructor's argument is called (the fitted value has an underscore), and what it is, for people.
+    low, high, above : float, float, and bool
+        The values it may take, ends included, unless ``above`` leaves ``low`` itself out.
     identity : float or None
         The value that changes nothing; None if there is none.
     ratio : bool
         Whether values are compared by their ratio, as a factor is, not by their difference.
-    meaning : str
-        What the number is, for people.
 
     Examples
     --------
@@ -92,8 +88,7 @@ class Dial:
 class Family:
     """What a method learnt from a table: a map for each moved group at each strength, and where to look for one.
 
-    A method is one pure function, ``learn(table, **own) -> Family``. Everything that is done with a method (curve,
-    choice, certificate, scores that stay on their grid, own strengths of several groups, the top alone) is a step
+    A method is one pure function, ``learn(table, **own) -> Family``. Everything that is done with a method is a step
     around a family, the same for all methods.
 
     Parameters
@@ -102,23 +97,20 @@ class Family:
         The strength with its name and the values it may take; and who is moved.
     map : function of a group and a strength
         Gives the ScoreMap of the group there.
-    values, finer : array, and function of two strengths or None
-        Strengths that a curve has by default, ascending; and more between two, or None if there are no others.
-    few : array or None
-        Strengths to try folds and to compare methods at; None takes ``values``.
+    values, finer, few : array, function of two strengths or None, and array or None
+        Strengths that a curve has, ascending; more between two; and those to try folds and compare methods at.
     reach, listed : function of a group or None, and bool
-        The strengths of its own that are worth a look, ascending; and whether these are all that differ. None: a method
-        with one strength for all.
+        The strengths of its own that are worth a look, ascending; and whether these are all that differ.
     quick : function of a table and ties, or None
         Traces every strength exactly, or gives None where it cannot.
     move, moves_exactly : function of a group and scores or None, and bool
-        Gives a function from a strength to what the scores become, quicker than through ``map``, in the same order, on
-        a scale of its own if it likes; and whether these are the very scores of ``map``.
+        Gives a function from a strength to what the scores become, in the order of ``map``, on any scale; and whether
+        these are the very scores of ``map``.
     scale : function of scores, or None
         Brings those of a group that stays to the scale of ``move``; None: it is theirs.
     shy, settle : float, and function of a table, a group and a strength or None
-        Scores of two groups that are nearer than this on the scale of ``move`` tie by rounding alone, and such
-        strengths are not chosen (0 where ties are real); and what moves a strength off such ties, changing no order.
+        Nearer scores of two groups, on the scale of ``move``, tie by rounding alone, and no such strength is chosen;
+        and what moves a strength off such ties, changing no order.
     own : function of a strength, or None
         Gives that of every moved group, where each has its own.
 

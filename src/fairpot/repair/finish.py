@@ -10,10 +10,11 @@ import numpy as np
 from fairpot.export.simplify import SimplifiedMaps, spread_knots
 from fairpot.inference.certify import Certificate
 from fairpot.repair.calibrating import common_map
+from fairpot.repair.choose import Ground
 from fairpot.repair.family import Dial, Family
-from fairpot.repair.grid import cut_map, grid_of
-from fairpot.repair.ground import Ground
+from fairpot.repair.shaped import cut_map, grid_of
 from fairpot.table import ScoreTable
+from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.tradeoff.rules import Rule
 from fairpot.transport import ScoreMap, followed, moving
 
@@ -48,8 +49,7 @@ def finish(
     small = None
     if sum(len(each.knots) for each in maps.values()) > MOST_KNOTS:
         small = _simplified(maps, ground, rule, certificate)
-    finished = maps if small is None else small.maps
-    document = None if small is None else _document(small, maps, ground)
+    finished, document = (maps, None) if small is None else (small.maps, _document(small, maps, ground))
     if keep == "probabilities":
         then = common_map(table.rescored(moving(finished)))
         finished = followed(finished, then)
@@ -58,11 +58,11 @@ def finish(
 
 def _simplified(maps: Maps, ground: Ground, rule: Rule, certificate: Certificate | None) -> SimplifiedMaps | None:
     """Take as many breakpoints as it needs for the rule, or what is certified, to hold with the maps delivered."""
+    asked = bool(rule.given) or certificate is not None
     for doubling in range(_DOUBLINGS):
         found = spread_knots(maps, MOST_KNOTS * 2**doubling)
         if found.error == 0:
             return None
-        asked = bool(rule.given) or certificate is not None
         if not asked or not ground.table.labelled or _keeps(maps, found.maps, ground, rule, certificate):
             return found
     return None
@@ -70,21 +70,17 @@ def _simplified(maps: Maps, ground: Ground, rule: Rule, certificate: Certificate
 
 def _keeps(full: Maps, small: Maps, ground: Ground, rule: Rule, certificate: Certificate | None) -> bool:
     """Whether simplified maps keep the rule on the fitted rows, or what is certified, with what they change of it."""
-    counted = ground.trace(listed([full, small], ground), np.arange(2.0))
+    counted = _both(full, small, ground)
     if certificate is not None:
         return bool(certificate.limit + abs(counted.gap[1] - counted.gap[0]) <= certificate.bound)
     return bool(counted.judged(Rule(rule.max_gap, rule.max_auc_loss)).allowed(np.ones(2, dtype=bool))[1])
 
 
-def listed(steps: list[Maps], ground: Ground) -> Family:
-    """Make a family of given maps: strengths are their places."""
-    return Family(
-        dial=Dial(high=float(len(steps))),
-        groups=ground.table.groups,
-        reference=None,
-        map=lambda g, place: steps[int(place)].get(g, ScoreMap.identity()),
-        values=np.arange(float(len(steps))),
-    )
+def _both(full: Maps, small: Maps, ground: Ground) -> TradeoffCurve:
+    """Count with the full maps and with the small ones: a family whose two strengths are these."""
+    steps, places = (full, small), np.arange(2.0)
+    map_at = lambda g, place: steps[int(place)].get(g, ScoreMap.identity())  # noqa: E731
+    return ground.trace(Family(Dial(high=2.0), ground.table.groups, None, map_at, values=places), places)
 
 
 def _document(found: SimplifiedMaps, full: Maps, ground: Ground) -> dict[str, Any]:
@@ -92,18 +88,15 @@ def _document(found: SimplifiedMaps, full: Maps, ground: Ground) -> dict[str, An
     before, after = (sum(pair[i] for pair in found.knots.values()) for i in (0, 1))
     changes: dict[str, float | None] = {"auc_change": None, "gap_change": None}
     if ground.table.labelled:
-        counted = ground.trace(listed([full, found.maps], ground), np.arange(2.0))
+        counted = _both(full, found.maps, ground)
         changes = {"auc_change": float(np.diff(counted.auc)[0]), "gap_change": float(np.diff(counted.gap)[0])}
     return {"largest_error": found.error, "knots_before": before, "knots": after, **changes}
 
 
 def in_words(content: Mapping[str, Any]) -> str:
     """Say in a sentence what simplifying changes."""
-    effect = ""
-    if content["gap_change"] is not None:
-        effect = (
-            f"; on the fitted rows AUC changes by {content['auc_change']:+.1e}, the gap by {content['gap_change']:+.1e}"
-        )
+    auc, gap = content["auc_change"], content["gap_change"]
+    effect = "" if gap is None else f"; on the fitted rows AUC changes by {auc:+.1e}, the gap by {gap:+.1e}"
     return (
         f"maps simplified from {content['knots_before']:,} to {content['knots']:,} breakpoints: adjusted scores within "
         f"{content['largest_error']:.2g} of the full maps'{effect}"

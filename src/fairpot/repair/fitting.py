@@ -19,15 +19,13 @@ from fairpot.inference.certify import Certificate
 from fairpot.inference.dial import Cut, Top
 from fairpot.metrics.cells import tied_pairs
 from fairpot.repair.certify import certify
-from fairpot.repair.choose import choose, curve
+from fairpot.repair.choose import Ground, choose, curve, passing_over
 from fairpot.repair.family import Family
 from fairpot.repair.finish import MOST_KNOTS, SLACK, finish, whole_maps
-from fairpot.repair.grid import grid_of, on_grid
-from fairpot.repair.ground import Ground, passing_over
 from fairpot.repair.groups import find_reference, kept_groups, require_outcomes, warn_of_table
 from fairpot.repair.own_dials import OwnSearch, Way, along, choose_own, looked_at
-from fairpot.repair.region import Learn, in_region
 from fairpot.repair.registry import methods, takes_reference
+from fairpot.repair.shaped import Learn, grid_of, in_region, on_grid
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import keeps_order
 from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint
@@ -38,11 +36,11 @@ if TYPE_CHECKING:
     from fairpot.repair.estimator import Repair
 
 RULES = ("max_gap", "max_auc_loss", "net_benefit_at")
+_CHOICES = {"ties": TIES, "top_of": ("all", "group"), "repair": ("all", "top"), "keep": ("grid", "probabilities")}
 # Of more groups than this no other method is tried where one misses a target.
 _TRIED_GROUPS = 8
-# A share of tied pairs from which it is worth asking whether the other convention would choose otherwise.
-_WORTH_A_LOOK = 1e-4
-_VISIBLE = 5e-5
+# A share of tied pairs from which the other convention may choose otherwise, and a change of AUC that is seen.
+_WORTH_A_LOOK, _VISIBLE = 1e-4, 5e-5
 
 
 @dataclass(frozen=True, eq=False)
@@ -108,11 +106,9 @@ def check_parameters(model: Repair, labelled: bool) -> None:
     """Check the parameters, and that outcomes are there if they are needed."""
     name, given = model.dial.name, getattr(model, model.dial.name)
     rule = rule_of(model).checked()
-    check_choice(model.ties, "ties", TIES)
-    check_choice(model.top_of, "top_of", ("all", "group"))
-    check_choice(model.repair, "repair", ("all", "top"))
-    if model.keep is not None:
-        check_choice(model.keep, "keep", ("grid", "probabilities"))
+    for each, choices in _CHOICES.items():
+        if each != "keep" or model.keep is not None:
+            check_choice(getattr(model, each), each, choices)
     if not isinstance(getattr(model, "monotone", False), bool | np.bool_):
         raise TypeError(f"monotone must be True or False, got {model.monotone!r}.")
     if model.reference is not None and not takes_reference(type(model)):
@@ -133,34 +129,29 @@ def check_parameters(model: Repair, labelled: bool) -> None:
     if model.confidence is not None:
         check_level(model.confidence, "confidence")
         if given is not None or model.max_gap is None:
+            asked = f"confidence={model.confidence!r}"
             raise ValueError(
-                f"confidence={model.confidence!r} certifies a choice of {name} by max_gap.\n"
-                f"Hint: {name}=None, max_gap=0.05, confidence={model.confidence!r}."
+                f"{asked} certifies a choice of {name} by max_gap.\nHint: {name}=None, max_gap=0.05, {asked}."
             )
     if given is not None:
         model.dial.check(given, name)
-    if model.keep == "probabilities":
-        _check_probabilities(model, labelled)
+    if model.keep == "probabilities" and model.net_benefit_at is not None:
+        raise ValueError(
+            f"{argument('net_benefit_at')} is judged at every repair strength by scores as the repair leaves them, and "
+            f"{argument('keep', 'probabilities')} gives them another meaning once the strength is chosen.\n"
+            "Hint: leave one of them out."
+        )
     if not labelled:
         _check_without_outcomes(model, rule)
 
 
-def _check_probabilities(model: Repair, labelled: bool) -> None:
-    asked = argument("keep", "probabilities")
-    if model.net_benefit_at is not None:
-        raise ValueError(
-            f"{argument('net_benefit_at')} is judged at every repair strength by scores as the repair leaves "
-            f"them, and {asked} gives them another meaning once the strength is chosen.\nHint: leave one of them out."
-        )
-    if not labelled:
-        raise ValueError(
-            f"{argument('y')} is missing: {asked} learns from outcomes what a score means.\n"
-            "Hint: pass it, or leave keep out."
-        )
-
-
 def _check_without_outcomes(model: Repair, rule: Rule) -> None:
     name = model.dial.name
+    if model.keep == "probabilities":
+        raise ValueError(
+            f"{argument('y')} is missing: {argument('keep', 'probabilities')} learns from outcomes what a score "
+            "means.\nHint: pass it, or leave keep out."
+        )
     if model._needs_outcomes:
         raise ValueError(
             f"{type(model).__name__} looks at outcomes and needs y.\n"
@@ -169,12 +160,12 @@ def _check_without_outcomes(model: Repair, rule: Rule) -> None:
     wanted = [name] if getattr(model, name) is None and (rule.given or model._unasked is None) else []
     wanted += ["reference"] if model.reference is None and takes_reference(type(model)) else []
     if wanted:
-        why = "who is ranked higher is seen from outcomes"
-        why = f"{name} is chosen by its effect on outcomes" if wanted[0] == name else why
+        chosen = f"{name} is chosen by its effect on outcomes"
+        why = chosen if wanted[0] == name else "who is ranked higher is seen from outcomes"
+        stays = " (the group whose scores do not change)" if "reference" in wanted else ""
         raise ValueError(
             f"{argument('y')} is missing: {why}.\n"
-            f"Hint: pass it, or give {' and '.join(argument(each, ...) for each in wanted)}"
-            + (" (the group whose scores do not change)." if "reference" in wanted else ".")
+            f"Hint: pass it, or give {' and '.join(argument(each, ...) for each in wanted)}{stays}."
         )
 
 
@@ -244,19 +235,9 @@ def fitted(model: Repair, table: ScoreTable, groups: Any, min_group: Any) -> dic
     where, starts = fit.ground.cut, None
     if where is not None:  # groups that are left out have a place in the top of all rows, but no part in finding it
         starts = table.thresholds(where.alpha, where.region) | dict(where.starts)
-    return {
-        "strength_": strength,
-        "groups_": table.groups,
-        "left_out_": left_out,
-        "reference_": fit.family.reference,
-        "starts_": starts,
-        "certificate_": certificate,
-        "table_": table.nameless(),
-        "n_features_in_": 1,
-        "_fit": fit,
-        "_fit_given": {"groups": groups, "min_group": min_group},
-        "_fit_made": {},
-    }
+    about = {"groups_": table.groups, "left_out_": left_out, "reference_": fit.family.reference, "starts_": starts}
+    about |= {"strength_": strength, "certificate_": certificate, "table_": table.nameless(), "n_features_in_": 1}
+    return about | {"_fit": fit, "_fit_given": {"groups": groups, "min_group": min_group}, "_fit_made": {}}
 
 
 def _other_method(model: Repair, fit: Fit, rule: Rule) -> str:
@@ -266,7 +247,7 @@ def _other_method(model: Repair, fit: Fit, rule: Rule) -> str:
         return ""
     # xOrder alone takes long enough to keep somebody waiting for an error.
     tried = [other for other in methods().values() if other is not type(model) and other.__name__ != "XOrder"]
-    asked = {name: getattr(model, name) for name in (*RULES, "top", "top_of", "repair", "keep", "ties")}
+    asked = {name: getattr(model, name) for name in (*RULES, "top", *_CHOICES)}
     found = []
     for other in tried:
         own: dict[str, Any] = {"reference": fit.family.reference} if takes_reference(other) else {}
@@ -283,10 +264,9 @@ def _other_method(model: Repair, fit: Fit, rule: Rule) -> str:
 
 def _warn_of_ties(fit: Fit, rule: Rule, chosen: float) -> None:
     """Say where the other convention for ties would choose another strength, or sees a gain for a loss."""
-    ground, dial = fit.ground, fit.final.dial
+    ground, dial, ties = fit.ground, fit.final.dial, fit.ground.ties
     if tied_pairs(ground.rows) < _WORTH_A_LOOK:
         return
-    ties = ground.ties
     other: Ties = "strict" if ties == "half" else "half"
     there = replace(ground, ties=other)
     if fit.way is None:
@@ -297,9 +277,8 @@ def _warn_of_ties(fit: Fit, rule: Rule, chosen: float) -> None:
             return
         if dial.far_apart(chosen, point.lam):
             warn_user(
-                f"ties matter: {dial.name} = {chosen:.4g} is chosen with ties={ties!r}, {point.lam:.4g} with "
-                f"ties={other!r}.\n"
-                "Hint: 'half' is scikit-learn's convention, 'strict' the paper's; say which you report.",
+                f"ties matter: {dial.name} = {chosen:.4g} is chosen with ties={ties!r}, {point.lam:.4g} with ties="
+                f"{other!r}.\nHint: 'half' is scikit-learn's convention, 'strict' the paper's; say which you report.",
                 TiesWarning,
             )
             return

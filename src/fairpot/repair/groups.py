@@ -21,12 +21,10 @@ from fairpot.transport import Floats
 
 
 def ranked_first(table: ScoreTable, ties: Ties, rows: ScoreTable | None = None, *, lowest: bool = False) -> Hashable:
-    """Name the group whose positives are ranked above the others' negatives most often, net of the reverse.
+    """Name the group whose positives are ranked above the others' negatives most often (``lowest``: least often).
 
-    Of two groups that is the one with the higher xAUC; of equals the first in the table's order. Groups with few
-    positives or negatives, whose lead may be chance, are neither chosen nor compared unless all groups are small. Of a
-    table that is the top of others, ``rows`` are all of them: a group may be large and have few negatives at the top.
-    With ``lowest`` it is the group of which that is true least often.
+    Of equals it is the first in the table's order. Groups with few positives or negatives, whose lead may be chance,
+    are neither chosen nor compared unless all are small. Of a table that is a top, ``rows`` are all rows.
     """
     table = table.only(list(carrying_groups(table if rows is None else rows)))
     for what, totals in zip(wording.BOTH_OUTCOMES, (table.positives, table.negatives)):
@@ -101,20 +99,15 @@ def warn_of_table(kept: ScoreTable, table: ScoreTable) -> None:
         return
     found = small_cells(kept)
     if found:
-        warn_user(" ".join(note.text for note in found) + _way_out(kept), SmallGroupWarning)
+        hint = (
+            f"\nHint: {argument('min_group', ...)} leaves small groups out. None of them becomes the reference unless "
+            f"you name it, {argument('reference', ...)}"
+        )
+        others = 2 <= len(carrying_groups(kept)) < len(kept.groups)  # that can be compared without them
+        warn_user(" ".join(note.text for note in found) + (hint if others else ""), SmallGroupWarning)
     told = reversed_score(kept)
     if told is not None and not confidence_interval("auc", kept).high >= 0.5:  # NaN where there is no interval
         warn_user(told.text, ReversedScoreWarning)
-
-
-def _way_out(kept: ScoreTable) -> str:
-    """Say what becomes of small groups beside others that can be compared without them."""
-    if not 2 <= len(carrying_groups(kept)) < len(kept.groups):
-        return ""
-    return (
-        f"\nHint: {argument('min_group', ...)} leaves small groups out. None of them becomes the reference unless you "
-        f"name it, {argument('reference', ...)}"
-    )
 
 
 def _named(groups: Any, known: Sequence[Hashable]) -> list[Hashable]:
@@ -128,18 +121,16 @@ def _named(groups: Any, known: Sequence[Hashable]) -> list[Hashable]:
     return found
 
 
-# Counts that are whole multiples of a unit, to this share of it, were made of rows of that weight, provided
-# that none of them would be more rows than this.
-_WHOLE = 1e-3
-_MOST_ROWS = 2.0**30
+# Counts that are whole multiples of a unit, to this share of it, were made of rows of that weight, if not more than so
+# many of them.
+_WHOLE, _MOST_ROWS = 1e-3, 2.0**30
 
 
 def in_rows(table: ScoreTable) -> ScoreTable:
     """Divide the counts by the weight of one row; weights times a constant give the same table.
 
-    Where all counts are whole multiples of one weight, that weight is a row: plain counts stay as they are, and
-    whole weights go on counting like repeated rows. Other weights have no such unit, and a row is Kish's:
-    the sum of the squared counts over their sum, counted at each score and label.
+    Where all counts are whole multiples of one weight, that weight is a row. Other weights have no such unit, and a row
+    is Kish's: the sum of the squared counts over their sum.
     """
     cells = np.concatenate([part for c in table.counts for part in (c.positive, c.negative)])
     if cells.dtype.kind == "i":

@@ -4,34 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any
 
 import numpy as np
 
 from fairpot.counts import GroupCounts
 from fairpot.inference.dial import Cut
-from fairpot.repair.choose import curve, joined, taken
+from fairpot.repair.choose import Ground, curve, joined, taken
 from fairpot.repair.family import Dial, Family
-from fairpot.repair.ground import Ground
 from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint
 from fairpot.tradeoff.rules import Rule
 from fairpot.tradeoff.solve import ROUND_OFF, Entries, Found
 from fairpot.tradeoff.together import Search
-from fairpot.transport import Floats
+from fairpot.transport import Floats, ScoreMap
 
-# The nodes of the way: shares of what lies between the gap as it is and the smallest there is.
-SHARES = np.linspace(0.0, 1.0, 33)
+# The nodes of the way: shares of what lies between the gap as it is and the smallest there is; a hair between points.
+SHARES, _HAIR = np.linspace(0.0, 1.0, 33), 1e-9
 # Entries of a group on which is searched, at first, then, and at last.
 _ENTRIES = (64, 256, 2000)
 # In tables of more entries than this, few points of a way are counted on all rows.
 _LARGE, _KEPT = 200_000, 3
-# Two points of a way are at least so far apart.
-_HAIR = 1e-9
 # How often a bound is drawn tighter, where all rows miss what fewer entries keep.
 _CHECKS, _LEAST_STEP = 8, 1e-6
-# Where counting on the rows begins, its steps as parts of the groups' lists, and how often it may count from each.
-_STARTS, _PARTS, _COUNTS = 3, (8, 32, 128, 512, 2048, 10**9), 200
-# Strengths at which all groups are tried together before that.
-_COMMON = 21
+# Where counting on the rows begins, its steps as parts of the groups' lists, and how often it may count from each;
+# and strengths at which all groups are tried together before that.
+_STARTS, _PARTS, _COUNTS, _COMMON = 3, (8, 32, 128, 512, 2048, 10**9), 200, 21
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,9 +40,13 @@ class Way:
     # The search that found it, to ask again on the same rows; a pickle does without.
     search: OwnSearch | None = field(default=None, repr=False)
 
-    def __reduce__(self) -> tuple[type[Way], tuple[Floats, Mapping[Hashable, Floats]]]:
-        """Leave out what can be searched again."""
+    def __reduce__(self) -> Any:
         return Way, (self.shares, self.strengths)
+
+    @classmethod
+    def only(cls, strengths: Mapping[Hashable, float]) -> Way:
+        """Make a way of one point."""
+        return cls(np.array([0.5]), {g: np.array([value]) for g, value in strengths.items()})
 
     def place_for(self, share: float, strengths: Mapping[Hashable, float]) -> float:
         """Give the share of the point with these strengths; else one where no point is yet, by a hair if need be."""
@@ -73,15 +74,12 @@ class Way:
 def along(family: Family, way: Way) -> Family:
     """Make a family of a way: its one dial is how far to go."""
     identity = None if family.dial.identity is None else 0.0
-    return Family(
-        dial=Dial("share", identity=identity, meaning="how far to go on the way to the smallest gap"),
-        groups=family.groups,
-        reference=family.reference,
-        map=lambda group, share: family.map(group, way.at(share)[group]),
-        values=way.shares,
-        few=SHARES,
-        own=way.at,
-    )
+    dial = Dial("share", identity=identity, meaning="how far to go on the way to the smallest gap")
+
+    def at(group: Hashable, share: float) -> ScoreMap:
+        return family.map(group, way.at(share)[group])
+
+    return Family(dial, family.groups, family.reference, at, way.shares, few=SHARES, own=way.at)
 
 
 def choose_own(
@@ -90,8 +88,7 @@ def choose_own(
     """Choose every group's strength by rule; give the way with the choice on it, and the choice.
 
     What was found on fewer entries, or in the top of the scores as they came, is counted on all rows and polished
-    there; of all that was seen the best is the choice. ``seen`` is the curve of the way on the same rows, where it is
-    known.
+    there; of all that was seen (``seen``: the curve of the way, where it is known) the best is the choice.
     """
     search = way.search
     if search is None or search.given is not ground or rule.net_benefit_at is not None:
@@ -108,8 +105,11 @@ def choose_own(
         strengths = search.strengths(found)
         asked.append(way.place_for(search.share_of(found.gap), strengths))
         way = way.plus(asked[-1], strengths)
-    if look is not ground:
-        return way, _on_all_rows(family, ground, look, rule, way, asked).judged(rule).chosen()
+    if look is not ground:  # on all rows only what was asked for and what fewer entries find best: a count is dear
+        final = along(family, way)
+        best = curve(final, look).judged(rule).order()[:_KEPT]
+        shares = np.unique([0.0, *asked, *way.shares[best]])
+        return way, _told(ground.trace(final, shares), family, ground, way).judged(rule).chosen()
     if ground.top is not None:
         way = _polished(family, ground, rule, way, search)
     return way, _with_new(family, ground, way, seen).judged(rule).chosen()
@@ -119,16 +119,6 @@ def looked_at(ground: Ground) -> Ground:
     """Give the rows that points of a way are counted on at first: all, or fewer entries where there are very many."""
     large = sum(len(counts.score) for counts in ground.table.counts) > _LARGE
     return ground.merged(_ENTRIES[-1]) if large else ground
-
-
-def _on_all_rows(
-    family: Family, ground: Ground, look: Ground, rule: Rule, way: Way, asked: list[float]
-) -> TradeoffCurve:
-    """Count on all rows what was asked for and what fewer entries find best: each count of so many rows is dear."""
-    final = along(family, way)
-    best = curve(final, look).judged(rule).order()[:_KEPT]
-    shares = np.unique([0.0, *asked, *way.shares[best]])
-    return _told(ground.trace(final, shares), family, ground, way)
 
 
 def _with_new(family: Family, ground: Ground, way: Way, seen: TradeoffCurve) -> TradeoffCurve:
@@ -147,14 +137,7 @@ def _told(found: TradeoffCurve, family: Family, ground: Ground, way: Way) -> Tra
     """Keep with a curve the rows and the maps of its way, and each group's strength at every point."""
     final, own = along(family, way), [way.at(float(share)) for share in found.lam]
     each = {g: np.array([values[g] for values in own]) for g in family.moved}
-    return replace(found, strengths=each, evidence=ground.evidence(final), whole=ground.evidence_of_auc(final))
-
-
-def _separable(ground: Ground) -> Ground:
-    """Look at the top of the scores as they came, where it is to be found again at every strength."""
-    if ground.top is None:
-        return ground
-    return replace(ground, top=None, cut=Cut(*ground.top, ground.table.thresholds(*ground.top)))
+    return replace(found, strengths=each, **ground.evidence(final))
 
 
 def _polished(family: Family, ground: Ground, rule: Rule, way: Way, search: OwnSearch) -> Way:
@@ -172,7 +155,8 @@ def _polished(family: Family, ground: Ground, rule: Rule, way: Way, search: OwnS
             merit, best = climb.merit, climb
     if best is None:
         return way
-    return way.plus(way.place_for(search.share_of(best.gap), best.strengths), best.strengths)
+    strengths = best.strengths(best.places)
+    return way.plus(way.place_for(search.share_of(best.gap), strengths), strengths)
 
 
 class _Climb:
@@ -188,25 +172,24 @@ class _Climb:
             while self.left > 0 and self._step(part):
                 pass
 
-    @property
-    def strengths(self) -> dict[Hashable, float]:
-        """Where it ended."""
-        return {g: float(self.search.lists[g][k]) for g, k in self.places.items()}
+    def strengths(self, places: dict[Hashable, int]) -> dict[Hashable, float]:
+        """Give the strengths at places of the groups' lists."""
+        return {g: float(self.search.lists[g][k]) for g, k in places.items()}
 
     def _look(self, places: dict[Hashable, int]) -> tuple[float, float]:
         self.left -= 1
-        one = Way(np.array([0.5]), {g: self.search.lists[g][[k]] for g, k in places.items()})
-        judged = curve(along(self.family, one), self.ground).judged(self.rule)
+        one = along(self.family, Way.only(self.strengths(places)))
+        judged = curve(one, self.ground).judged(self.rule)
         return judged.merit(), float(judged.curve.gap[0])
 
     def _step(self, part: int) -> bool:
         """Take the first better step of so large a part of the lists; say whether there was one."""
         moved = self.family.moved
-        last = {g: len(self.search.lists[g]) - 1 for g in moved}
+        size = {g: len(self.search.lists[g]) for g in moved}
         for groups in [*((g,) for g in moved), moved]:
             for sign in (-1, 1):
-                step = {g: sign * max(len(self.search.lists[g]) // part, 1) for g in groups}
-                tried = {g: int(np.clip(k + step.get(g, 0), 0, last[g])) for g, k in self.places.items()}
+                step = {g: sign * max(size[g] // part, 1) for g in groups}
+                tried = {g: int(np.clip(k + step.get(g, 0), 0, size[g] - 1)) for g, k in self.places.items()}
                 if tried == self.places:
                     continue
                 merit, gap = self._look(tried)
@@ -220,7 +203,9 @@ class OwnSearch:
     """The search for strengths of several groups, of which one stays, on the lists that a family gives them."""
 
     def __init__(self, family: Family, given: Ground, threshold: float | None = None) -> None:
-        ground = _separable(given)
+        ground = given
+        if ground.top is not None:  # looked at in the scores as they came, not found again at every strength
+            ground = replace(ground, top=None, cut=Cut(*ground.top, ground.table.thresholds(*ground.top)))
         self.family, self.given, self.ground = family, given, ground
         self.groups = ground.table.groups
         self.neutral = 1.0 if family.dial.ratio else float(family.dial.identity or 0.0)
@@ -286,17 +271,12 @@ class OwnSearch:
         """Find combinations for a rule; where all rows miss what fewer entries keep, aim higher."""
         if rule.max_gap is None and rule.max_auc_loss is None:
             return [self.search.end]
-        if rule.max_gap is None:
-            assert rule.max_auc_loss is not None
-            return self._checked(self.search.cheapest, self.still_auc - rule.max_auc_loss, ground, rule)
-        return [*self._checked(self.search.highest, rule.max_gap, ground, rule), self.search.end]
-
-    @property
-    def still_auc(self) -> float:
-        """AUC of the scores as they came."""
-        if self.family.dial.identity is not None:
-            return self.search.still.auc
-        return self.ground.trace(self.family, np.array([self.neutral])).unmoved_auc
+        if rule.max_gap is not None:
+            return [*self._checked(self.search.highest, rule.max_gap, ground, rule), self.search.end]
+        still = self.search.still.auc
+        if self.family.dial.identity is None:
+            still = self.ground.trace(self.family, np.array([self.neutral])).unmoved_auc
+        return self._checked(self.search.cheapest, still - (rule.max_auc_loss or 0.0), ground, rule)
 
     def _checked(self, find: Callable[[float], Found | None], wanted: float, ground: Ground, rule: Rule) -> list[Found]:
         aimed, seen = wanted, []
@@ -305,8 +285,7 @@ class OwnSearch:
             if found is None:
                 break
             seen.append(found)
-            one = Way(np.array([0.5]), {g: np.array([v]) for g, v in self.strengths(found).items()})
-            point = curve(along(self.family, one), ground)
+            point = curve(along(self.family, Way.only(self.strengths(found))), ground)
             if ground.top is not None or point.judged(rule).allowed(np.ones(1, dtype=bool))[0]:
                 break
             if rule.max_gap is not None:

@@ -12,7 +12,7 @@ import numpy as np
 from fairpot.counts import run_means
 from fairpot.exceptions import ModelFileError
 from fairpot.export import simplify
-from fairpot.modelfile import ModelFile
+from fairpot.modelfile.content import ModelFile
 from fairpot.modelfile.origin import FEWER_THAN, rounded, rows_behind
 from fairpot.repair.calibrating import common_map
 from fairpot.repair.stored import map_content, small_groups, told
@@ -31,11 +31,10 @@ _TRIED = 20_001  # scores at which maps are compared, beside their breakpoints
 def made_private(content: ModelFile, maps: Maps, table: ScoreTable | None, learn: Learn | None) -> ModelFile:
     """Return what a private file holds in place of all breakpoints and counts.
 
-    The scores of each group are cut into runs of ten rows or more, whatever the rows weigh (of ten clusters, where rows
-    belong together), and every score is replaced by the mean of its run. The maps are those that the method learns from
-    such scores. Numbers are rounded to about a thousandth of the fitted range, counts to tens, the repair strength to
-    three digits. Tables of scores on a grid stay as they are, if ten rows or more have each score. A certificate is
-    left out: it is that of the full maps. Refused if fewer than ten rows of a group make up the maps.
+    Every score is replaced by the mean of its run of ten rows (or clusters) or more, and the maps are those that the
+    method learns from such scores. Numbers are rounded to about a thousandth of the fitted range, counts to tens, the
+    strength to three digits. Tables of scores on a grid stay, if ten rows or more have each score. A certificate is
+    that of the full maps, and left out. Refused if fewer than ten rows of a group make up the maps.
     """
     if content.private is not None:
         return content
@@ -59,6 +58,9 @@ def made_private(content: ModelFile, maps: Maps, table: ScoreTable | None, learn
         last = last and _calibrated(coarse.rescored(moving(made)), ends, digits)
     before = 0.0 if content.simplified is None else content.simplified["largest_error"]
     error = before + max(_largest(maps[g], each, ends) for g, each in followed(made, last).items())
+    # Round up to two digits: all of them would be those of one row's score.
+    last_digit = 10.0 ** (math.floor(math.log10(error)) - 1) if error else 1.0
+    error = float(f"{math.ceil(error / last_digit) * last_digit:.12g}")
     return replace(
         content,
         maps={group: map_content(each) for group, each in made.items()},
@@ -67,16 +69,14 @@ def made_private(content: ModelFile, maps: Maps, table: ScoreTable | None, learn
         dial=(content.dial[0], _three_digits(content.dial[1])),
         fitted_on=origin,
         certificate=None,
-        private={"largest_error": _rounded_up(error), "step": 10.0**-digits},
+        private={"largest_error": error, "step": 10.0**-digits},
         simplified=None,
     )
 
 
 def _too_few(groups: list[Hashable]) -> ModelFileError:
-    return ModelFileError(
-        f"{told(groups)}, also if they are rounded.\nHint: min_group={FEWER_THAN} leaves small groups as they are; "
-        "or put groups together, or move more rows."
-    )
+    hint = f"min_group={FEWER_THAN} leaves small groups as they are; or put groups together, or move more rows."
+    return ModelFileError(f"{told(groups)}, also if they are rounded.\nHint: {hint}")
 
 
 def _coarse(table: ScoreTable, content: ModelFile, own: Maps, digits: int) -> ScoreTable:
@@ -89,7 +89,7 @@ def _coarse(table: ScoreTable, content: ModelFile, own: Maps, digits: int) -> Sc
             f"a table of scores is saved as it is, and fewer than {FEWER_THAN} rows have some score of its grid.\n"
             "Hint: round the scores to a coarser grid before fit."
         )
-    behind = {g: rows_behind(c).rows for g, c in zip(table.groups, table.counts)}
+    behind = {g: sum(rows_behind(c)) for g, c in zip(table.groups, table.counts)}
     moved = {g: each.compact() for g, each in moving(own).items() if type(each) is ScoreMap}
     counts = []
     for g in table.groups:
@@ -168,9 +168,3 @@ def _digits(low: float, high: float) -> int:
 
 def _three_digits(value: Any) -> Any:
     return {g: _three_digits(v) for g, v in value.items()} if isinstance(value, dict) else float(f"{value:.3g}")
-
-
-def _rounded_up(error: float) -> float:
-    """Round up to two digits: all of them would be those of one row's score."""
-    step = 10.0 ** (math.floor(math.log10(error)) - 1) if error else 1.0
-    return float(f"{math.ceil(error / step) * step:.12g}")

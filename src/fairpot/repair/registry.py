@@ -23,6 +23,12 @@ GROUP = "fairpot.methods"
 _OWN = {file.replace("_", "-"): kind for kind, file in import_module("fairpot.methods").HOMES.items()}
 
 
+@cache
+def _outside() -> dict[str, EntryPoint]:
+    """Find the methods that other packages provide."""
+    return {found.name: found for found in entry_points(group=GROUP) if found.name not in _OWN}
+
+
 def names() -> tuple[str, ...]:
     """List the names of all methods without loading them."""
     return (*_OWN, *_outside())
@@ -69,41 +75,32 @@ def takes_reference(kind: type) -> bool:
 
 
 @cache
-def _outside() -> dict[str, EntryPoint]:
-    """Find the methods that other packages provide."""
-    return {found.name: found for found in entry_points(group=GROUP) if found.name not in _OWN}
-
-
-@cache
 def _made(name: str, learn: Callable[..., Any]) -> type[Repair]:
     """Make the estimator of a ``learn`` function: its own parameters and a strength."""
     from fairpot.repair.estimator import Repair
 
-    shared = {each.name for each in dataclasses.fields(Repair)}
+    kind, shared = _kind(name), {each.name for each in dataclasses.fields(Repair)}
     own = [p for p in list(signature(learn).parameters.values())[1:] if p.name not in shared]
     fields: list[Any] = [("strength", Any, dataclasses.field(default=None))]
     fields += [(p.name, Any, dataclasses.field(default=p.default, kw_only=True)) for p in own]
     told = f"{(learn.__doc__ or name).strip()}\n\nMade of {learn.__module__}.{learn.__qualname__}."
     space = {"learn": staticmethod(learn), "__doc__": told, "__module__": __name__}
-    made = dataclasses.make_dataclass(_class_name(name), fields, bases=(Repair,), namespace=space, eq=False, repr=False)
-    globals()[_class_name(name)] = made  # where a pickle looks for it
+    made = dataclasses.make_dataclass(kind, fields, bases=(Repair,), namespace=space, eq=False, repr=False)
+    globals()[kind] = made  # where a pickle looks for it
     return made
 
 
 def __getattr__(name: str) -> Any:
     """Make the class of a method from outside where a pickle names it."""
     for each in _outside():
-        if _class_name(each) == name:
+        if _kind(each) == name:
             return method(each)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
-def _class_name(name: str) -> str:
-    return "".join(part.capitalize() for part in name.replace("_", "-").split("-"))
-
-
 def _kind(name: str) -> str:
-    return _OWN.get(name) or _class_name(name)
+    """Name the class of a method."""
+    return _OWN.get(name) or "".join(part.capitalize() for part in name.replace("_", "-").split("-"))
 
 
 def _plain(name: str) -> str:

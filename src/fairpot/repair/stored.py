@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable
 from dataclasses import dataclass, replace
 from importlib import import_module
 from os import PathLike
@@ -17,38 +17,44 @@ from fairpot._validation import check_choice
 from fairpot._version import __version__
 from fairpot._warn import warn_user
 from fairpot.exceptions import ModelFileError, ScaleWarning
-from fairpot.modelfile import ModelFile
-from fairpot.modelfile.checks import refuse, shown
-from fairpot.modelfile.files import read_known
+from fairpot.modelfile.content import ModelFile
+from fairpot.modelfile.files import naming, read
+from fairpot.modelfile.forms import refuse, shown
 from fairpot.modelfile.origin import FEWER_THAN, rows_behind
-from fairpot.modelfile.text import naming
 from fairpot.repair.registry import method_of
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats, ScoreMap, ShiftMap, followed, parted
 
-# What parameters and strengths were called in files of earlier versions.
+# What parameters and strengths were called in files of earlier versions, and what methods were given then.
 _RENAMED = {"FairPOT": {"threshold": "region_from"}, "PostLogit": {"alpha": "slope"}}
+_FORMER = {
+    *("alpha", "region", "region_from", "capacity", "calibrate", "keep_grid", "high_score_means", "common_dial"),
+    *("exact", "min_group", "groups", "pos_label", "distributions", "smoothing"),
+}
+# Parameters that are numbers where they are given, shares among them, and words.
+_NUMBERS = ("alpha", "top", "max_gap", "max_auc_loss", "confidence", "min_group", "capacity", "net_benefit_at")
+_SHARES = ("alpha", "max_gap", "max_auc_loss", "confidence", "net_benefit_at")
+_WORDS: dict[str, tuple[str | None, ...]] = {
+    "ties": ("half", "strict"),
+    "region": ("pooled", "group"),
+    "top_of": ("all", "group"),
+    "repair": ("all", "top"),
+    "keep": (None, "grid", "probabilities"),
+    "high_score_means": (None, "help", "harm"),
+}
+TOPS = ("alpha", "top", "capacity")  # those that say how large the top is
 
-
-# Beyond the fitted range by more than this share of its width is far outside.
-_FAR = 0.5
-# So many rows far outside, as a share, and the batch is suspect.
-_MANY = 0.01
-# So many of them, and the scores as a whole are on another scale.
-_ALL = 0.9
+# Beyond the fitted range by more than this share of its width is far outside; so many rows there, as a share, and the
+# batch is suspect, or the scores as a whole are on another scale.
+_FAR, _MANY, _ALL = 0.5, 0.01, 0.9
 # A batch that fills less than this share of the fitted range is suspect, if it has scores enough to tell.
 _NARROW, _ENOUGH = 0.05, 30
-
-
 # Where the sigmoid is shown as a line; no scores of people, which it does not need.
 PROBES = np.arange(101) / 100
 
 
 class LogitMap(ScoreMap):
-    """The map s -> sigma(alpha s + beta), exact everywhere.
-
-    Its knots are where it can be looked at, the hundredths in [0, 1] after a fit: it needs none itself.
-    """
+    """The map s -> sigma(alpha s + beta), exact everywhere; its knots are where it can be looked at."""
 
     def __init__(self, knots: ArrayLike, alpha: float, beta: float) -> None:
         self.alpha = alpha
@@ -68,11 +74,7 @@ class LogitMap(ScoreMap):
 
 @dataclass(frozen=True)
 class ScoreScale:
-    """The range of the fitted scores.
-
-    A batch is on another scale if more than 1 % of its rows lie further outside the fitted range than half its
-    width, or if 30 or more distinct scores fill less than a twentieth of it.
-    """
+    """The range of the fitted scores."""
 
     low: float
     high: float
@@ -94,10 +96,7 @@ class ScoreScale:
         return outside > _MANY * rows
 
     def mismatch_of_range(self, low: float, high: float) -> str | None:
-        """Say what is odd about a batch of which only the range is known; None if nothing is.
-
-        Its ends lie further outside the fitted range than half its width, or it fills less than a twentieth of it.
-        """
+        """Say what is odd about a batch of which only the range is known; None if nothing is."""
         width = self.high - self.low
         if width <= 0 or high < low:
             return None
@@ -106,7 +105,11 @@ class ScoreScale:
         return self._odd("", low, high, far=False) if 0 < high - low < _NARROW * width else None
 
     def judge(self, scores: Floats, other_scale: str | None) -> None:
-        """Warn of the scores of a batch if they seem to be on another scale, or refuse them."""
+        """Warn of the scores of a batch if they seem to be on another scale, or refuse them.
+
+        They do if more than 1 % of the rows lie further outside the fitted range than half its width, or if 30 or more
+        distinct scores fill less than a twentieth of it.
+        """
         width = self.high - self.low
         if len(scores) == 0 or width <= 0:
             return
@@ -145,77 +148,76 @@ class StoredMaps:
     left_out_: tuple[Hashable, ...]
     columns_: dict[str, Any] | None
     scale: ScoreScale
+    lower_is_riskier_: bool  # maps are then of scores with a minus
+    high_score_means_: Meaning | None
     sha256_: str | None = None  # of the file
-
-    @property
-    def lower_is_riskier_(self) -> bool:
-        """Whether a low score means high risk: maps are then of scores with a minus."""
-        return bool((self.columns_ or {}).get("lower_is_riskier", False))
-
-    @property
-    def high_score_means_(self) -> Meaning | None:
-        """What a high score does to a person, if that was said."""
-        return (self.columns_ or {}).get("high_score_means")
 
 
 def stored_maps(path: str | PathLike[str], *, expect_sha256: str | None = None) -> StoredMaps:
     """Read the maps of a file; what else it says of the method that made them, `fairpot.load` looks at."""
-    content, digest = read_known(path, expect_sha256=expect_sha256)
+    content, digest = read(path, expect_sha256=expect_sha256)
     with naming(path):
-        return replace(made_of(content), sha256_=digest)
+        return replace(made_of(content)[0], sha256_=digest)
 
 
-def made_of(content: ModelFile) -> StoredMaps:
-    """Make the maps of the content of a file."""
-    content = with_new_names(content)
-    hint = f"Hint: it was written by fairpot {shown(content.fitted_on['library_version'])}, and this is {__version__}."
+def made_of(content: ModelFile) -> tuple[StoredMaps, ModelFile]:
+    """Make the maps of the content of a file; give the content with the names that parameters have now."""
+    names, (dial, strength) = _RENAMED.get(content.method, {}), content.dial
+    parameters = {names.get(name, name): value for name, value in content.parameters.items()}
+    content = replace(content, parameters=parameters, dial=(names.get(dial, dial), strength))
     if content.apply.get("kind") != "maps":
         raise ModelFileError(
             "these maps are made anew from each batch that they are applied to, which fairpot no longer does.\n"
             "Hint: fit and save again; the maps are then those of the fitted rows."
         )
     if not content.method.isidentifier():
-        raise ModelFileError(f"the method {shown(content.method)} is not the name of one.\n{hint}")
+        raise ModelFileError(f"the method {shown(content.method)} is not the name of one.\n{_written_by(content)}")
     for name, value in content.parameters.items():
         _check_parameter(name, value)
     own = {group: _make_map(each) for group, each in content.maps.items()}
-    low, high = content.fitted_on["score_range"]
-    return StoredMaps(
-        content.method,
-        content.groups,
-        followed(own, None if content.then is None else _make_map(content.then)),
-        content.reference,
-        _left_out(content),
-        content.columns,
-        ScoreScale(float(low), float(high)),
+    maps = followed(own, None if content.then is None else _make_map(content.then))
+    about = content.columns or {}
+    stored = StoredMaps(
+        *(content.method, content.groups, maps, content.reference, _left_out(content), content.columns),
+        ScoreScale(*map(float, content.fitted_on["score_range"])),
+        bool(about.get("lower_is_riskier", False)),
+        about.get("high_score_means"),
     )
+    return stored, content
 
 
-# Parameters that are numbers where they are given.
-_NUMBERS = ("alpha", "top", "max_gap", "max_auc_loss", "confidence", "min_group", "capacity", "net_benefit_at")
-# Those that are one of some words, and the numbers that a share lies between.
-_WORDS: dict[str, tuple[str | None, ...]] = {
-    "ties": ("half", "strict"),
-    "region": ("pooled", "group"),
-    "top_of": ("all", "group"),
-    "repair": ("all", "top"),
-    "keep": (None, "grid", "probabilities"),
-    "high_score_means": (None, "help", "harm"),
-}
-_SHARES = ("alpha", "max_gap", "max_auc_loss", "confidence", "net_benefit_at")
-# Those that say how large the top is.
-TOPS = ("alpha", "top", "capacity")
+def check_method(content: ModelFile) -> None:
+    """Insist on a strength and parameters that this version knows; a method not installed may have made the maps."""
+    method, (dial, _) = method_of(content.method), content.dial
+    if method is None:
+        return
+    known = method().get_params(deep=False)
+    unknown = sorted(set(content.parameters) - set(known) - _FORMER)
+    if unknown:
+        raise ModelFileError(f"{content.method} has no parameters {shown(unknown)}.\n{_written_by(content)}")
+    for name, value in content.parameters.items():
+        if type(known.get(name)) is bool and type(value) is not bool:
+            refuse(f"parameters.{name}", "true or false", value)
+        for each in value.values() if isinstance(value, dict) else [value]:
+            if name == method.dial.name and each is not None and not _is_number(each):
+                refuse(f"parameters.{name}", "a number or null", each)
+    if dial != method.dial.name:
+        told = f"{content.method} has no repair strength {shown(dial)}, but {method.dial.name!r}."
+        raise ModelFileError(f"{told}\n{_written_by(content)}")
 
 
-def is_number(value: Any) -> bool:
-    """Whether a value is a number, which true and false are not."""
+def _written_by(content: ModelFile) -> str:
+    return f"Hint: it was written by fairpot {shown(content.fitted_on['library_version'])}, and this is {__version__}."
+
+
+def _is_number(value: Any) -> bool:
     return isinstance(value, int | float) and type(value) is not bool
 
 
 def _check_parameter(name: str, value: Any) -> None:
     """Refuse what no fit was given: true or a text for a number, a word that is none, a share beyond 1."""
     for each in value.values() if isinstance(value, dict) else [value]:
-        if name in _NUMBERS and each is not None and not is_number(each):
+        if name in _NUMBERS and each is not None and not _is_number(each):
             refuse(f"parameters.{name}", "a number or null", each)
         if name in _SHARES and each is not None and not 0 <= each <= 1:
             refuse(f"parameters.{name}", "from 0 to 1, or null", each)
@@ -230,14 +232,6 @@ def _check_parameter(name: str, value: Any) -> None:
 def maps_of(model: Any) -> Any:
     """Give the fitted maps of a repair method, or of what is such maps; None of anything else."""
     return model if isinstance(model, StoredMaps) else import_module("fairpot.repair.fair_maps").fair_maps(model)
-
-
-def with_new_names(content: ModelFile) -> ModelFile:
-    """Call parameters and the dial of a file by the names they have now."""
-    names = _RENAMED.get(content.method, {})
-    parameters = {names.get(name, name): value for name, value in content.parameters.items()}
-    dial, value = content.dial
-    return replace(content, parameters=parameters, dial=(names.get(dial, dial), value))
 
 
 def _left_out(content: ModelFile) -> tuple[Hashable, ...]:
@@ -269,76 +263,34 @@ def map_content(score_map: ScoreMap) -> dict[str, Any]:
     return {"kind": "piecewise", **score_map.compact().to_dict()}
 
 
-def maps_content(maps: Mapping[Hashable, ScoreMap], groups: tuple[Hashable, ...]) -> dict[Hashable, dict[str, Any]]:
-    """Return each group's own map as plain values."""
-    own, _ = parted(maps)
-    return {group: map_content(own[group]) for group in groups}
-
-
-def then_content(maps: Mapping[Hashable, ScoreMap]) -> dict[str, Any] | None:
-    """Return the map that follows those of all groups as plain values; None where nothing does."""
-    _, then = parted(maps)
-    return None if then is None else map_content(then)
-
-
 def small_groups(content: ModelFile, table: ScoreTable | None) -> list[Hashable]:
     """Name the groups of which fewer than ten rows stand behind the knots and values of the maps.
 
     ``table``: the fitted rows, where they are at hand: of a group with many rows, a few may be moved.
     """
     moving = {g: each for g, each in content.maps.items() if each.get("knots")}
-    behind = {g: _begin(each) for g, each in moving.items()}
+    start = {g: -np.inf if each["start"] is None else each["start"] for g, each in moving.items()}
+    behind = {g: max(each["knots"][0], start[g]) for g, each in moving.items()}  # from where on it moves rows
     if moving and content.reference is not None:
-        behind[content.reference] = None if content.thresholds is None else content.thresholds[content.reference]
+        behind[content.reference] = (content.thresholds or {}).get(content.reference, -np.inf)
     hidden = [each["group"] for each in content.fitted_on["groups"] if each["counts"]["rows"] is None]
-    return [g for g in content.groups if g in behind and (g in hidden or _few(g, behind[g], table))]
+    here = {} if table is None else {g: table[g] for g in table.groups if g in behind}
+    few = [g for g, counts in here.items() if sum(rows_behind(counts.above(behind[g]))) < FEWER_THAN]
+    return [g for g in content.groups if g in behind and (g in hidden or g in few)]
 
 
 def told(groups: list[Hashable]) -> str:
     """Say what the file shows of whom."""
-    names = ", ".join(map(repr, groups[:5])) + (", ..." if len(groups) > 5 else "")
-    few = f"fewer than {FEWER_THAN} rows (or clusters) of {names}"
-    return f"{few} make up the maps: who reads the file sees their scores"
-
-
-def _begin(content: dict[str, object]) -> float | None:
-    """Return the score from which a map moves rows."""
-    knots: list[float] = content["knots"]  # type: ignore[assignment]
-    start = content["start"]
-    return knots[0] if not isinstance(start, float) else max(start, knots[0])
-
-
-def _few(group: Hashable, begin: float | None, table: ScoreTable | None) -> bool:
-    if table is None or group not in table.groups:
-        return False
-    counts = table[group] if begin is None else table[group].above(begin)
-    return rows_behind(counts).rows < FEWER_THAN
-
-
-# What columns are called where nothing else is said.
-USUAL_COLUMNS = {"score": "score", "group": ["group"]}
-
-
-def with_columns(content: ModelFile, columns: Mapping[str, Any], **known: Any) -> ModelFile:
-    """Store what the columns were called, and what is known of the score: its direction, what a high one does."""
-    if set(columns) != {"score", "group"} or isinstance(columns["group"], str):
-        raise ModelFileError("columns must be {'score': name, 'group': [names]}.")
-    named = {"score": str(columns["score"]), "group": [str(name) for name in columns["group"]]}
-    return replace(content, columns=named | {name: value for name, value in known.items() if value})
+    few = f"fewer than {FEWER_THAN} rows (or clusters) of " + ", ".join(map(repr, groups[:5]))
+    return f"{few}{', ...' if len(groups) > 5 else ''} make up the maps: who reads the file sees their scores"
 
 
 def group_words(maps: Any) -> dict[Hashable, tuple[str, str, str]]:
     """Return for each group what is said of those who are moved, of those who stay, and of all after that."""
-    reference, left_out = maps.reference_, maps.left_out_
-    moved = moves_by(maps.method_).format(reference=repr(reference))
+    reference, left_out, method = maps.reference_, maps.left_out_, method_of(maps.method_)
+    moved = "moved by the map of the group" if method is None else method._moves_by.format(reference=repr(reference))
     stays = dict.fromkeys(maps.groups_, "nobody of the group is moved")
     stays |= dict.fromkeys(left_out, "left out of the comparison: scores stay")
     stays |= {group: "reference group: scores stay" for group in maps.groups_ if group == reference}
     after = "" if parted(maps.maps_)[1] is None else "; then made a probability by the map common to all groups"
     return {group: (moved, stays[group], after) for group in maps.groups_}
-
-
-def moves_by(method: str) -> str:
-    """Say how a method moves scores; ``{reference}`` stands for the group that they go to."""
-    known = method_of(method)
-    return "moved by the map of the group" if known is None else known._moves_by

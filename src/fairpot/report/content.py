@@ -18,7 +18,7 @@ from fairpot._arguments import argument
 from fairpot._defaults import Region
 from fairpot.exceptions import ModelFileError
 from fairpot.inference import Changes, Estimate
-from fairpot.modelfile.text import bytes_of
+from fairpot.modelfile.files import bytes_of
 from fairpot.results import Audit, Effect, Finding, Ranking, Trust
 from fairpot.results.calibration import CalibrationStages
 from fairpot.results.kinds import Count, Derived, Group, Range, Score, Share
@@ -305,7 +305,6 @@ def _parsed(path: Path) -> dict[str, Any]:
 
 
 def _lines(name: str, value: Any) -> list[str]:
-    """Give what a card says under one name as lines of text."""
     several = value if isinstance(value, list | tuple) else [value]
     for each in several:
         if not isinstance(each, str | int | float | datetime.date) or isinstance(each, bool):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -75,11 +75,8 @@ def _tradeoff(found: Measured, report: Report) -> Figure | None:
         return None
     signed = len(found.table.groups) == 2
     turn = -1.0 if signed and curve.reference != report.finding.ranked_higher else 1.0
-    gap, auc, pareto = (
-        turn * 100 * np.array(curve.signed_gap if signed else curve.gap),
-        np.array(curve.auc),
-        np.array(curve.pareto),
-    )
+    gap = turn * 100 * np.array(curve.signed_gap if signed else curve.gap)
+    auc, pareto = np.array(curve.auc), np.array(curve.pareto)
     at = [(told_gap(report, each), each.all.auc) for each in settings]
     xs, ys = (np.array([np.nan if None in p else p[k] for p in at], dtype=np.float64) for k in (0, 1))
     xs = 100 * xs
@@ -92,6 +89,7 @@ def _tradeoff(found: Measured, report: Report) -> Figure | None:
     chosen = report.dial.chosen
     best = np.flatnonzero(pareto)
     best = best[few(len(best), 24)]
+    front = zip(frame.across(gap[best]), frame.up(auc[best]))
     cx, cy = frame.across(xs), frame.up(ys)
     names = (_axis("axis gap two" if signed else "axis largest", report), TEXT["axis auc"])
     marks = [(cx[0], cy[0], TEXT["mark original"])]
@@ -104,10 +102,7 @@ def _tradeoff(found: Measured, report: Report) -> Figure | None:
             None if band is None else _band(frame, band, ys),
             _limit(frame, report.limit),
             tag("path", d=line(frame.across(gap), frame.up(auc)), class_="curve"),
-            [
-                tag("circle", cx=x, cy=y, r=6, class_="best")
-                for x, y in zip(frame.across(gap[best]), frame.up(auc[best]))
-            ],
+            [tag("circle", cx=x, cy=y, r=6, class_="best") for x, y in front],
             tag("rect", x=cx[0] - 9, y=cy[0] - 9, width=18, height=18, class_="start"),
             tag("path", d=_star(cx[chosen], cy[chosen]), class_="chosen"),
             tag("circle", cx=cx[chosen], cy=cy[chosen], r=11, class_="here", data_mark="tradeoff"),
@@ -159,14 +154,13 @@ def _limit(frame: Frame, limit: Within | None) -> list[Markup]:
     if limit is None:
         return []
     lines = [(limit.auc, 0.4), (limit.reachable, 1.0)] if limit.reachable is not None else [(limit.auc, 1.0)]
-    return [_dashed(frame, limit.gap, aucs, opacity) for aucs, opacity in lines]
-
-
-def _dashed(frame: Frame, gaps: Sequence[float], aucs: Sequence[float], opacity: float) -> Markup:
-    gap, auc = 100 * np.array(gaps), np.array(aucs)
-    seen = (gap >= frame.x[0]) & (gap <= frame.x[1]) & (auc >= frame.y[0]) & (auc <= frame.y[1])
-    faint = {} if opacity == 1 else {"opacity": opacity}
-    return tag("path", d=line(frame.across(gap[seen]), frame.up(auc[seen])), class_="limit", **faint)
+    drawn = []
+    for aucs, opacity in lines:
+        gap, auc = 100 * np.array(limit.gap), np.array(aucs)
+        seen = (gap >= frame.x[0]) & (gap <= frame.x[1]) & (auc >= frame.y[0]) & (auc <= frame.y[1])
+        faint = {} if opacity == 1 else {"opacity": opacity}
+        drawn.append(tag("path", d=line(frame.across(gap[seen]), frame.up(auc[seen])), class_="limit", **faint))
+    return drawn
 
 
 def _limit_note(limit: Within | None) -> list[str]:
@@ -180,17 +174,13 @@ def _limit_note(limit: Within | None) -> list[str]:
 def _limits_at(report: Report) -> Floats | None:
     """Give the limits of the gap of two groups at each setting, in points; None where one has none, or in a top."""
     gaps = [told_gap(report, each) for each in report.dial.settings]
-    if (
-        report.finding.alpha is not None
-        or len(gaps) < 3
-        or any(getattr(g, "low", np.nan) != getattr(g, "low", 0.0) for g in gaps)
-    ):
+    unknown = any(getattr(g, "low", np.nan) != getattr(g, "low", 0.0) for g in gaps)
+    if report.finding.alpha is not None or len(gaps) < 3 or unknown:
         return None
     return np.array([[100 * g.low, 100 * g.high] for g in gaps])  # type: ignore[union-attr]
 
 
 def _band(frame: Frame, limits: Floats, aucs: Floats) -> Markup:
-    """Shade the interval of the gap at each setting, drawn at the setting's AUC."""
     corners = np.column_stack((*frame.across(limits).T, frame.up(aucs))).tolist()
     # All pieces turn the same way round, so that none is cut out of another where AUC goes back and forth.
     ordered = [sorted(two, key=lambda corner: corner[2]) for two in itertools.pairwise(corners)]
@@ -267,7 +257,6 @@ def _mean(found: Measured, place: int, i: int, k: int) -> float | None:
 
 
 def _means(found: Measured, report: Report, place: int) -> str:
-    """Tell the mean score of each group and outcome, before and at a setting."""
     said = []
     for i, g in enumerate(found.drawn):
         for k, label in enumerate(_SIDES):
@@ -376,10 +365,8 @@ def _calibration(found: Measured, report: Report) -> Figure | None:
         named = {"data_path": f"calibration-{i}", "data_name": TEXT["axis rate"]}
         parts.append(tag("path", d=line(*places[chosen]), class_=f"now {look}", **named))
         panels.append((g, str(report.audit.ranking.groups[g].group), join(frame.axes(*axes), inside(parts))))
-    notes = [
-        TEXT[f"calibration note{turned}"],
-        *([TEXT["calibration note repair"]] if report.method is not None else []),
-    ]
+    notes = [TEXT[f"calibration note{turned}"]]
+    notes += [TEXT["calibration note repair"]] if report.method is not None else []
 
     def title(place: int) -> str:
         return words.calibration_title(report.dial.settings[place])
@@ -392,6 +379,5 @@ def _points(frame: Frame, each: Mapping[str, Floats]) -> tuple[list[int], list[i
 
 
 def _bars(frame: Frame, each: Mapping[str, Floats]) -> str:
-    """Write the interval of each rate as an upright line."""
     x, low, high = frame.across(each["mean_score"]), frame.up(each["rate_low"]), frame.up(each["rate_high"])
     return "".join(f"M{a} {b}V{c}" for a, b, c in zip(x.tolist(), low.tolist(), high.tolist()))

@@ -45,7 +45,6 @@ def make_markdown(view: View) -> str:
 
 
 def _tables(*found: Table | None, level: str = "###") -> list[str]:
-    """Write tables under their captions, each with its note."""
     parts = []
     for each in found:
         if each is not None:
@@ -86,7 +85,6 @@ def plain_line(text: Any) -> str:
 
 
 def _table(found: Table) -> str:
-    """Write a table whose first columns are texts."""
     marks = ["---" if i < found.texts else "---:" for i in range(len(found.head))]
     cells = [[c if i == 1 else _cell(c) for c in line] for i, line in enumerate([found.head, marks, *found.rows])]
     return "\n".join("| " + " | ".join(line) + " |" for line in cells)

@@ -8,7 +8,6 @@ from typing import Any
 
 import numpy as np
 
-from fairpot._defaults import Ties
 from fairpot.counts import GroupCounts
 from fairpot.display.by_group import LABELS, from_above, histogram, reliability, score_edges
 from fairpot.display.display import few
@@ -78,7 +77,8 @@ class Dial:
 def dial_of(method: Any, maps: FairMaps, table: ScoreTable, ties: str, most: int) -> Dial:
     """Find the settings of a fitted method on a table, at most about ``most``, its own among them."""
     own: Any = getattr(method, "strength_", None)
-    if not _can_turn(method, table):
+    counted = bool((table.positives > 0).all() and (table.negatives > 0).all())
+    if not counted or isinstance(method, FairMaps):  # maps from a file know one strength
         fixed = own if isinstance(own, float) else None
         return Dial([None, fixed], 1, lambda place: maps.maps_on(table) if place else {})
     curve = method.tradeoff(table, ties=ties)
@@ -91,12 +91,6 @@ def dial_of(method: Any, maps: FairMaps, table: ScoreTable, ties: str, most: int
         return maps.maps_on(table) if value == own else method.at(value).fair_maps_.maps_on(table)
 
     return Dial(values, 0 if own == curve.identity else values.index(own), at, curve, method)
-
-
-def _can_turn(method: Any, table: ScoreTable) -> bool:
-    """Whether a trade-off can be traced: maps from a file cannot, nor can what lacks outcomes to count."""
-    counted = bool((table.positives > 0).all() and (table.negatives > 0).all())
-    return counted and not isinstance(method, FairMaps)
 
 
 def _distinct(curve: TradeoffCurve, own: float, most: int) -> list[float]:
@@ -304,28 +298,20 @@ def _drawn(found: Measured, place: int, maps: Maps, mapped: Mapped) -> Drawn:
     probabilities = all(len(c.score) == 0 or (c.score[0] >= 0 and c.score[-1] <= 1) for c in risks)
     exact = Mapped.of(found.table, maps) if found.coarse and place in (0, found.dial.chosen) else mapped
     up, down = _crossings(found.lines, exact)
-    shares = np.array([[_shares(c, label, _counted_edges(found)) for label in LABELS] for c in counts])
-    sign, turn = (-1.0, -1) if found.turned else (1.0, 1)
+    sign, turn, edges = (-1.0, -1, 0.0 - found.edges[::-1]) if found.turned else (1.0, 1, found.edges)
+    shares = np.array([[_shares(c, label, edges) for label in LABELS] for c in counts])
+    own = (maps.get(found.table.groups[g], np.asarray) for g in found.drawn)
     return Drawn(
         mean_places(exact),
         up,
         down,
         shares[..., ::turn],
-        np.array([sign * _mapped(maps, found.table.groups[g], sign * found.grid) + 0.0 for g in found.drawn]),
+        np.array([sign * np.asarray(each(sign * found.grid)) + 0.0 for each in own]),
         [_steps(mapped.after.counts[g], mapped.after.counts[h]) for g, h in (found.pair, found.pair[::-1])],
         [_reliability(c) for c in risks] if probabilities else None,
         [queue_places(mapped, g, shown) for g, shown in zip(found.drawn, found.marks)],
         (found.above + up - down).sum(axis=(1, 2)) / float(mapped.ranking.weight.sum()),
     )
-
-
-def _counted_edges(found: Measured) -> Floats:
-    """Give the edges of bins as scores are counted."""
-    return 0.0 - found.edges[::-1] if found.turned else found.edges
-
-
-def _mapped(maps: Maps, group: Any, scores: Floats) -> Floats:
-    return np.asarray(maps[group](scores)) if group in maps else scores
 
 
 def _crossings(lines: Lines, mapped: Mapped) -> tuple[Floats, Floats]:
@@ -420,10 +406,8 @@ def curve_of(curve: TradeoffCurve | None) -> Curve | None:
         return None
     best = int(np.argmax(-np.nan_to_num(curve.gap, nan=2.0))), int(np.argmax(np.nan_to_num(curve.auc)))
     shown = np.union1d(few(len(curve), 500), best)
-    columns = (
-        tuple(column[shown].tolist()) for column in (curve.lam, curve.auc, curve.gap, curve.signed_gap, curve.pareto)
-    )
-    return Curve(curve.exact, len(curve), curve.reference, *columns)
+    columns = (curve.lam, curve.auc, curve.gap, curve.signed_gap, curve.pareto)
+    return Curve(curve.exact, len(curve), curve.reference, *(tuple(each[shown].tolist()) for each in columns))
 
 
 def limit_of(found: Measured, audit: Audit) -> Within | None:
@@ -432,21 +416,16 @@ def limit_of(found: Measured, audit: Audit) -> Within | None:
     if curve is None or audit.told.top is not None or entries(table) > MOST_ENTRIES:
         return None
     if len(table.groups) != 2:
-        return _of_several(table, curve, ties)
+        if {*curve.moved, curve.reference} != set(table.groups):
+            return None
+        most, shown = UpperLimit.of(table, ties=ties), np.linspace(np.nanmin(curve.gap), np.nanmax(curve.gap), 30)
+        return Within(tuple(shown.tolist()), tuple(most.auc_at(shown).tolist()), None, most.reason)
     first, second = audit.finding.pair
     limit = Limit.of(table, reference=first, ties=ties)
     gaps = [float(each.all.pair(first, second).signed_gap or 0.0) for each in found.settings]
     shown = np.clip(np.linspace(min(*gaps, 0.0), max(*gaps, 0.0), 60), -1, 1)
     reachable = None if limit.optimism is None else tuple(limit.reachable_at(shown).tolist())
     return Within(tuple(shown.tolist()), tuple(limit.auc_at(shown).tolist()), reachable, limit.reason)
-
-
-def _of_several(table: ScoreTable, curve: TradeoffCurve, ties: Ties) -> Within | None:
-    """Give the limit of several groups, along the gaps of the curve."""
-    if {*curve.moved, curve.reference} != set(table.groups):
-        return None
-    limit, shown = UpperLimit.of(table, ties=ties), np.linspace(np.nanmin(curve.gap), np.nanmax(curve.gap), 30)
-    return Within(tuple(shown.tolist()), tuple(limit.auc_at(shown).tolist()), None, limit.reason)
 
 
 def marked(found: Measured) -> list[Marked]:

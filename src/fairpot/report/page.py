@@ -6,7 +6,6 @@ import base64
 import hashlib
 import json
 from collections.abc import Sequence
-from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from typing import Any
@@ -38,7 +37,7 @@ def make_page(view: View) -> str:
     """Write the whole page."""
     script, css = _asset("page.js"), _asset("page.css") + _palette()
     options = {"css": Markup(css), "script": Markup(script), "policy": _policy(css, script)}
-    return str(_template("page.html").render(v=view, s=Screen(view), **options)) + "\n"
+    return str(_environment().get_template("page.html").render(v=view, s=Screen(view), **options)) + "\n"
 
 
 class Screen:
@@ -72,24 +71,24 @@ class Screen:
         said += [say("gap aim", aim=POINTS.gap(method.aim))] if method is not None and method.aim is not None else []
         return " ".join([*said, *([say("gap more", left=left)] if left > 0 else [])])
 
-    def above(self, groups: Sequence[Any]) -> list[Above]:
+    def above(self, groups: Sequence[Any]) -> list[dict[str, Any]]:
         """Give each group's shares and counts above the line by outcome, before and after."""
-        outcome = self.view.outcome if len(self.view.outcome) <= _LONGEST_OUTCOME else TEXT["it"]
-        return [self._above(group, outcome) for group in groups]
-
-    def _above(self, group: Any, outcome: str) -> Above:
         view = self.view
-        place = view.listed.index(group)
-        own = [each for each in view.report.line.crossings if each.group == group]
-        name = self._cut[group]
-        name = say("few rows", text=name) if group in view.small else name
-        names = [say("group with", group=name, outcome=outcome), say("group without", group=name)]
-        rows = []
-        for k, each in enumerate(own):
-            both = (("before", each.above), ("now", each.now))[: 1 + view.repaired]
-            cells = [(rate(n, each.rows), count(n), f"{when} {2 * place + k}") for when, n in both]
-            rows.append((names[k], count(each.rows), cells))
-        return Above(name, style(view.found.listed[place]), count(sum(each.rows for each in own)), rows)
+        outcome = view.outcome if len(view.outcome) <= _LONGEST_OUTCOME else TEXT["it"]
+        listed = []
+        for group in groups:
+            place = view.listed.index(group)
+            own = [each for each in view.report.line.crossings if each.group == group]
+            name = say("few rows", text=self._cut[group]) if group in view.small else self._cut[group]
+            names = [say("group with", group=name, outcome=outcome), say("group without", group=name)]
+            outcomes = []
+            for k, each in enumerate(own):
+                both = (("before", each.above), ("now", each.now))[: 1 + view.repaired]
+                cells = [(rate(n, each.rows), count(n), f"{when} {2 * place + k}") for when, n in both]
+                outcomes.append((names[k], count(each.rows), cells))
+            rows = count(sum(each.rows for each in own))
+            listed.append({"name": name, "look": style(view.found.listed[place]), "rows": rows, "outcomes": outcomes})
+        return listed
 
     @property
     def above_groups(self) -> tuple[list[Any], list[Any]]:
@@ -145,28 +144,11 @@ class Screen:
         return Markup(embedded_json(_script_data(self.view, *self.steady)))
 
 
-@dataclass(frozen=True)
-class Above:
-    """One group above the line: its name, look and rows, and for each outcome its name, rows and shares."""
+def forest(view: View, most: int, name: str) -> list[dict[str, Any]]:
+    """Draw the gaps of the widest pairs, before and at the setting, with their intervals; the target is shaded.
 
-    name: str
-    look: str
-    rows: str
-    outcomes: list[tuple[str, str, list[tuple[str, str, str]]]]
-
-
-@dataclass(frozen=True)
-class Bar:
-    """A pair of groups in a forest: its name, cut and whole, bars and texts before and at the setting."""
-
-    label: str
-    whole: str
-    bars: list[Markup]
-    texts: list[Any]
-
-
-def forest(view: View, most: int, name: str) -> list[Bar]:
-    """Draw the gaps of the widest pairs, before and at the setting, with their intervals; the target is shaded."""
+    Each has its name, cut and whole, its bars, and its texts before and at the setting.
+    """
     shown = view.pairs()[:most]
     gaps = [[each.told.pair(pair.first, pair.second).signed_gap for each in view.settings] for pair in shown]
     method = view.report.method
@@ -182,7 +164,8 @@ def forest(view: View, most: int, name: str) -> list[Bar]:
         first = [POINTS.gap(was), words.limits(was)]
         after = view.live(lambda k, row=row: with_limits(row[k])) if view.repaired else None  # type: ignore[misc]
         bars = [_bar(scale, aim, *marks)] if view.many else [_bar(scale, aim, each) for each in marks]
-        found.append(Bar(_versus(view, pair, _LONGEST_PAIR), _versus(view, pair, None), bars, [first, after]))
+        names = {"label": _versus(view, pair, _LONGEST_PAIR), "whole": _versus(view, pair, None)}
+        found.append(names | {"bars": bars, "texts": [first, after]})
     return found
 
 
@@ -195,10 +178,7 @@ def _versus(view: View, pair: Pair, longest: int | None) -> str:
     return say("few rows", text=label) if small else label
 
 
-Scale = tuple[float, float]
-
-
-def _scale(gaps: Sequence[Estimate | None], aim: float | None) -> Scale:
+def _scale(gaps: Sequence[Estimate | None], aim: float | None) -> tuple[float, float]:
     """Choose the ends of the axis: they hold every bar that is known before and at the reported setting, and 0."""
     values = [0.0, *([] if aim is None else [-aim, aim])]
     for gap in gaps:
@@ -208,23 +188,22 @@ def _scale(gaps: Sequence[Estimate | None], aim: float | None) -> Scale:
     return low - room, high + room
 
 
-def _x(scale: Scale, value: float) -> int:
+def _x(scale: tuple[float, float], value: float) -> int:
     return round(_WIDE * float(np.clip((value - scale[0]) / (scale[1] - scale[0]), 0.0, 1.0)))
 
 
-def _line(scale: Scale, gap: Estimate | None) -> str:
+def _line(scale: tuple[float, float], gap: Estimate | None) -> str:
     if gap is None:
         return ""
     low, high = (gap.low, gap.high) if gap.low == gap.low else (float(gap), float(gap))
     return f"M{_x(scale, low)} 11H{_x(scale, high)}"
 
 
-def _dot(scale: Scale, gap: Estimate | None) -> str:
+def _dot(scale: tuple[float, float], gap: Estimate | None) -> str:
     return "" if gap is None else f"M{_x(scale, float(gap))} 11h.1"
 
 
-def _marks(scale: Scale, gap: Estimate | None, kind: str, name: str = "") -> list[Markup]:
-    """Draw a gap as a dot on its interval."""
+def _marks(scale: tuple[float, float], gap: Estimate | None, kind: str, name: str = "") -> list[Markup]:
     bar, dot = ({"data_path": f"{name}-{part}"} if name else {} for part in ("bar", "dot"))
     return [
         tag("path", d=_line(scale, gap), class_=f"whisker {kind}", **bar),
@@ -232,7 +211,7 @@ def _marks(scale: Scale, gap: Estimate | None, kind: str, name: str = "") -> lis
     ]
 
 
-def _bar(scale: Scale, aim: float | None, *marks: list[Markup]) -> Markup:
+def _bar(scale: tuple[float, float], aim: float | None, *marks: list[Markup]) -> Markup:
     shaded = None
     if aim is not None:
         left, right = _x(scale, -aim), _x(scale, aim)
@@ -244,7 +223,6 @@ def _bar(scale: Scale, aim: float | None, *marks: list[Markup]) -> Markup:
 
 def heat(view: View) -> list[tuple[Any, list[tuple[Text | str, str]]]]:
     """Give the rows of a heat map: for each group the gap over every other and its shade."""
-    small = view.small
     rows = []
     for first in view.listed:
         cells: list[tuple[Text | str, str]] = []
@@ -256,7 +234,7 @@ def heat(view: View) -> list[tuple[Any, list[tuple[Text | str, str]]]]:
             def tell(k: int, first: Any = first, second: Any = second) -> str:
                 return POINTS.change(view.settings[k].told.pair(first, second).signed_gap)
 
-            hatched = "hatched " if {first, second} & small else ""
+            hatched = "hatched " if {first, second} & view.small else ""
             cells.append((view.live(tell), f"heat {hatched}{shade_of(tell(view.chosen))}"))
         rows.append((first, cells))
     return rows
@@ -291,7 +269,6 @@ def steady(view: View) -> tuple[list[str], list[int | None]]:
 
 
 def _script_data(view: View, told: list[str], marks: list[int | None]) -> dict[str, Any]:
-    """Collect what the script needs: texts, lines and counts at every setting."""
     found, listed = view.found, view.found.listed
     size = len(found.lines.thresholds)
     lines = range(len(view.report.lines))
@@ -331,31 +308,13 @@ def _environment() -> Any:
     def finalize(value: Any) -> Any:
         return value if hasattr(value, "__html__") else "" if value is None else printable(str(value))
 
+    blocks = {"trim_blocks": True, "lstrip_blocks": True, "undefined": jinja2.StrictUndefined}
     loader = jinja2.PackageLoader("fairpot.report", "")
-    made = jinja2.Environment(
-        loader=loader,
-        autoescape=True,
-        finalize=finalize,
-        trim_blocks=True,
-        lstrip_blocks=True,
-        undefined=jinja2.StrictUndefined,
-    )
-    made.globals |= {
-        "T": TEXT,
-        "HEADS": HEADS,
-        "say": say,
-        "words": words,
-        "tables": tables,
-        "queue": queue,
-        "style": style,
-    }
+    made = jinja2.Environment(loader=loader, autoescape=True, finalize=finalize, **blocks)  # type: ignore[arg-type]
+    made.globals |= {"T": TEXT, "HEADS": HEADS, "say": say, "words": words, "tables": tables, "queue": queue}
     made.globals |= {"POINTS": POINTS, "headline": headline, "meaning": meaning, "forest": forest, "heat": heat}
-    made.globals |= {"figure_svg": figure_svg, "SMALL": SMALL, "most_pairs": tables.MOST_PAIRS}
+    made.globals |= {"figure_svg": figure_svg, "SMALL": SMALL, "most_pairs": tables.MOST_PAIRS, "style": style}
     return made
-
-
-def _template(name: str) -> Any:
-    return _environment().get_template(name)
 
 
 def _palette() -> str:
@@ -391,4 +350,4 @@ def make_compact(view: View) -> str:
     rows = [[str(cell) for cell in row] for row in tables.numbers(view)[0].rows[: 6 if view.many else 4]]
     figure = view.figures.get("tradeoff")
     picture = None if figure is None else figure_svg(None, figure.panels[0][2], aria_label=figure.alt(view.chosen))
-    return str(_template("compact.html").render(v=view, rows=rows, picture=picture))
+    return str(_environment().get_template("compact.html").render(v=view, rows=rows, picture=picture))

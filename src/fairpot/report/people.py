@@ -91,10 +91,9 @@ def above(table: ScoreTable, thresholds: Floats) -> Floats:
 
 
 def crossings(mapped: Mapped, before: Floats, later: Floats) -> tuple[Floats, Floats]:
-    """Count who comes to be at or above each threshold, and who no longer is.
+    """Count who comes to be at or above each threshold, and who no longer is: thresholds x groups x outcomes.
 
     ``before`` and ``later``: the thresholds that hold before and after; the same, unless they follow the ranking.
-    Returns (up, down) : arrays of thresholds x groups x outcomes (with, without).
     """
     size = len(before)
     up, down = (np.zeros((size, len(mapped.scores), 2)) for _ in range(2))

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -21,21 +20,6 @@ _WIDTH, _TOP, _LEFT, _RIGHT = 256, 26, 70, 250
 _SIDE, _FILLS = 5, ("no", "yes")
 _LONGEST, _NARROW = 34, 28  # letters of a lane's name
 _TICKS = ((0.0, "first"), (0.05, "5%"), (0.1, "10%"), (0.2, "20%"), (0.5, "50%"), (1.0, "last"))
-
-
-@dataclass(frozen=True)
-class Lane:
-    """One group in the queue: its picture, and how many of it are above the line before and at the setting."""
-
-    group: str
-    name: str  # cut to what the head of a lane has room for
-    look: str
-    place: int  # among the listed groups
-    before: str
-    now: str
-    rows: str
-    gain: str | None
-    svg: Markup
 
 
 def across(found: Measured) -> int:
@@ -58,12 +42,12 @@ def _columns(repaired: bool) -> tuple[int, ...]:
     return (102, 214) if repaired else (158,)
 
 
-def lanes(view: View) -> list[Lane]:
-    """Draw a lane for each group, at the reported setting and the line that is shown first."""
+def lanes(view: View) -> list[dict[str, Any]]:
+    """Draw a lane for each group, and count its rows above the line that is shown first, before and at the setting."""
     return [_lane(view, i) for i in range(len(view.found.drawn))]
 
 
-def _lane(view: View, i: int) -> Lane:
+def _lane(view: View, i: int) -> dict[str, Any]:
     found, g = view.found, view.found.drawn[i]
     numbers = view.report.audit.ranking.groups[g]
     own = [each for each in view.report.line.crossings if each.group == numbers.group]
@@ -74,17 +58,17 @@ def _lane(view: View, i: int) -> Lane:
     gain = None
     if view.repaired and ways is not None and not small:
         gain = ways[now < was] if now != was else ""
-    return Lane(
-        str(numbers.group),
-        distinct(groups, _LONGEST if len(groups) <= 3 else _NARROW)[numbers.group],
-        style(g),
-        found.listed.index(g),
-        count(was),
-        count(now),
-        say("few rows", text=rows) if small else rows,
-        gain,
-        _svg(view, i),
-    )
+    return {
+        "group": str(numbers.group),
+        "name": distinct(groups, _LONGEST if len(groups) <= 3 else _NARROW)[numbers.group],
+        "look": style(g),
+        "place": found.listed.index(g),
+        "before": count(was),
+        "now": count(now),
+        "rows": say("few rows", text=rows) if small else rows,
+        "gain": gain,
+        "svg": _svg(view, i),
+    }
 
 
 def _svg(view: View, i: int) -> Markup:
@@ -102,15 +86,9 @@ def _svg(view: View, i: int) -> Markup:
     parts.append(tag("path", d=f"{rule}V{_TOP}H{_LEFT}Z", class_="acted", data_shade=i))
     aside = np.where(found.marks[i].positive, -_SIDE, _SIDE).tolist()
     if repaired:
-        parts += [
-            tag(
-                "path",
-                d=f"M{left + s} {a:.1f}L{right + s} {b:.1f}",
-                class_="go cross" if over else "go",
-                data_go_mark=f"{i} {j}",
-            )
-            for j, (a, b, over, s) in enumerate(zip(was, now, before != after, aside))
-        ]
+        for j, (a, b, over, s) in enumerate(zip(was, now, before != after, aside)):
+            way, kind = f"M{left + s} {a:.1f}L{right + s} {b:.1f}", "go cross" if over else "go"
+            parts.append(tag("path", d=way, class_=kind, data_go_mark=f"{i} {j}"))
     for x, heights, name in ((left, was, "was"), (right, now, "now"))[: 1 + repaired]:
         parts += [
             tag("circle", cx=x + s, cy=f"{y:.1f}", r=4, class_=f"mark {_FILLS[s < 0]}", data_dot=f"{name} {i} {j}")
@@ -158,7 +136,6 @@ def acted(view: View) -> str:
 
 
 def _mark_sizes(view: View) -> str:
-    """Say how many rows a mark stands for."""
     known = [round(each.rows) for each in view.found.marks]
     sizes = [TEXT["each one"] if each == 1 else say("each about", rows=count(each)) for each in known]
     if len(set(known)) == 1:

@@ -126,7 +126,10 @@ class FairnessReport(ShownBars):
         card: Any = None,
     ) -> None:
         _check_table(table)
-        self.maps = None if method is None else _maps_of(method)
+        self.maps = None if method is None else fair_maps(method)
+        if method is not None and self.maps is None:
+            kind = type(method).__name__
+            raise TypeError(f"a report takes a fitted repair method or a loaded map file, got {kind}.")
         said = None if self.maps is None else self.maps.high_score_means_
         self._all_groups = table.meaning(high_score_means).meaning(said)
         left_out = () if self.maps is None else self.maps.left_out_
@@ -136,7 +139,8 @@ class FairnessReport(ShownBars):
         self.region = cast(Region, check_choice(region, "region", REGIONS))
         self._thresholds = _check_thresholds(threshold)
         self._alphas = tuple(check_share(each, "alpha", zero=False) for each in several(alpha))
-        self._said = (*warnings, *_simplified(self.maps))
+        simplified = getattr(self.maps, "simplified_", None)
+        self._said = (*warnings, *([] if simplified is None else [f"The {in_words(simplified)}."]))
         self._largest = largest_changes
         made_by = lineage_line(None if self.maps is None else self.maps.sha256_, None, inputs)
         names, origin = dict(columns or {}), Origin(__version__, command, created, made_by)
@@ -323,9 +327,8 @@ class FairnessReport(ShownBars):
         """The same, with the groups called by what people read."""
         name = _names(self.table, self._about.columns)
         told: Report = renamed(self.content, name)
-        return replace(
-            told, audit=self.audit.named(name), effect=None if self.effect is None else self.effect.named(name)
-        )
+        effect = None if self.effect is None else self.effect.named(name)
+        return replace(told, audit=self.audit.named(name), effect=effect)
 
     @cached_property
     def figures(self) -> dict[str, Figure]:
@@ -370,7 +373,6 @@ class FairnessReport(ShownBars):
         return place
 
     def _listed(self) -> list[Plain]:
-        """Give AUC and gap before and, with a repair, after, with their limits; those of the top as well."""
         audits = {"before": self.audit} | ({} if self.effect is None else {"after": self.effect.after})
         return [
             {"metric": metric, "alpha": each.alpha, "when": when, **ends_of("value", found)}
@@ -380,7 +382,6 @@ class FairnessReport(ShownBars):
         ]
 
     def _bars(self) -> list[Bar]:
-        """Draw the gap that the report speaks of, before and after."""
         name = gap_name(self.audit.finding.alpha)
         ends = {"before": self.content.dial.settings[0], "after": self.content.chosen}
         shown = list(ends.items())[: 1 if self.effect is None else 2]
@@ -424,16 +425,7 @@ def _check_thresholds(given: Any) -> list[float]:
     return [float(each) for each in several(listed)]
 
 
-def _maps_of(method: Any) -> FairMaps:
-    """Insist on a fitted method, or maps from a file."""
-    found = fair_maps(method)
-    if found is None:
-        raise TypeError(f"a report takes a fitted repair method or a loaded map file, got {type(method).__name__}.")
-    return found
-
-
 def _describe(maps: FairMaps, table: ScoreTable) -> Method:
-    """Say which method it is, what it was given and whom it moves."""
     given, reference, where = maps.params_, maps.reference_, maps.where
     return Method(
         maps.method_,
@@ -456,7 +448,6 @@ def _names(table: ScoreTable, columns: Any) -> Callable[[Any], Any]:
 
 
 def _largest(method: Any, scores: Any, groups: Any, ids: Any, most: int) -> list[Plain]:
-    """Name the people whose scores change most."""
     before = np.asarray(scores, dtype=np.float64).ravel()
     after = np.asarray(method.transform(before, sensitive_features=groups), dtype=np.float64)
     names, kinds = list(ids), list(np.asarray(groups, dtype=object))
@@ -468,9 +459,3 @@ def _largest(method: Any, scores: Any, groups: Any, ids: Any, most: int) -> list
         for i in order.tolist()
         if after[i] != before[i]
     ]
-
-
-def _simplified(method: Any) -> list[str]:
-    """Say what it changes that the maps of a method were simplified, if they were."""
-    found = getattr(method, "simplified_", None)
-    return [] if found is None else [f"The {in_words(found)}."]

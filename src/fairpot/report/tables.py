@@ -148,9 +148,8 @@ class View:
     def pairs(self) -> list[Pair]:
         """List the pairs that the report speaks of, as before: those that can carry a headline first."""
         told = self.report.audit.told
-        pairs = sorted(
-            told.gaps, key=lambda pair: (bool({pair.first, pair.second} & set(told.small_groups)), -pair.size)
-        )
+        small = set(told.small_groups)
+        pairs = sorted(told.gaps, key=lambda pair: (bool({pair.first, pair.second} & small), -pair.size))
         return [pair.ranked for pair in pairs]
 
 
@@ -160,15 +159,9 @@ def finding_at(report: Report, setting: Setting) -> Finding:
     if gap is None or gap.groups is None:
         return replace(report.finding, gap=None)
     pair = told.pair(*gap.groups)
-    return replace(
-        report.finding,
-        state=state_of(gap),
-        ranked_higher=pair.first,
-        ranked_lower=pair.second,
-        gap=gap,
-        xauc_higher=pair.xauc_first,
-        xauc_lower=pair.xauc_second,
-    )
+    changed: dict[str, Any] = {"ranked_higher": pair.first, "ranked_lower": pair.second}
+    changed |= {"xauc_higher": pair.xauc_first, "xauc_lower": pair.xauc_second}
+    return replace(report.finding, state=state_of(gap), gap=gap, **changed)
 
 
 def answer(view: View) -> list[str]:
@@ -210,21 +203,21 @@ def _all_numbers(view: View) -> Table:
         before = write(read(view.settings[0]))
         if before == POINTS.none and not view.repaired:
             continue
-        rows.append([name, before, *([_live_number(view, write, read)] if view.repaired else [])])
+        now = view.live(lambda k, write=write, read=read: write(read(view.settings[k])))  # type: ignore[misc]
+        rows.append([name, before, now] if view.repaired else [name, before])
     kind = "numbers" if view.repaired else "numbers audit"
     notes = [TEXT["numbers note"]] if view.repaired else []
     notes += [TEXT["away"]] if len(view.settings) > 2 and view.report.audit.calibration is not None else []
     return Table("all", TEXT[kind], HEADS[kind], rows, note=" ".join(notes))
 
 
-def _live_number(view: View, write: Callable[[Any], str], read: Read) -> Text | str:
-    return view.live(lambda k: write(read(view.settings[k])))
-
-
 def _rows(view: View) -> list[tuple[str, Callable[[Any], str], Read]]:
     """List what is compared before and after: its name, how it is written and where it stands."""
     higher, lower = view.pair
-    auc, gap = (lambda n: with_limits(n, auc=True)), (lambda n: with_limits(n, sign="+"))
+    auc, signed = (lambda n: with_limits(n, auc=True)), (lambda n: with_limits(n, auc=True, sign="+"))
+
+    def gap(number: Estimate | None) -> str:
+        return with_limits(number, sign="+")
 
     def of_pair(part: str, first: Any, second: Any, name: str) -> Read:
         return lambda s: getattr(getattr(s, part).pair(first, second), name)
@@ -245,7 +238,7 @@ def _rows(view: View) -> list[tuple[str, Callable[[Any], str], Read]]:
     groups = list(zip(view.found.listed, view.listed))
     rows += [(say("row inside", group=g), auc, _of(i, "auc")) for i, g in groups]
     if view.settings[0].groups[0].expected_calibration_error is not None:
-        rows += [(say("row bias", group=g), _signed, _of(i, "error_in_the_large")) for i, g in groups]
+        rows += [(say("row bias", group=g), signed, _of(i, "error_in_the_large")) for i, g in groups]
         rows += [(say("row error", group=g), auc, _of(i, "expected_calibration_error")) for i, g in groups]
     if view.repaired:
         for i, g in groups:
@@ -255,16 +248,11 @@ def _rows(view: View) -> list[tuple[str, Callable[[Any], str], Read]]:
     return rows
 
 
-def _signed(found: Estimate | None) -> str:
-    return with_limits(found, auc=True, sign="+")
-
-
 def _of(place: int, name: str) -> Read:
     return lambda setting: getattr(setting.groups[place], name)
 
 
 def _share(found: Estimate | None) -> str:
-    """Write an xAUC with its interval, in hundredths."""
     if found is None or found.reason is not None or found.low != found.low:
         return percent(found)
     return f"{percent(found)} ({say('to', low=percent(found.low), high=percent(found.high))})"
@@ -314,20 +302,12 @@ def crossing(view: View) -> Table:
         label = TEXT["with" if each.positive else "without"]
         counted = [tag("span", count(cells[name]), data_who=f"{name} {place}") for name in shown]
         rows.append([each.group, label, count(each.rows), *counted])
-    head = (
-        *HEADS["crossing"][:2],
-        _rows_head(view),
-        HEADS["crossing"][3],
-        *(HEADS["crossing repair"] if view.repaired else ()),
-    )
+    group, label, counted_rows, above = HEADS["crossing"]
+    counted_rows = TEXT["rows by weight"] if view.report.audit.weights == "importance" else counted_rows
+    head = (group, label, counted_rows, above, *(HEADS["crossing repair"] if view.repaired else ()))
     left = len(view.report.audit.ranking.groups) - len(view.listed)
     note = say("groups left out", left=left) if left else ""
     return Table("crossing", TEXT["rows above"], head, rows, 2, note)
-
-
-def _rows_head(view: View) -> str:
-    """Name a column that counts rows: where weights say how much a row counts, by weight."""
-    return TEXT["rows by weight"] if view.report.audit.weights == "importance" else HEADS["crossing"][2]
 
 
 def crossings(view: View, place: int | None = None) -> list[Crossing]:
@@ -338,40 +318,28 @@ def crossings(view: View, place: int | None = None) -> list[Crossing]:
 
 def moves(view: View) -> Table:
     """Count whose scores change at the setting."""
-    names = (
-        ("moved", ""),
-        ("up", ""),
-        ("down", ""),
-        ("mean_shift", "+"),
-        ("mean_shift_of_all", "+"),
-        ("largest_shift", " "),
-    )
+    signs = {"mean_shift": "+", "mean_shift_of_all": "+", "largest_shift": ""}
+    names = ("moved", "up", "down", *signs)
 
-    def cell(i: int, name: str, sign: str) -> Text | str:
-        write = (lambda v: score(v, sign.strip())) if sign else count
+    def cell(i: int, name: str) -> Text | str:
+        write = (lambda v: score(v, signs[name])) if name in signs else count
         return view.live(lambda k: write(getattr(view.settings[k].groups[i].moved, name)))
 
     rows = []
     for i, group in zip(view.found.listed, view.listed):
         size = view.settings[0].groups[i].moved.rows
-        rows.append([group, count(size), *(cell(i, *each) for each in names)])
+        rows.append([group, count(size), *(cell(i, name) for name in names)])
     return Table("moves", TEXT["moves"], HEADS["moves"], rows)
 
 
 def bands(view: View) -> Table | None:
     """Show how far scores move, by bands of rows, in the groups that are moved."""
     moving = {each.group for each in view.report.bands if each.largest_change}
-    rows = [
-        [
-            each.group,
-            tag("span", say("to", low=score(each.scores[0]), high=score(each.scores[1])), class_="whole"),
-            count(each.rows),
-            score(each.mean_change, "+"),
-            score(each.largest_change, "+"),
-        ]
-        for each in view.report.bands
-        if each.group in moving
-    ]
+    rows = []
+    for each in (each for each in view.report.bands if each.group in moving):
+        low, high = map(score, each.scores)
+        shifts = score(each.mean_change, "+"), score(each.largest_change, "+")
+        rows.append([each.group, tag("span", say("to", low=low, high=high), class_="whole"), count(each.rows), *shifts])
     note = say("bands note", least=SMALLEST_BAND)
     return Table("bands", TEXT["bands"], HEADS["bands"], rows, 2, note) if rows else None
 

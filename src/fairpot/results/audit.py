@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, TypedDict, Unpack, cast, get_args, overload
 
@@ -13,6 +13,7 @@ from fairpot import words
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import LEVEL, REGIONS, TIES, Meaning, Region, Ties, Weights
 from fairpot._docs import documented
+from fairpot._html import html_table, intervals_svg, notes, paragraph
 from fairpot._shown import Bar, ShownBars, bar, display, ends_of, frame_of
 from fairpot._validation import check_choice, check_group_name, check_share, wording
 from fairpot.counting import as_table
@@ -22,10 +23,9 @@ from fairpot.repair.groups import kept_groups, warn_of_table
 from fairpot.results.calibration import BINS, Calibration, calibrations
 from fairpot.results.finding import Finding
 from fairpot.results.kinds import Count, Derived, Group, Known, Plain, Told, rows_of
-from fairpot.results.notebook import audit_html
 from fairpot.results.notes import notes_of_audit
-from fairpot.results.ranking import MOST_GROUPS, Pair, Ranking, rank, top_of, with_calibration
-from fairpot.results.rates import Flagged, asked_rates
+from fairpot.results.ranking import MOST_GROUPS, Pair, Ranking, rank, top_of
+from fairpot.results.rates import Flagged, flagged
 from fairpot.table import ScoreTable
 from fairpot.words import Note
 
@@ -35,6 +35,10 @@ Guards = Literal["overall", "top", "both"]
 GUARDS = ("overall", "top", "both")
 _COLUMNS = ("group", "rows", "positives", "negatives", "rate", "auc")
 _TOP = ("rows", "auc", "gap", "recall", "precision")
+_MOST_PAIRS = 10
+# What a table of pairs, the group ranked higher first, calls its columns.
+_RANKED = {"first": "ranked_higher", "second": "ranked_lower", "signed_gap": "gap", "xauc_first": "xauc"}
+_RANKED |= {"xauc_second": "reverse"}
 
 
 @dataclass(frozen=True)
@@ -215,20 +219,18 @@ class Audit(Told):
         auc = "-" if self.auc is None else words.FRACTIONS.with_interval(self.auc, auc=True)
         sized = wording.rows_by(ranking.rows, ranking.weighted_rows)
         cases = wording.rows_by(ranking.positives, ranking.weighted_positives, "with the outcome")
-        lines = [
-            *self.answer,
-            f"{sized}, {cases}, {len(told.ranking.groups)} groups",
-            f"AUC {auc}",
-            *filter(None, [wording.weights_taken(self.weights, ranking.weighted_rows)]),
-            *(_pair_line(pair) for pair in told.shown_pairs),
-        ]
+        lines = [*self.answer, f"{sized}, {cases}, {len(told.ranking.groups)} groups", f"AUC {auc}", *self._weighed]
+        for pair in told._pairs if len(ranking.gaps) > 1 else []:
+            lines.append(f"{pair.first} over {pair.second}: gap {words.FRACTIONS.with_interval(pair.signed_gap)}")
         return "\n".join([*lines, *(f"note: {text}" for text in self.warnings if text not in lines)])
 
     @property
-    def shown_pairs(self) -> list[Pair]:
-        """Of three groups and more, the pairs with the largest gaps, the group ranked higher first."""
-        if len(self.ranking.gaps) == 1:
-            return []
+    def _weighed(self) -> list[str]:
+        return [text for text in [wording.weights_taken(self.weights, self.ranking.weighted_rows)] if text]
+
+    @property
+    def _pairs(self) -> list[Pair]:
+        """The pairs with the largest gaps, the group ranked higher first."""
         return [pair.ranked for pair in self.told.compared[:_MOST_PAIRS]]
 
     def __repr__(self) -> str:
@@ -236,7 +238,19 @@ class Audit(Told):
         return f"<Audit of {rows}, {len(self.ranking.groups)} groups: {self.finding.headline}>"
 
     def _repr_html_(self) -> str:
-        return audit_html(self)
+        told = self.spoken
+        bars = [bar(f"{pair.first} over {pair.second}", pair.signed_gap) for pair in told._pairs]
+        ends = {f"{old}{end}": f"{new}{end}" for old, new in _RANKED.items() for end in ("", "_low", "_high")}
+        pairs = rows_of(pair.ranked for pair in told.told.compared)
+        tables = html_table(
+            [{ends[name]: value for name, value in row.items()} for row in pairs],
+            "Pairs of groups, the one ranked higher first",
+        )
+        tables += html_table(told.rows("groups"), "Groups")
+        tables += html_table(told.rows("top"), "Top of the ranking")
+        tables += html_table(told.rows("rates"), "Flagged")
+        picture = intervals_svg(bars, "Gaps between groups, with their intervals")
+        return f"<div>{paragraph(*self.answer)}{picture}{tables}{notes([*self._weighed, *self.warnings])}</div>"
 
     def plot(self, ax: Any = None) -> Any:
         """Draw the gap of every two groups with its interval, see :class:`fairpot.display.EstimatesDisplay`.
@@ -244,14 +258,6 @@ class Audit(Told):
         {ax}
         """
         return display("EstimatesDisplay").from_audit(self, ax=ax).ax_
-
-
-_MOST_PAIRS = 10
-
-
-def _pair_line(pair: Pair) -> str:
-    assert pair.signed_gap is not None
-    return f"{pair.first} over {pair.second}: gap {words.FRACTIONS.with_interval(pair.signed_gap)}"
 
 
 def strictest(found: list[Verdict]) -> Verdict:
@@ -288,27 +294,19 @@ def audit_table(
     if reference is not None:
         check_group_name(reference, table.groups, "reference")
     calibrated = calibrations(table, bins, level)
-    whole = with_calibration(rank(table, ties=how, level=level, reference=reference), calibrated.groups)
+    whole = rank(table, ties=how, level=level, reference=reference)
+    both = zip(whole.groups, calibrated.groups)
+    whole = replace(whole, groups=tuple(replace(own, calibration=found) for own, found in both))
     given: dict[str, Any] = {"ties": how, "level": level, "reference": whole.reference, "small": whole.small_groups}
     tops = tuple(rank(table, top=top_of(table, share, where), **given) for share in shares)
     half = whole if how == "half" else rank(table, level=level, reference=whole.reference)
+    rates = [flagged(table, threshold=each, level=level) for each in several(threshold)]
+    rates += [flagged(table, alpha=each, level=level) for each in shares]
     gone = tuple(LeftOut(group, rows) for group, rows in (left_out or {}).items())
-    return Audit(
-        table,
-        whole,
-        tops,
-        asked_rates(table, several(threshold), shares, level),
-        calibrated.all,
-        bins,
-        table.weights,
-        table.lower_is_riskier,
-        table.high_score_means,
-        gone,
-        (
-            *(Note("left out", each.group, value=each.rows) for each in gone),
-            *notes_of_audit(table, whole, tops, calibrated.all, half),
-        ),
-    )
+    odd = [Note("left out", each.group, value=each.rows) for each in gone]
+    odd += notes_of_audit(table, whole, tops, calibrated.all, half)
+    known = table.weights, table.lower_is_riskier, table.high_score_means
+    return Audit(table, whole, tops, tuple(rates), calibrated.all, bins, *known, gone, tuple(odd))
 
 
 class _Asked(TypedDict, total=False):

@@ -50,11 +50,7 @@ class Calibrations(NamedTuple):
 
 
 def calibrations(table: ScoreTable, bins: int = BINS, level: float | None = LEVEL) -> Calibrations:
-    """Compare probabilities with outcomes in every group and among all rows, which are the sum of the groups.
-
-    ``bins``: bins of the expected calibration error, of equal width on [0, 1]. ``level``: confidence level of the
-    intervals; None computes none. Returns: of each group, and of all; None where scores are no probabilities.
-    """
+    """Compare probabilities with outcomes in every group and among all rows; None where scores are no probabilities."""
     counts = [as_risks(c, table.lower_is_riskier) for c in table.counts]
     cells = [_Cells.of(c, bins) if are_probabilities(c) else None for c in counts]
     groups = tuple(None if own is None else _calibration([c], [own], level) for c, own in zip(counts, cells))
@@ -101,15 +97,13 @@ class _Cells(NamedTuple):
             for side, weight in enumerate((counts.positive, counts.negative)):
                 square = None if counts.squares is None else counts.squares[side][place]
                 found[:, side, k] = _moments(score[place], weight[place], square)
-        rows = None
-        if counts.members is not None:
-            sides = [
-                _Rows(m.unit, m.weight, score[m.entry] - (1 - side), np.searchsorted(edges, m.entry, side="right"))
-                for side, m in enumerate(counts.members)
-            ]
-            rows = _Rows(*(np.concatenate(column) for column in zip(*sides)))
-        weight, scored, squared, mean, scatter = found
-        return cls(weight, scored, squared, mean, scatter, rows)
+        if counts.members is None:
+            return cls(*found)
+        sides = [
+            _Rows(m.unit, m.weight, score[m.entry] - (1 - side), np.searchsorted(edges, m.entry, side="right"))
+            for side, m in enumerate(counts.members)
+        ]
+        return cls(*found)._replace(rows=_joined_rows(*sides))
 
     def joined(self, other: _Cells) -> _Cells:
         """Add the rows of another group, as Chan, Golub and LeVeque (1979) add up scatter."""
@@ -117,9 +111,8 @@ class _Cells(NamedTuple):
         part = np.divide(other.square, square, out=np.zeros(square.shape), where=square > 0)
         scatter = self.scatter + other.scatter + self.square * part * apart**2
         both = self.weight + other.weight, self.score + other.score, square, self.mean + apart * part, scatter
-        if self.rows is None or other.rows is None:
-            return _Cells(*both)
-        return _Cells(*both, _Rows(*(np.concatenate(column) for column in zip(self.rows, other.rows))))
+        rows = None if self.rows is None or other.rows is None else _joined_rows(self.rows, other.rows)
+        return _Cells(*both, rows)
 
     @property
     def off(self) -> Floats:
@@ -152,6 +145,10 @@ class _Cells(NamedTuple):
         unit, weight, off, place = self.rows
         sums = [np.bincount(unit[own], (weight * off)[own]) for own in (place == k for k in range(len(right)))]
         return right, np.array([each @ each for each in sums])
+
+
+def _joined_rows(*parts: _Rows) -> _Rows:
+    return _Rows(*(np.concatenate(column) for column in zip(*parts)))
 
 
 def _moments(score: Floats, weight: Counts, square: Counts | None) -> tuple[float, ...]:
@@ -205,22 +202,22 @@ def _calibration(counts: Sequence[GroupCounts], parts: Sequence[_Cells], level: 
     cells = functools.reduce(_Cells.joined, parts)
     right, _ = cells.noise()
     chance = float(np.sqrt(2 / np.pi) * np.sqrt(right).sum() / cells.weight.sum())
-    errors = [estimate(cells, LEVEL if level is None else level) for estimate in (_large_error, _expected_error)]
+    errors = {name: estimate(name, cells, LEVEL if level is None else level) for name, estimate in _ERRORS.items()}
     if level is None:
-        errors = [Estimate(each.metric, float(each), reason="none were asked for") for each in errors]
-    return Calibration(errors[0], errors[1], chance, logistic_slope(*counts))
+        errors = {name: Estimate(name, float(each), reason="none were asked for") for name, each in errors.items()}
+    return Calibration(**errors, error_by_chance=chance, slope=logistic_slope(*counts))
 
 
-def _large_error(cells: _Cells, level: float) -> Estimate:
+def _large_error(name: str, cells: _Cells, level: float) -> Estimate:
     """Estimate mean score minus rate."""
     total = float(cells.weight.sum())
     mean = float((cells.score.sum(axis=0) - cells.weight[0]).sum()) / total
     se = cells.scale * float(np.sqrt(cells.spread(np.ones(cells.weight.shape[1]), mean)))
     half = float(ndtri((1 + level) / 2)) * se
-    return _estimate("error_in_the_large", cells, mean, se, (mean - half, mean + half), level)
+    return _estimate(name, cells, mean, se, (mean - half, mean + half), level)
 
 
-def _expected_error(cells: _Cells, level: float) -> Estimate:
+def _expected_error(name: str, cells: _Cells, level: float) -> Estimate:
     """Estimate the expected calibration error.
 
     With errors e of the bins and z of what was measured of them, the sum of abs(e + z) is at most that of abs(e) plus
@@ -233,7 +230,11 @@ def _expected_error(cells: _Cells, level: float) -> Estimate:
     se = cells.scale * float(np.sqrt(cells.spread(np.where(off < 0, -1.0, 1.0), expected)))
     sd = cells.scale * np.sqrt(np.maximum(*cells.noise()))
     limits = max(expected - _largest_sum(sd, quantile), 0.0), min(expected + quantile * se, 1.0)
-    return _estimate("expected_calibration_error", cells, expected, se, limits, level)
+    return _estimate(name, cells, expected, se, limits, level)
+
+
+# The errors with an interval, by the field of Calibration that they are; another is one more entry and one more field.
+_ERRORS = {"error_in_the_large": _large_error, "expected_calibration_error": _expected_error}
 
 
 def _largest_sum(sd: Floats, quantile: float) -> float:
@@ -272,11 +273,8 @@ def as_risks(counts: GroupCounts, lower_is_riskier: bool) -> GroupCounts:
     return replace(counts, score=1 + counts.score) if lower_is_riskier else counts
 
 
-def remaining_price(counts: GroupCounts) -> float | None:
-    """Give the mean squared distance of scores from the risks that a logistic line of these rows alone has.
-
-    That is what the Brier score of these rows would gain if they had a map of their own; None where they have no line.
-    """
+def _remaining_price(counts: GroupCounts) -> float | None:
+    """Give what the Brier score of rows would gain if they had a map of their own; None where they have no line."""
     if _separated(counts) or counts.score[0] == counts.score[-1]:
         return None
     return float(np.dot(counts.weight, (own_risks(counts) - counts.score) ** 2) / counts.weight.sum())
@@ -355,22 +353,18 @@ class CalibrationStages:
 def calibration_stages(
     table: ScoreTable, maps: Mapping[Hashable, ScoreMap], before: Calibrations, after: Calibrations, bins: int
 ) -> tuple[CalibrationStages, ...] | None:
-    """Show calibration of each group and of all: before, repaired, and made probabilities again, if they were.
-
-    ``before`` and ``after`` are what audits have measured; None where scores are not probabilities at the end.
-    """
+    """Show calibration of each group and of all step by step; None where scores are not probabilities at the end."""
     own, then = parted(maps)
     repaired = after if then is None else calibrations(table.rescored(moving(own)), bins)
     if not any((*after.groups, after.all)):
         return None
+    last = Calibrations((None,) * len(table.groups), None) if then is None else after
     found = []
     for place, group in enumerate(table.groups):
-        stages = (before.groups[place], repaired.groups[place], None if then is None else after.groups[place])
-        counts, change = table.counts[place], maps.get(group)
-        price = None
+        stages = (before.groups[place], repaired.groups[place], last.groups[place])
+        counts, change, price = table.counts[place], maps.get(group), None
         if after.groups[place] is not None:
             moved = counts if change is None else counts.rescored(change(counts.score))
-            price = remaining_price(as_risks(moved, table.lower_is_riskier))
+            price = _remaining_price(as_risks(moved, table.lower_is_riskier))
         found.append(CalibrationStages(group, counts.size, *stages, price))
-    whole = (before.all, repaired.all, None if then is None else after.all)
-    return (*found, CalibrationStages(None, table.rows, *whole, None))
+    return (*found, CalibrationStages(None, table.rows, before.all, repaired.all, last.all, None))

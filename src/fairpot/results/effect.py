@@ -10,7 +10,8 @@ from fairpot import words
 from fairpot._arguments import by_name
 from fairpot._defaults import LEVEL, Meaning, Region, Ties, Weights
 from fairpot._docs import documented
-from fairpot._shown import display, frame_of
+from fairpot._html import html_table, intervals_svg, notes, paragraph
+from fairpot._shown import bar, display, frame_of
 from fairpot._validation import check_rows, check_scores, check_seen, check_share, wording
 from fairpot.counting import as_table
 from fairpot.inference import Change, Changes, Estimate, change_by_maps, change_of_scores, verdict
@@ -18,7 +19,6 @@ from fairpot.results.audit import Audit, audit_table, several
 from fairpot.results.calibration import BINS, Calibrations, CalibrationStages, calibration_stages
 from fairpot.results.finding import Finding, Trust
 from fairpot.results.kinds import Derived, Group, Known, Told, rows_of
-from fairpot.results.notebook import effect_html
 from fairpot.results.notes import notes_of_effect
 from fairpot.results.ranking import MOST_GROUPS, Ranking
 from fairpot.results.rates import Action, Moved, actions, moves, moves_of_rows
@@ -57,20 +57,18 @@ class Effect(Told):
     before, after : Audit
         Of the original scores, and of the adjusted ones.
     changes : Changes or None
-        AUC, gap, gaps of pairs and xAUCs over all rows before and after, and the change with its interval: the same
-        rows twice, so that what both have in common cancels. None for more than 20 groups.
+        AUC, gaps and xAUCs over all rows before and after, and the change with its interval: of the same rows, so that
+        what both have in common cancels. None for more than 20 groups.
     moves : tuple of Moved
-        For each group: rows, how many the repair moves, up and down, mean and largest shift. A map that then makes
-        probabilities of all scores is no part of that.
+        For each group, how many scores the repair moves, which way and how far; without a map that then makes
+        probabilities of all scores.
     actions : tuple of Action
         Who is acted on before and after, by group and outcome: at the threshold, in the top share, else in the top
         tenth; with who gains and who loses, if it was said what a high score does.
     calibration : tuple of CalibrationStages or None
-        For each group, and for all rows (group None), before, repaired and, with ``keep="probabilities"``,
-        recalibrated. None where scores are not probabilities at the end.
+        Of each group, and of all rows (group None); None where scores are not probabilities at the end.
     trust : Trust or None
-        What is known of the repair: not yet checked on new rows, checked, or certified, and what these rows say of
-        the certificate. None of maps or scores that do not say what they were fitted on.
+        What is known of the repair beyond the rows it was fitted on; None if it does not say which those are.
     reference : the reference group, whose scores do not change, or None
     left_out : tuple of groups that were left out of the comparison
     notes : tuple of Note
@@ -140,13 +138,11 @@ class Effect(Told):
         """
         found, changes = [], self.changes
         for was, now in zip((self.before.ranking, *self.before.tops), (self.after.ranking, *self.after.tops)):
-            whole = was.top is None and changes is not None
-            auc = changes.auc if whole and changes is not None else None
-            gap = changes.gap if whole and changes is not None else None
+            auc = gap = None
+            if was.top is None and changes is not None:
+                auc, gap = changes.auc, changes.gap.signed if len(was.gaps) == 1 else changes.gap
             found.append(_row(words.auc_name(was.alpha), was.auc, now.auc, auc))
-            ends = _seen_alike(was, now)
-            gap = gap.signed if gap is not None and len(was.gaps) == 1 else gap
-            found.append(_row(words.gap_name(was.alpha), *ends, gap))
+            found.append(_row(words.gap_name(was.alpha), *_seen_alike(was, now), gap))
         both = zip(self.before.ranking.groups, self.after.ranking.groups)
         named = [(f" of {b.group}", b.calibration, a.calibration) for b, a in both]
         for of, first, last in (("", self.before.calibration, self.after.calibration), *named):
@@ -187,16 +183,23 @@ class Effect(Told):
         return f"<Effect: {self.sentences[0]}>"
 
     def _repr_html_(self) -> str:
-        return effect_html(self)
+        told, metric = self.spoken, self.finding.metric
+        after = next((row.after for row in self.rows() if row.metric == metric), None)
+        ends = ("before", self.finding.gap), ("after", after)
+        bars = [bar(f"{metric} {when}", gap) for when, gap in ends if gap is not None]
+        picture = intervals_svg(bars, "The gap before and after, with its interval")
+        tables = html_table(rows_of(told.rows()), "Before and after")
+        tables += html_table(rows_of(told.moves), "Whose scores change")
+        tables += html_table([row for action in told.actions for row in action._listed()], "Who is acted on")
+        return f"<div>{paragraph(*self.sentences)}{picture}{tables}{notes(self.warnings)}</div>"
 
 
 def _row(metric: str, before: Estimate | None, after: Estimate | None, known: Change | None) -> Row:
     """Give a number before and after, and the change: with its interval where one was computed."""
     if before is None or after is None:
         return Row(metric, before, after, None)
-    change = float(after) - float(before)
-    if known is None or known.reason is not None:
-        reason = "it was not computed here" if known is None else known.reason
+    change, reason = float(after) - float(before), "it was not computed here" if known is None else known.reason
+    if known is None or reason is not None:
         return Row(metric, before, after, Estimate("change", change, reason=reason))
     return Row(metric, before, after, Estimate("change", change, known.se, known.low, known.high, known.level))
 
@@ -301,54 +304,44 @@ def effect(
 def _effect_of_maps(model: Any, known: FairMaps | None, table: ScoreTable, looked_at: dict[str, Any]) -> Effect:
     """Audit a table before and after maps."""
     left_out: tuple[Hashable, ...] = ()
-    if known is not None:
+    if known is None:
+        maps = _given_maps(model, table)
+    else:
         table, left_out = known.seen(table).meaning(known.high_score_means_), tuple(known.left_out_)
         if looked_at["alpha"] is None and known.where is not None:
             looked_at = looked_at | known.where._asdict()
         if looked_at["reference"] is None and known.reference_ in table.groups:
             looked_at["reference"] = known.reference_
-    maps = _maps(model, known, table)
+        maps = known.maps_on(table)
     kept = table.only([g for g in table.groups if g not in left_out])
     own = {g: m for g, m in maps.items() if g in kept.groups}
     effective = moving(own)
-    first = audit_table(kept, **looked_at)
-    moved = kept.rescored(effective)
-    second = audit_table(moved, **looked_at | {"reference": first.reference})
-    first = replace(first, notes=(*_scale_notes(known, first), *first.notes))
+    both = kept, kept.rescored(effective)
+    first, second, acted = _before_and_after(*both, looked_at)
     changes = None
     if looked_at["level"] is not None and len(kept.groups) <= MOST_GROUPS:
         changes = change_by_maps(kept, effective, ties=looked_at["ties"], level=looked_at["level"])
     shifts = moves(table, parted(maps)[0])
-    stages = calibration_stages(kept, own, _calibrations(first), _calibrations(second), looked_at["bins"])
+    was, now = (Calibrations(tuple(g.calibration for g in a.ranking.groups), a.calibration) for a in (first, second))
+    stages = calibration_stages(kept, own, was, now, looked_at["bins"])
     calibrated = stages is not None and stages[0].recalibrated is not None
-    reference = None if known is None else known.reference_
-    return Effect(
-        first,
-        second,
-        changes,
-        shifts,
-        actions(kept, moved, several(looked_at["threshold"]), looked_at["alpha"], looked_at["level"]),
-        stages,
-        None if known is None else trust_in(known, table),
-        reference,
-        left_out,
-        tuple(notes_of_effect(first, second, shifts, reference, calibrated)),
-    )
+    trust, reference = (None, None) if known is None else (trust_in(known, table), known.reference_)
+    if known is not None:
+        scores = [c.score for c in kept.counts if len(c.score)]
+        told = known.scale.mismatch_of_range(min(float(s[0]) for s in scores), max(float(s[-1]) for s in scores))
+        first = first if told is None else replace(first, notes=(Note("said", said=told), *first.notes))
+    odd = tuple(notes_of_effect(first, second, shifts, reference, calibrated))
+    return Effect(first, second, changes, shifts, acted, stages, trust, reference, left_out, odd)
 
 
-def _calibrations(found: Audit) -> Calibrations:
-    """Give what an audit has measured of calibration."""
-    return Calibrations(tuple(each.calibration for each in found.ranking.groups), found.calibration)
-
-
-def _scale_notes(known: FairMaps | None, first: Audit) -> tuple[Note, ...]:
-    """Say that scores are on another scale than those the maps were fitted on, if they seem to be."""
-    if known is None:
-        return ()
-    scores = [c.score for c in first.table.counts if len(c.score)]
-    low, high = min(float(s[0]) for s in scores), max(float(s[-1]) for s in scores)
-    told = known.scale.mismatch_of_range(low, high)
-    return () if told is None else (Note("said", said=told),)
+def _before_and_after(
+    before: ScoreTable, after: ScoreTable, looked_at: dict[str, Any]
+) -> tuple[Audit, Audit, tuple[Action, ...]]:
+    """Audit two tables of the same rows, the second seen from the same reference, and count who is acted on."""
+    first = audit_table(before, **looked_at)
+    second = audit_table(after, **looked_at | {"reference": first.reference})
+    where = several(looked_at["threshold"]), looked_at["alpha"], looked_at["level"]
+    return first, second, actions(before, after, *where)
 
 
 def _check_two_scores(y_true: Any, scores: Any, y: Any, before: Any, after: Any) -> None:
@@ -372,20 +365,17 @@ def _effect_of_scores(y_true: Any, before: Any, after: Any, known: dict[str, Any
     new = check_scores(after, "after")
     if len(new) != len(rows.scores):
         raise ValueError(wording.other_length("after", len(new), len(rows.scores), "before has {than}"))
-    tables = [
-        as_table(y_true, each, **known, names=("y_true", n)) for n, each in (("before", before), ("after", after))
-    ]
-    first = audit_table(tables[0].require("an effect", groups=2), **looked_at)
-    second = audit_table(tables[1], **looked_at | {"reference": first.reference})
+    table = as_table(y_true, before, **known, names=names).require("an effect", groups=2)
+    then = as_table(y_true, after, **known, names=("y_true", "after"))
+    first, second, acted = _before_and_after(table, then, looked_at)
     changes, level = None, looked_at["level"]
-    if level is not None and len(tables[0].groups) <= MOST_GROUPS:
+    if level is not None and len(table.groups) <= MOST_GROUPS:
         asked = {name: value for name, value in known.items() if name not in ("high_score_means", "lower_is_riskier")}
         sign = -1.0 if known["lower_is_riskier"] else 1.0
         changes = change_of_scores(y_true, sign * rows.scores, sign * new, **asked, ties=looked_at["ties"], level=level)
-    shifts = moves_of_rows(rows, new, tables[0].importance)
-    acted = actions(tables[0], tables[1], several(looked_at["threshold"]), looked_at["alpha"], level)
-    notes = tuple(notes_of_effect(first, second, shifts, None, False))
-    return Effect(first, second, changes, shifts, acted, None, None, None, (), notes)
+    shifts = moves_of_rows(rows, new, table.importance)
+    odd = tuple(notes_of_effect(first, second, shifts, None, False))
+    return Effect(first, second, changes, shifts, acted, None, None, None, (), odd)
 
 
 def trust_in(maps: FairMaps, table: ScoreTable) -> Trust:
@@ -418,21 +408,19 @@ def trust_in(maps: FairMaps, table: ScoreTable) -> Trust:
 
 def fitted_on(maps: FairMaps, table: ScoreTable) -> bool:
     """Whether maps were fitted on the same rows as a table; of maps from a file, as far as its counts tell."""
-    from fairpot.modelfile.origin import describes, table_sha256
+    from fairpot.modelfile.origin import describes, same_rows
 
     own = getattr(maps, "table_", None)
     if own is not None:
-        return table_sha256(own) == table_sha256(table)
+        return same_rows(own, table)
     return bool(maps.fitted_on_ and describes(maps.fitted_on_, table))
 
 
-def _maps(model: Any, known: FairMaps | None, table: ScoreTable) -> dict[Hashable, ScoreMap]:
-    if isinstance(model, Mapping):
-        check_seen(table.groups, tuple(model), table.rows_of)
-        return {g: model[g] for g in table.groups}
-    if known is None:
+def _given_maps(model: Any, table: ScoreTable) -> dict[Hashable, ScoreMap]:
+    if not isinstance(model, Mapping):
         raise TypeError(
             f"effect takes a fitted repair method, a loaded model or a dict of maps, got {type(model).__name__}.\n"
             "Hint: of two scores of any other origin, effect(y_true, before=..., after=..., sensitive_features=...)."
         )
-    return known.maps_on(table)
+    check_seen(table.groups, tuple(model), table.rows_of)
+    return {g: model[g] for g in table.groups}

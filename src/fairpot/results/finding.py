@@ -26,17 +26,13 @@ class Finding(Told):
         Whether the interval of the gap leaves 0 out, holds it, is missing, or no gap can be measured.
     ranked_higher, ranked_lower : names of groups, or None
         The two groups with the largest gap, of those that are not too small.
-    gap : Estimate or None
-        Their gap, seen from the group ranked higher: the lower limit is below 0 where chance could explain it.
-    xauc_higher, xauc_lower : Estimate or None
-        How often someone in the first with the outcome is ranked above someone in the second without it, and the
-        reverse.
+    gap, xauc_higher, xauc_lower : Estimate or None
+        Their gap, seen from the group ranked higher: the lower limit is below 0 where chance could explain it. How
+        often someone in the first with the outcome is ranked above someone in the second without it; the reverse.
     found : (Estimate, Estimate) or None
         In a top: the share of those with the outcome who are in it, in the first group and in the second.
     alpha, region
         The top of the ranking that the gap is of; None for all rows.
-    pairs, groups : int
-        How many pairs of groups were compared, and how many groups.
     auc : Estimate or None
         Of all rows; below 0.5 the score should be looked at first.
 
@@ -72,31 +68,18 @@ class Finding(Told):
     @classmethod
     def of(cls, ranking: Ranking, table: ScoreTable, auc: Estimate | None) -> Finding:
         """Read the finding off a ranking; ``auc`` is that of all rows."""
-        told, top = ranking.told, ranking.top
+        told, top, small = ranking.told, ranking.top, ranking.small_groups
         found = None
         if told is not None and top is not None:
             both = [ranking.group(g).recall for g in (told.first, told.second)]
             found = None if both[0] is None or both[1] is None else (both[0], both[1])
         of_pair = ("first", "second", "signed_gap", "xauc_first", "xauc_second")
         higher, lower, gap, there, back = (getattr(told, each, None) for each in of_pair)
-        return cls(
-            ranking.state,
-            higher,
-            lower,
-            gap,
-            there,
-            back,
-            found,
-            ranking.alpha,
-            None if top is None else top.region,
-            len(ranking.compared),
-            len(ranking.groups) - len(ranking.small_groups),
-            ranking.small_groups,
-            table.high_score_means,
-            table.lower_is_riskier,
-            auc,
-            table.group_columns,
-        )
+        pair = higher, lower, gap, there, back
+        where = ranking.alpha, None if top is None else top.region
+        sizes = len(ranking.compared), len(ranking.groups) - len(small)
+        means = table.high_score_means, table.lower_is_riskier
+        return cls(ranking.state, *pair, found, *where, *sizes, small, *means, auc, table.group_columns)
 
     @property
     def pair(self) -> tuple[Hashable, Hashable]:
@@ -165,12 +148,8 @@ class Trust(Told):
     ----------
     state : {"not checked", "checked", "certified"}
         Measured on the fitted rows alone; measured on others; or certified.
-    rows : float
-        How many rows these numbers are of.
-    clusters : int or None
-        How many clusters they are, where rows belong together.
-    same_rows : bool
-        Whether they are those that the maps were fitted on.
+    rows, clusters, same_rows
+        How many rows, and clusters, these numbers are of; and whether the maps were fitted on them.
     certificate : dict or None
         What was certified and when, as its document has it.
     answer : {"compatible", "contradicted", "cannot tell"} or None

@@ -7,6 +7,7 @@ record, a tuple of those, or one of them or None. Nothing is known by its name.
 from __future__ import annotations
 
 import dataclasses
+import itertools
 import types
 import typing
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
@@ -84,15 +85,11 @@ def renamed(tree: _Tree, name: Callable[[Any], Any]) -> _Tree:
             return None
         if kind.name == "group":
             return name(value)
-        if kind.name == "estimate":
-            return value.renamed(name)
         if kind.name in ("maybe", INLINE):
             return again(value, kind.inner)
-        if kind.name == "many":
-            return tuple(again(each, kind.inner) for each in value)
-        if kind.name == "each":
-            return tuple(again(each, part) for each, part in zip(value, kind.inner))
-        if kind.name == "own" and hasattr(value, "renamed"):
+        if kind.name in ("many", "each"):
+            return tuple(again(each, part) for each, part in _parts(value, kind))
+        if kind.name in ("own", "estimate") and hasattr(value, "renamed"):
             return value.renamed(name)
         if kind.name == "record":
             hints = typing.get_type_hints(type(value), include_extras=True)
@@ -102,6 +99,11 @@ def renamed(tree: _Tree, name: Callable[[Any], Any]) -> _Tree:
 
     found: _Tree = again(tree, type(tree))
     return found
+
+
+def _parts(value: Any, kind: Kind) -> Iterable[tuple[Any, Any]]:
+    """Give the values of a tuple with the type of each."""
+    return zip(value, kind.inner if kind.name == "each" else itertools.repeat(kind.inner))
 
 
 def to_dict(tree: Any) -> Plain:
@@ -140,10 +142,8 @@ def plain(value: Any, hint: Any) -> Any:
         return None
     if kind.name in ("maybe", INLINE):
         return plain(value, kind.inner)
-    if kind.name == "many":
-        return [plain(each, kind.inner) for each in value]
-    if kind.name == "each":
-        return [plain(each, part) for each, part in zip(value, kind.inner)]
+    if kind.name in ("many", "each"):
+        return [plain(each, part) for each, part in _parts(value, kind)]
     if kind.name == "record":
         return to_dict(value)
     if kind.name in ("own", "estimate"):
@@ -212,14 +212,8 @@ def schema_of(cls: type, defs: Schema) -> Schema:
         for name, hint in fields_of(cls).items():
             _describe(name, hint, known, optional, defs)
         needed = [name for name in known if name not in optional]
-        about = (cls.__doc__ or "").split("\n")[0]
-        defs[cls.__name__] = {
-            "type": "object",
-            "description": about,
-            "properties": known,
-            "required": needed,
-            "additionalProperties": False,
-        }
+        record = {"type": "object", "description": (cls.__doc__ or "").split("\n")[0], "properties": known}
+        defs[cls.__name__] = record | {"required": needed, "additionalProperties": False}
     return {"$ref": f"#/$defs/{cls.__name__}"}
 
 
@@ -284,7 +278,6 @@ class Told:
         return renamed(self, name)
 
     def _columns(self) -> Sequence[str]:
-        """Give the columns that the groups are made of, if it is known."""
         return ()
 
     @cached_property

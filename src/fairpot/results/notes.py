@@ -10,8 +10,7 @@ from fairpot.results.calibration import Calibration
 from fairpot.results.kinds import Group
 from fairpot.results.ranking import MOST_GROUPS, Ranking, Tied, own_scale
 from fairpot.table import ScoreTable
-from fairpot.words import Note
-from fairpot.words.sentences import above_chance, below_chance
+from fairpot.words import Note, above_chance, below_chance
 
 if TYPE_CHECKING:
     from fairpot.results.audit import Audit
@@ -100,12 +99,9 @@ def notes_of_effect(
 
 
 def _ties_disagree(before: Tied | None, after: Tied | None) -> Iterator[Note]:
-    if (
-        before is None
-        or after is None
-        or None in (before.auc_half, before.auc_strict, after.auc_half, after.auc_strict)
-    ):
+    ends = [getattr(tied, f"auc_{how}", None) for how in ("half", "strict") for tied in (before, after)]
+    if None in ends:
         return
-    half, strict = after.auc_half - before.auc_half, after.auc_strict - before.auc_strict  # type: ignore[operator]
+    half, strict = float(ends[1]) - float(ends[0]), float(ends[3]) - float(ends[2])  # type: ignore[arg-type]
     if min(half, strict) < -5e-5 and max(half, strict) > 5e-5:
         yield Note("ties disagree", value=half, other=strict)

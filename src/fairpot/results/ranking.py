@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass, replace
-from functools import partial
+from dataclasses import dataclass
 from math import nan
 from typing import Any, ClassVar, Literal
 
@@ -16,17 +15,9 @@ from fairpot._docs import documented
 from fairpot.counts import GroupCounts
 from fairpot.inference.limits import Estimate, joint_tail, seen_limits
 from fairpot.inference.merged import Counted, count_ranking, shares
+from fairpot.inference.rates import TopRate, top_rate_interval
 from fairpot.inference.region import estimate_region
-from fairpot.inference.shares import (
-    GapEstimates,
-    Pairs,
-    ShareEstimates,
-    all_pairs,
-    cross_pairs,
-    inside,
-    why_not,
-)
-from fairpot.inference.top_rates import TopRate, top_rate_interval
+from fairpot.inference.shares import GapEstimates, Pairs, ShareEstimates, all_pairs, cross_pairs, inside, why_not
 from fairpot.metrics.cells import SMALL
 from fairpot.metrics.wins import WinMatrix
 from fairpot.results.calibration import Calibration
@@ -144,20 +135,14 @@ class Ranking(Sizes):
     ----------
     top : Top or None
         Which part of the list; None for all of it.
-    ties, level, reference
-        How equal scores count, the confidence level, and the group that pairs are seen from.
     auc, gap : Estimate or None
         AUC, and the largest gap over pairs, seen from the group ranked higher: its lower limit may be below 0.
     headline : Estimate or None
         The same of groups that are not too small; ``headline.groups`` names the pair, the one ranked higher first.
-    small_groups : tuple
-        Groups that are too small to carry a headline.
-    gaps : tuple of Pair
-    xauc : tuple of Cell
-    groups : tuple of GroupNumbers
+    gaps, xauc, groups : tuples
+        Every pair of groups, both directions of each, and the numbers of each group.
     recall, precision : Estimate or None
         Of a top: the share of those with the outcome who are in it, and of the top who have the outcome.
-    tied : Tied
 
     Examples
     --------
@@ -290,7 +275,7 @@ def rank(
     """
     counted, passed = _Counted.of(table, ties, level, top)
     shown = passed.table
-    large = large_groups(shown, small)
+    large = _large_groups(shown, small)
     reference = _ahead(counted, passed) if reference is None else reference
     rows = range(len(table.groups))
     gap = counted.largest(rows)
@@ -298,18 +283,12 @@ def rank(
     seen = {} if gap is None else {frozenset(gap.groups or ()): gap}
     seen |= {} if headline is None else {frozenset(headline.groups or ()): headline}
     pairs = [counted.pair(i, j, seen).seen_from(reference) for i, j in itertools.combinations(rows, 2)]
-    rate = partial(_top_rate, table, top, level)
-    numbers = [
-        GroupNumbers(
-            **_sizes(shown, own.positive, own.negative, len(own.score), [own]),
-            group=shown.groups[g],
-            auc=counted.share(inside(g), "group_auc"),
-            start=None if top is None else top.starts[g],
-            recall=rate("top_recall", g),
-            precision=rate("top_precision", g),
-        )
-        for g, own in enumerate(shown.counts)
-    ]
+    numbers = []
+    for g, own in enumerate(shown.counts):
+        sizes = _sizes(shown, own.positive, own.negative, len(own.score), [own])
+        start = None if top is None else top.starts[g]
+        known = _rates(table, top, level, g) | {"auc": counted.share(inside(g), "group_auc"), "start": start}
+        numbers.append(GroupNumbers(group=shown.groups[g], **sizes, **known))
     return Ranking(
         **_sizes(shown, passed.positives, passed.negatives, passed.distinct, shown.counts),
         top=top,
@@ -323,9 +302,8 @@ def rank(
         gaps=tuple(pairs),
         xauc=tuple(counted.cell(i, j) for i in rows for j in rows if i != j),
         groups=tuple(numbers),
-        recall=rate("top_recall", None),
-        precision=rate("top_precision", None),
         tied=_tied(passed) if top is None else None,
+        **_rates(table, top, level, None),
     )
 
 
@@ -349,7 +327,8 @@ class _Counted:
         every = [all_pairs(table), *cross_pairs(table), *(inside(g) for g in range(len(table.groups)))]
         distinct = list(dict.fromkeys(every))
         if level is None or len(table.groups) > MOST_GROUPS:
-            passed, empty = count_ranking(_shown(table, top), ties), np.full(len(distinct), nan)
+            starts = {} if top is None else {g: own_scale(table, s) for g, s in zip(table.groups, top.starts)}
+            passed, empty = count_ranking(table.above(starts) if starts else table, ties), np.full(len(distinct), nan)
             why = "none were asked for" if level is None else f"more than {MOST_GROUPS} groups"
             whys: list[str | None] = [why] * len(distinct)
             return cls(table.groups, passed.matrix(), LEVEL, distinct, None, whys, empty, empty, None), passed
@@ -387,27 +366,19 @@ class _Counted:
 
     def pair(self, i: int, j: int, told: dict[frozenset[Hashable], Estimate]) -> Pair:
         """Give a pair of groups; one that was chosen for its size has the limits that allow for that."""
-        names = self.groups[i], self.groups[j]
-        there, back = self.cell(i, j).xauc, self.cell(j, i).xauc
-        gap = self.gap(i, j)
+        names, gap = (self.groups[i], self.groups[j]), None
         chosen = told.get(frozenset(names))
-        if chosen is not None and chosen.groups is not None:
+        if chosen is not None:
             gap = chosen if chosen.groups == names else chosen.reversed()
-        return Pair(*names, there, back, gap)
+        elif self._difference(i, j) is not None:
+            gaps, reason, ends = self._estimates([(i, j)]), self._reason(i, j), (nan, nan)
+            if gaps is not None and reason is None:
+                low, high = gaps.limits((1 - self.level) / 2)
+                ends = low[0], high[0]
+            gap = self._gap(i, j, nan if gaps is None else gaps.se[0], *ends, reason)
+        return Pair(*names, self.cell(i, j).xauc, self.cell(j, i).xauc, gap)
 
-    def gap(self, i: int, j: int) -> Estimate | None:
-        """Give the gap of a pair with limits of its own."""
-        if self._difference(i, j) is None:
-            return None
-        gaps, reason = self._estimates([(i, j)]), self._reason(i, j)
-        if gaps is None or reason is not None:
-            return self._gap(i, j, nan if gaps is None else gaps.se[0], reason=reason)
-        low, high = gaps.limits((1 - self.level) / 2)
-        return self._gap(i, j, gaps.se[0], low[0], high[0])
-
-    def _gap(
-        self, i: int, j: int, se: float, low: float = nan, high: float = nan, reason: str | None = None
-    ) -> Estimate:
+    def _gap(self, i: int, j: int, se: float, low: float, high: float, reason: str | None) -> Estimate:
         value, names = self._difference(i, j) or 0.0, (self.groups[i], self.groups[j])
         ends = float(se), float(low), float(high)
         return Estimate("gap", value, *ends, self.level, "analytic", value, names, reason, self.note)
@@ -428,7 +399,7 @@ class _Counted:
         low = high = nan
         if gaps is not None and why is None:
             tail = (1 - self.level) / 2
-            place, low, high = headline_limits(gaps, tail) if clear else (0, *seen_limits(gaps, tail))
+            place, low, high = _headline_limits(gaps, tail) if clear else (0, *seen_limits(gaps, tail))
         i, j = pairs[place]
         i, j = (i, j) if (self._difference(i, j) or 0.0) >= 0 else (j, i)
         return self._gap(i, j, nan if gaps is None else gaps.se[place], low, high, why)
@@ -448,12 +419,7 @@ class _Counted:
         return GapEstimates.side_by_side(self.found.take(both))
 
 
-def _shown(table: ScoreTable, top: Top | None) -> ScoreTable:
-    """Give the rows that are ranked: all, or those of the top."""
-    return table if top is None else table.above({g: own_scale(table, s) for g, s in zip(table.groups, top.starts)})
-
-
-def headline_limits(gaps: GapEstimates, tail: float) -> tuple[int, float, float]:
+def _headline_limits(gaps: GapEstimates, tail: float) -> tuple[int, float, float]:
     """Say which of some gaps, the largest first, a headline is about, and limit it from the group ranked higher.
 
     The first, with what it costs that it was chosen for its size; where that may be chance and another gap is clear
@@ -489,19 +455,20 @@ def _sizes(table: ScoreTable, positives: Any, negatives: Any, distinct: int, cou
     }
 
 
-def _top_rate(
-    table: ScoreTable, top: Top | None, level: float | None, metric: str, group: int | None
-) -> Estimate | None:
-    """Give recall or precision of a top with its interval; None where there is nothing to count."""
+def _rates(table: ScoreTable, top: Top | None, level: float | None, group: int | None) -> Plain:
+    """Give recall and precision of a top with their intervals; nothing where there is nothing to count."""
+    known: Plain = {}
     if top is None:
-        return None
-    found = top_rate_interval(table, TopRate(metric, top.alpha, top.region, group), level or LEVEL)
-    if found != found:
-        return None
-    return found if level is not None else Estimate(metric, float(found), reason="none were asked for")
+        return known
+    for name in ("recall", "precision"):
+        metric = f"top_{name}"
+        found = top_rate_interval(table, TopRate(metric, top.alpha, top.region, group), level or LEVEL)
+        if found == found:
+            known[name] = found if level is not None else Estimate(metric, float(found), reason="none were asked for")
+    return known
 
 
-def large_groups(shown: ScoreTable, small: Collection[Hashable]) -> list[int]:
+def _large_groups(shown: ScoreTable, small: Collection[Hashable]) -> list[int]:
     """Give the places of the groups that can carry a headline: those with 30 rows with and without the outcome.
 
     In a top where fewer than two have, those that have as many over all rows; where there are none, all groups.
@@ -545,8 +512,3 @@ def _tied(passed: Counted) -> Tied:
         gaps = np.abs(xauc - xauc.T)[np.triu_indices(len(xauc), 1)]
         found[f"gap_{how}"] = float(np.nanmax(gaps)) if np.isfinite(gaps).any() else None
     return Tied(passed.tied_share, **found)
-
-
-def with_calibration(ranking: Ranking, own: Sequence[Calibration | None]) -> Ranking:
-    """Put the calibration of each group beside its other numbers."""
-    return replace(ranking, groups=tuple(replace(g, calibration=c) for g, c in zip(ranking.groups, own)))

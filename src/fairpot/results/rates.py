@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+from collections.abc import Callable, Hashable, Iterable
 from dataclasses import dataclass
-from math import nan
 from typing import Any, ClassVar, Literal
 
 import numpy as np
@@ -12,11 +11,10 @@ from numpy.typing import NDArray
 
 from fairpot import words
 from fairpot._defaults import LEVEL, Meaning
-from fairpot._shown import Bar, ShownBars, bar
+from fairpot._shown import Bar, ShownBars, bar, ends_of
 from fairpot._validation import Rows, is_number
 from fairpot.counts import GroupCounts
-from fairpot.inference import Estimate, rates_at
-from fairpot.inference.rates import Rates as Estimated
+from fairpot.inference import Estimate
 from fairpot.inference.rates import rate_estimates
 from fairpot.results.kinds import Count, Derived, Group, Plain, Score, Share, Told, rows_of
 from fairpot.results.ranking import own_scale
@@ -25,6 +23,15 @@ from fairpot.transport import Floats
 
 # The share of the ranking that is looked at where nobody says where is acted.
 SHARE = 0.1
+# What each rate is called in the estimates, and how it is read off counts: with and without the outcome, of all rows
+# and of the flagged. A rate that is added here needs a field of the same name below.
+_Counted = tuple[float, float, float, float]
+_SHARES: dict[str, tuple[str, Callable[[_Counted], tuple[float, float]]]] = {
+    "share": ("flagged", lambda n: (n[2] + n[3], n[0] + n[1])),
+    "tpr": ("tpr", lambda n: (n[2], n[0])),
+    "fpr": ("fpr", lambda n: (n[3], n[1])),
+    "ppv": ("ppv", lambda n: (n[2], n[2] + n[3])),
+}
 
 
 @dataclass(frozen=True)
@@ -79,53 +86,26 @@ def flagged(
             )
         shown = float(threshold)  # type: ignore[arg-type]
         at = own_scale(table, shown)
-    estimated = rates_at(table, at, level=level or LEVEL)
-    everyone = rate_estimates(table, None, at, level=level or LEVEL)
-    groups = tuple(
-        _rates(g, c, at, each, level) for g, c, each in zip(table.groups, table.counts, estimated, strict=True)
-    )
-    return Flagged(
-        "score" if alpha is None else "top", alpha, shown, groups, _rates(None, table.pooled(), at, everyone, level)
-    )
+    groups = [_rates(table, group, counts, at, level) for group, counts in zip(table.groups, table.counts)]
+    everyone = _rates(table, None, table.pooled(), at, level)
+    return Flagged("score" if alpha is None else "top", alpha, shown, tuple(groups), everyone)
 
 
 def _rates(
-    group: Hashable | None, counts: GroupCounts, threshold: float, found: Estimated, level: float | None
+    table: ScoreTable, group: Hashable | None, counts: GroupCounts, threshold: float, level: float | None
 ) -> Rates:
-    above = counts.above(threshold)
-    positives, negatives = counts.positive.sum().item(), counts.negative.sum().item()
-    hits, false = above.positive.sum().item(), above.negative.sum().item()
+    """Count one group, or all rows, and put the interval of each rate around it."""
+    estimated, above = rate_estimates(table, group, threshold, level=level or LEVEL), counts.above(threshold)
+    sums: Any = tuple(side.sum().item() for each in (counts, above) for side in (each.positive, each.negative))
     yes, no, found_yes, found_no = (side.sum().item() for each in (counts, above) for side in each.counted)
-
-    def rate(part: float, whole: float, known: Estimate) -> Estimate | None:
-        if not whole:
-            return None
-        return known.of(part / whole) if level is not None else Estimate(known.metric, part / whole, reason=_UNASKED)
-
-    return Rates(
-        group,
-        yes + no,
-        yes,
-        no,
-        found_yes + found_no,
-        found_yes,
-        found_no,
-        rate(hits + false, positives + negatives, found.flagged),
-        rate(hits, positives, found.tpr),
-        rate(false, negatives, found.fpr),
-        rate(hits, hits + false, found.ppv),
-    )
-
-
-_UNASKED = "none were asked for"
-
-
-def asked_rates(
-    table: ScoreTable, thresholds: Iterable[float], alphas: Iterable[float], level: float | None
-) -> tuple[Flagged, ...]:
-    """Count who is flagged at each score, then in each top of all rows."""
-    found = [flagged(table, threshold=each, level=level) for each in thresholds]
-    return (*found, *(flagged(table, alpha=each, level=level) for each in alphas))
+    rates: dict[str, Estimate | None] = {}
+    for name, (metric, read) in _SHARES.items():
+        part, whole = read(sums)
+        known = getattr(estimated, metric).of(part / whole) if whole else None
+        if known is not None and level is None:
+            known = Estimate(known.metric, float(known), reason="none were asked for")
+        rates[name] = known
+    return Rates(group, yes + no, yes, no, found_yes + found_no, found_yes, found_no, **rates)
 
 
 @dataclass(frozen=True)
@@ -191,17 +171,10 @@ class Action(ShownBars, Told):
         """One row per group and outcome, with rates before and after."""
         rows = []
         for each, outcome, total, both in self._rates():
-            row: Plain = {
-                "acted on": words.where(self),
-                "group": each.group,
-                "outcome": outcome,
-                "rows": total,
-            }
+            row: Plain = {"acted on": words.where(self), "group": each.group, "outcome": outcome, "rows": total}
             row |= {when: count for when, count, _ in both}
             for when, _, rate in both:
-                shown = bar("", nan if rate is None else rate)
-                ends = {f"share_{when}": shown.value, f"share_{when}_low": shown.low, f"share_{when}_high": shown.high}
-                row |= {name: None if value != value else value for name, value in ends.items()}
+                row |= ends_of(f"share_{when}", rate)
             rows.append(row)
         return rows
 
@@ -238,20 +211,10 @@ def _acted(before: Rates, after: Rates, means: Meaning | None) -> Acted:
     valence: Literal["gains", "loses"] | None = None
     if means is not None and more:
         valence = "gains" if (more > 0) == (means == "help") else "loses"
-    return Acted(
-        before.group,
-        before.positives,
-        before.negatives,
-        before.flagged_positives,
-        after.flagged_positives,
-        before.flagged_negatives,
-        after.flagged_negatives,
-        before.tpr,
-        after.tpr,
-        before.fpr,
-        after.fpr,
-        valence,
-    )
+    names = {"yes": "flagged_positives", "no": "flagged_negatives", "tpr": "tpr", "fpr": "fpr"}
+    known: Plain = {f"{name}_before": getattr(before, of) for name, of in names.items()}
+    known |= {f"{name}_after": getattr(after, of) for name, of in names.items()}
+    return Acted(before.group, before.positives, before.negatives, valence=valence, **known)
 
 
 @dataclass(frozen=True)
@@ -289,15 +252,8 @@ def moves_of_rows(rows: Rows, after: Floats, importance: bool) -> tuple[Moved, .
 
 
 def _moved(group: Hashable, weight: NDArray[Any], counted: NDArray[Any], shift: Floats) -> Moved:
-    rows, moved = weight.sum().item(), weight[shift != 0].sum().item()
-    total = float(np.dot(weight, shift))
-    return Moved(
-        group,
-        counted.sum().item(),
-        counted[shift != 0].sum().item(),
-        counted[shift > 0].sum().item(),
-        counted[shift < 0].sum().item(),
-        total / moved + 0.0 if moved else 0.0,
-        total / rows + 0.0 if rows else 0.0,
-        float(np.abs(shift).max(initial=0.0)),
-    )
+    total, sizes = float(np.dot(weight, shift)), (weight[shift != 0].sum().item(), weight.sum().item())
+    mean, of_all = (total / size + 0.0 if size else 0.0 for size in sizes)
+    moved, up, down = (counted[at].sum().item() for at in (shift != 0, shift > 0, shift < 0))
+    largest = float(np.abs(shift).max(initial=0.0))
+    return Moved(group, counted.sum().item(), moved, up, down, mean, of_all, largest)

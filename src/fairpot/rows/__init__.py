@@ -11,22 +11,10 @@ if TYPE_CHECKING:
     from fairpot.rows.readers.spark import SparkRows
     from fairpot.rows.source import RowSource
 
-__all__ = [
-    "AppliedRows",
-    "CountedRows",
-    "Reader",
-    "RowSource",
-    "SparkRows",
-    "apply",
-    "count_rows",
-    "score_table",
-    "spark_session",
-]
+__all__ = ["AppliedRows", "CountedRows", "Reader", "RowSource", "SparkRows"]
+__all__ += ["apply", "count_rows", "score_table", "spark_session"]
 
-_HOMES = {
-    "AppliedRows": "readers.protocol",
-    "CountedRows": "readers.protocol",
-    "Reader": "readers.protocol",
+_HOMES = dict.fromkeys(("AppliedRows", "CountedRows", "Reader"), "readers.protocol") | {
     "RowSource": "source",
     "SparkRows": "readers.spark",
     "apply": "applying",

@@ -8,7 +8,6 @@ from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import replace as replace_fields
 from importlib import import_module
 from pathlib import Path
-from types import ModuleType
 from typing import Any, Literal
 
 from fairpot._arguments import argument, by_name
@@ -54,25 +53,22 @@ def apply(
 ) -> Any:
     """Write rows with their adjusted score as one column more, or give a frame back so; files may exceed memory.
 
-    Every other column, the order of the rows and their types do not change.
+    Every other column, the order of the rows and their types do not change. Whatever goes wrong, no output is left, and
+    an existing one is not changed.
 
     Parameters
     ----------
     model : fitted repair method, loaded model, path of a map file, or dict of group to ScoreMap
         If it was fitted on scores of which a low one means high risk, so are these.
     rows : path, list of paths, RowSource, or frame
-        Parquet, CSV, Arrow or JSON lines; folders and patterns. A frame of pandas, Polars or PyArrow comes back as one
-        of the same kind; one of Spark (also as SparkRows) too, or is written by its cluster if ``output`` is named.
+        Files (Parquet, CSV, Arrow, JSON lines; folders and patterns), or a frame, which comes back as one of its kind.
+        One of Spark (also as SparkRows) is written by its cluster if ``output`` is named.
     output : path or None, default None
-        Written whole or not at all; an existing file is not replaced without ``overwrite=True``. ``"-"`` is standard
-        output, to which the rows go when they are complete. Of rows on a cluster, a folder that all workers can write
-        to.
+        Written whole or not at all; ``"-"`` is standard output. Of rows on a cluster, a folder that all workers see.
     score, group : str
         Names of the columns; None takes those the map file knows, else "score" and "group".
-    column : str or None, default None
-        Name of the new column; None adds "_adjusted" to that of the score.
-    replace : bool, default False
-        Whether a column of that name is replaced.
+    column, replace : str or None, default None; and bool, default False
+        Name of the new column, None adds "_adjusted" to that of the score; whether one of that name is replaced.
     {unknown_group, missing_group}
     drop_missing : bool, default False
         Whether rows with a missing score or group are left out; ``dropped`` of the result counts them.
@@ -80,26 +76,19 @@ def apply(
         What to do if scores seem to be on another scale than in ``fit``. None is an error if more than 1% of them lie
         far outside the fitted range, and a warning if fewer do or all fill a small part of it.
     changes : path or None, default None
-        A second file with the record of each row: original and adjusted score, old and new rank, why, and the threshold
-        crossed.
-    threshold : float or None, default None
-        The decision threshold for that record.
-    keep : sequence of str, default ()
-        Columns that are copied to that record, such as an identifier.
+        A second file with the record of each row: both scores, both ranks, why, and the threshold crossed.
+    threshold, keep : float or None, default None; and sequence of str, default ()
+        For that record: the decision threshold, and columns that are copied to it, such as an identifier.
     output_format : str or None, default None
         One of "parquet", "csv", "tsv", "arrow", "jsonl", "xlsx"; None takes the name of the output, and for standard
         output the format of the input.
     neutralise_formulas : bool, default False
-        Whether text that a spreadsheet would run as a formula (``=1+1``) is written to CSV and Excel with an
-        apostrophe before it. In Excel it is text, and does not run, in any case.
+        Whether text that a spreadsheet would run as a formula (``=1+1``) is written with an apostrophe before it.
     expect_sha256 : str or None, default None
         Refuse any map file but the one with this SHA-256.
-    overwrite : bool, default False
-        Whether existing outputs are replaced.
-    memory_limit : str, default "2GB"
-        What the process may use.
-    threads : int or None, default None
-        For DuckDB, where it is needed: ranks and queries. None takes all cores.
+    {overwrite}
+    memory_limit, threads : str, default "2GB"; and int or None, default None
+        What the process may use, and the threads of DuckDB for ranks and queries, None for all cores.
     progress : callable or None, default None
         Called with the rows done and the rows in all.
     **options
@@ -110,42 +99,41 @@ def apply(
     AppliedRows or frame
         How many rows were written and how many changed; of a frame without ``output``, the new frame.
 
-    Raises
-    ------
-    InputFileError, OutputFileError, UnseenGroupError, ValueError, TypeError
-        In all cases no output is left, and an existing one is not changed.
-
-    Warns
-    -----
-    ScaleWarning
-        If the scores seem to be on another scale than those of ``fit`` and that is not an error.
-
     Examples
     --------
     >>> from pathlib import Path
     >>> from tempfile import mkdtemp
     >>> import fairpot
-    >>> folder = Path(mkdtemp())
-    >>> _ = (folder / "new.csv").write_text("id,score,group\\n007,0.2,F\\n008,0.30,F\\n009,0.8,M\\n")
-    >>> score, sex = [0.2, 0.4, 0.6, 0.8], ["F", "F", "M", "M"]
-    >>> repair = fairpot.FairPOT(lam=1.0, reference="M").fit(score, sensitive_features=sex)
-    >>> fairpot.apply(repair, folder / "new.csv", folder / "adjusted.csv").moved
+    >>> new = Path(mkdtemp()) / "new.csv"
+    >>> _ = new.write_text("id,score,group\\n007,0.2,F\\n008,0.30,F\\n009,0.8,M\\n")
+    >>> repair = fairpot.FairPOT(lam=1.0, reference="M")
+    >>> repair = repair.fit([0.2, 0.4, 0.6, 0.8], sensitive_features=["F", "F", "M", "M"])
+    >>> fairpot.apply(repair, new, new.with_name("adjusted.csv")).moved
     2
-    >>> print((folder / "adjusted.csv").read_text())
+    >>> print(new.with_name("adjusted.csv").read_text())
     id,score,group,score_adjusted
     007,0.2,F,0.6
     008,0.30,F,0.7
     009,0.8,M,0.8
     """
-    _check_ways(unknown_group, missing_group, drop_missing, other_scale)
+    check_choice(unknown_group, "unknown_group", UNMAPPED)
+    check_choice(missing_group, "missing_group", UNMAPPED)
+    if drop_missing and missing_group != "error":
+        raise ValueError(
+            f"{argument('drop_missing')} leaves rows without a group out, and "
+            f"{argument('missing_group', missing_group)} lets them through.\nHint: give one of the two."
+        )
+    if other_scale is not None:
+        check_choice(other_scale, "other_scale", ("warn", "error"))
     if changes is None and (threshold is not None or keep):
         raise ValueError(
             "threshold and keep say what goes into changes, which is not given.\nHint: changes=... names a file."
         )
-    unknown = [name for name in options if name not in READING]
-    if unknown:
-        raise TypeError(f"apply has no argument {unknown[0]!r}.")
+    for name in options:
+        if name not in READING:
+            raise TypeError(f"apply has no argument {name!r}.")
     fitted = _fitted(model, expect_sha256)
+    judged: dict[str, Any] = {} if fitted is None else _judged(fitted, other_scale)
     how = Applying(
         None if output is None else os.fspath(output),
         column,
@@ -162,27 +150,21 @@ def apply(
         memory_limit,
         threads,
         progress,
-        words=None if fitted is None else lambda: _stored().group_words(fitted),
-        judge=None if fitted is None else _ScaleJudge(fitted, other_scale),
+        **judged,
         inputs=(Path(model),) if isinstance(model, str | os.PathLike) else (),
     )
     source = _source(rows, {"score": score, "group": group}, fitted, options)
     with hashing() as read, telling("adjusted", output=how.output) as told:
-        made_by = _line(fitted, source, read, None if changes is None else secrets.token_hex(8))
+        run = None if changes is None else secrets.token_hex(8)
+
+        def made_by() -> str:
+            """Say what outputs are made by: with the input's hash, once all of it has been read."""
+            return lineage_line(None if fitted is None else fitted.sha256_, run, read_whole(source, read))
+
         how = how if output is None or fitted is None else replace_fields(how, made_by=made_by)
         done = reader(source.reader).apply(source, model if fitted is None else maps_of_rows(fitted), how)
         told |= {name: getattr(done, name, None) for name in ("rows", "moved", "unknown", "missing", "dropped")}
         return replace_fields(done, made_by=made_by()) if isinstance(done, AppliedRows) else done
-
-
-def _line(fitted: Any, source: Roles, read: Mapping[Path, str], run: str | None) -> Callable[[], str]:
-    """Say what outputs are made by: with the input's hash, once all of it has been read."""
-    map_sha256 = None if fitted is None else fitted.sha256_
-
-    def line() -> str:
-        return lineage_line(map_sha256, run, read_whole(source, read))
-
-    return line
 
 
 def read_whole(source: Any, read: Mapping[Path, str]) -> list[str]:
@@ -191,20 +173,7 @@ def read_whole(source: Any, read: Mapping[Path, str]) -> list[str]:
     return [read[file] for file in files] if all(file in read for file in files) else []
 
 
-def _check_ways(unknown_group: str, missing_group: str, drop_missing: bool, other_scale: str | None) -> None:
-    """Check what is to become of rows that no map belongs to, and of another scale."""
-    check_choice(unknown_group, "unknown_group", UNMAPPED)
-    check_choice(missing_group, "missing_group", UNMAPPED)
-    if drop_missing and missing_group != "error":
-        raise ValueError(
-            f"{argument('drop_missing')} leaves rows without a group out, and "
-            f"{argument('missing_group', missing_group)} lets them through.\nHint: give one of the two."
-        )
-    if other_scale is not None:
-        check_choice(other_scale, "other_scale", ("warn", "error"))
-
-
-def _stored() -> ModuleType:
+def _stored() -> Any:
     """Lead from a path, or a fitted method, to its maps; what is stored in a file needs no estimator."""
     return import_module("fairpot.repair.stored")
 
@@ -248,26 +217,25 @@ def _source(rows: Any, names: dict[str, Any], fitted: Any, options: Mapping[str,
     return source
 
 
-class _ScaleJudge:
-    """Looks at the range of scores: it warns of another scale than that of fit, or refuses it."""
+def _judged(fitted: Any, other_scale: str | None) -> dict[str, Any]:
+    """Say what those who are moved are told, and what warns of another scale than that of fit, or refuses it."""
+    scale, turned = fitted.scale, fitted.lower_is_riskier_
+    low, high = scale.far
 
-    def __init__(self, fitted: Any, other_scale: str | None) -> None:
-        self.scale, self.other_scale, self.turned = fitted.scale, other_scale, fitted.lower_is_riskier_
-        low, high = self.scale.far
-        self.far = (-high, -low) if self.turned else (low, high)
-
-    def __call__(self, low: float, high: float, outside: int, rows: int) -> None:
-        """Judge the lowest and the highest score, and how many of all rows are far outside."""
-        if self.turned:
+    def judge(low: float, high: float, outside: int, rows: int) -> None:
+        if turned:
             low, high = -high, -low
-        told = self.scale.mismatch_of_range(low, high)
+        told = scale.mismatch_of_range(low, high)
         if told is None:
             return
         if outside:
             told = f"{outside} of {rows} {told}"
-        if self.scale.mismatch_of_range(-high, -low) is None:
+        if scale.mismatch_of_range(-high, -low) is None:
             told += " With a minus they have that scale: are they reversed?"
-        if self.other_scale == "error" or (self.other_scale is None and self.scale.is_left(outside, rows)):
+        if other_scale == "error" or (other_scale is None and scale.is_left(outside, rows)):
             way = argument("other_scale", "warn")
             raise ValueError(f"{told}\nHint: bring the scores to the scale of fit, or {way} lets them through.")
         warn_user(told, ScaleWarning)
+
+    far = (-high, -low) if turned else (low, high)
+    return {"words": lambda: _stored().group_words(fitted), "judge": judge, "far": far}

@@ -24,7 +24,9 @@ from fairpot.table import ScoreTable
 # What reads frames of these libraries; others are in memory, or come there.
 _FRAMES = {"pyspark": "spark", "pyspark[connect]": "spark"}
 _COUNTING = ("memory_limit", "threads", "max_distinct", "progress")
-USUAL = {"score": "score", "label": "label", "group": "group"}
+_USUAL = {"score": "score", "label": "label", "group": "group"}
+_OWN_COLUMNS = ("y_score", "sensitive_features", "sample_weight", "clusters")
+_NAME_THEM = "name the columns, score=..., label=..., group=..., weight=..., cluster=..."
 
 
 @by_name
@@ -54,11 +56,10 @@ def score_table(
     Parameters
     ----------
     rows : column of outcomes, frame, lazy frame, path or list of paths, RowSource, ScoreTable
-        Columns: the outcomes, with ``y_score`` and ``sensitive_features`` beside them; None if they
-        are not known. A frame (pandas, Polars, PyArrow), a lazy one (Polars, DuckDB, PySpark; of which only the columns
-        that are named are asked for) or files (Parquet, CSV, Arrow, JSON lines; folders and patterns): ``score``,
-        ``label`` and ``group`` name the columns; without any name they are called "score", "label" and "group", as on
-        the command line. A table is returned unchanged.
+        Columns: the outcomes (None if they are not known), with ``y_score`` and ``sensitive_features`` beside them.
+        A frame (pandas, Polars, PyArrow), a lazy one (Polars, DuckDB, PySpark) or files (Parquet, CSV, Arrow, JSON
+        lines; folders and patterns): ``score``, ``label`` and ``group`` name the columns; without any name they are
+        called so. A table is returned unchanged.
     y_score : column of shape (n,), default None
         Scores on any scale, where ``rows`` are outcomes.
     {sensitive_features, sample_weight, clusters, weights, pos_label, lower_is_riskier, high_score_means}
@@ -67,9 +68,8 @@ def score_table(
         not known without ``label``, and all rows are one group, "all", without ``group``.
     {drop_missing}
     **options
-        For files: ``format``, ``sql``, ``database``, ``delimiter``, ``decimal``, ``encoding``, ``sheet`` and
-        ``follow_links``, which :class:`fairpot.rows.RowSource` takes; ``memory_limit``, ``threads``, ``max_distinct``
-        and ``progress``, which :func:`fairpot.rows.count_rows` takes, all but ``threads`` also for frames of Spark.
+        For files, what :class:`fairpot.rows.RowSource` takes (``format``, ``sql``, ``decimal``, ...); and what
+        :func:`fairpot.rows.count_rows` takes, all but ``threads`` also for frames of Spark.
 
     Returns
     -------
@@ -79,54 +79,51 @@ def score_table(
     Warns
     -----
     UserWarning
-        If rows were left out, or there were too many distinct scores, so that they were put into bins: with how far
-        any number can be off.
+        If rows were left out, or too many distinct scores were put into bins: with how far any number can be off.
 
     Examples
     --------
     >>> import fairpot
     >>> y, score, sex = [1, 0, 1, 0], [0.9, 0.2, 0.7, 0.4], ["F", "F", "M", "M"]
-    >>> table = fairpot.score_table(y, score, sensitive_features=sex)
-    >>> table.groups
+    >>> fairpot.score_table(y, score, sensitive_features=sex).groups
     ('F', 'M')
     """
-    columns = {
-        "y_score": y_score,
-        "sensitive_features": sensitive_features,
-        "sample_weight": sample_weight,
-        "clusters": clusters,
-    }
+    columns = dict(zip(_OWN_COLUMNS, (y_score, sensitive_features, sample_weight, clusters)))
     meaning = {"weights": weights, "pos_label": pos_label, "lower_is_riskier": lower_is_riskier or None}
     names = {"score": score, "label": label, "group": group, "weight": weight, "cluster": cluster}
-    unknown = [name for name in options if name not in (*READING, *_COUNTING)]
-    if unknown:
-        raise TypeError(f"score_table has no argument {unknown[0]!r}.")
+    for name in options:
+        if name not in (*READING, *_COUNTING):
+            raise TypeError(f"score_table has no argument {name!r}.")
     check_meaning(high_score_means)
     if isinstance(rows, ScoreTable):
         given = {**columns, **names, **meaning, "drop_missing": drop_missing or None, **options}
         return refuse_beside_table(rows, given).meaning(high_score_means)
     if y_score is None or isinstance(rows, Roles) or options.get("sql") is not None:
         unnamed = not isinstance(rows, Roles) and all(name is None for name in names.values())
-        source = opened(rows, USUAL if unnamed else names, meaning | columns, options)
+        source = opened(rows, _USUAL if unnamed else names, meaning | columns, options)
         if source is not None:
             how = {name: value for name, value in options.items() if name in _COUNTING}
             counted = count_rows(source, drop_missing=drop_missing, **how)
-            _tell(counted)
+            if counted.dropped is not None and counted.dropped["rows"]:
+                warn_user(wording.dropped_rows(counted.dropped, counted.rows), UserWarning)
+            if (bound := counted.quantisation) is not None:
+                warn_user(
+                    f"too many distinct scores: they were put into bins. AUC can be off by {bound.auc:.2g}, an xAUC by "
+                    f"{float(bound.xauc.max()):.2g}, a score by {bound.score:.2g}.",
+                    UserWarning,
+                )
             return counted.table.meaning(high_score_means)
     if options:
         raise TypeError(f"{next(iter(options))!r} is an option for files; these rows are in memory.")
-    extra = [name for name, value in names.items() if value is not None]
-    if extra:
+    extra = next((name for name, value in names.items() if value is not None), None)
+    if extra is not None:
         raise TypeError(
-            f"{extra[0]} names a column of a frame or file, but the rows are columns themselves.\n"
+            f"{extra} names a column of a frame or file, but the rows are columns themselves.\n"
             "Hint: score_table(y_true, y_score, sensitive_features=...), or score_table(frame, score=..., label=...)."
         )
     return as_table(
         rows,
-        y_score,
-        sensitive_features=sensitive_features,
-        sample_weight=sample_weight,
-        clusters=clusters,
+        **columns,
         weights=weights,
         pos_label=pos_label,
         lower_is_riskier=lower_is_riskier,
@@ -138,10 +135,7 @@ def score_table(
 
 
 def opened(rows: Any, names: Mapping[str, Any], said: Mapping[str, Any], options: Mapping[str, Any]) -> Roles | None:
-    """Say what rows are and which columns play which part, by the reader of their kind; None of columns.
-
-    ``names`` are those of the columns, ``said`` is what else was said of the rows.
-    """
+    """Say what rows are and which columns play which part, by the reader of their kind; None of columns."""
     reading = {name: value for name, value in options.items() if name in READING}
     if isinstance(rows, Roles):
         given = {**said, **names, **reading}
@@ -153,9 +147,9 @@ def opened(rows: Any, names: Mapping[str, Any], said: Mapping[str, Any], options
         return None
     _refuse({name: said.get(name) for name in _OWN_COLUMNS}, "files" if is_file else "a frame", _NAME_THEM)
     chosen = reader("duckdb" if frame is None else _FRAMES.get(frame.implementation.value, "memory"))
-    refused = [name for name in options if name not in chosen.options]
-    if refused:
-        raise TypeError(f"{refused[0]!r} is an option for files; these rows are {chosen.where}.")
+    for name in options:
+        if name not in chosen.options:
+            raise TypeError(f"{name!r} is an option for files; these rows are {chosen.where}.")
     if names["score"] is None:
         raise TypeError(
             "score is missing: name the columns, score=..., label=..., group=... (weight=..., cluster=...)."
@@ -167,14 +161,9 @@ def opened(rows: Any, names: Mapping[str, Any], said: Mapping[str, Any], options
     return chosen.open(rows, parts | meaning, reading)
 
 
-_OWN_COLUMNS = ("y_score", "sensitive_features", "sample_weight", "clusters")
-_NAME_THEM = "name the columns, score=..., label=..., group=..., weight=..., cluster=..."
-
-
 def _is_path(value: Any) -> bool:
-    if isinstance(value, str | os.PathLike):
-        return True
-    return isinstance(value, list | tuple) and bool(value) and all(isinstance(v, str | os.PathLike) for v in value)
+    paths = value if isinstance(value, list | tuple) and value else [value]
+    return all(isinstance(path, str | os.PathLike) for path in paths)
 
 
 def _refuse(given: Mapping[str, Any], what: str, way_out: str) -> None:
@@ -183,19 +172,6 @@ def _refuse(given: Mapping[str, Any], what: str, way_out: str) -> None:
     if extra is not None:
         said = "is a column of its own" if extra in _OWN_COLUMNS else "is given"
         raise TypeError(f"{extra} {said}, but the rows are {what}.\nHint: {way_out}.")
-
-
-def _tell(counted: CountedRows) -> None:
-    """Tell what was left out, and what was put into bins."""
-    if counted.dropped is not None and counted.dropped["rows"]:
-        warn_user(wording.dropped_rows(counted.dropped, counted.rows), UserWarning)
-    bound = counted.quantisation
-    if bound is not None:
-        warn_user(
-            f"too many distinct scores: they were put into bins. AUC can be off by {bound.auc:.2g}, an xAUC by "
-            f"{float(bound.xauc.max()):.2g}, a score by {bound.score:.2g}.",
-            UserWarning,
-        )
 
 
 @documented
@@ -218,27 +194,18 @@ def count_rows(
     source : RowSource, SparkRows
         The rows, which columns play which part, and what they mean.
     memory_limit : str or None, default None
-        What the process may use, if it holds nothing else; None is "2GB" for files. DuckDB gets a quarter of it and
-        spills to the temporary directory, and a table that would leave no room for the work on it is quantised. See
-        https://fairpot.github.io/fairpot/reference/file-formats.html.
+        What the process may use, if it holds nothing else; None is "2GB" for files. A table that would leave no room
+        for the work on it is quantised, see https://fairpot.github.io/fairpot/reference/file-formats.html.
     threads : int or None, default None
         Of the scan of files; None takes all cores.
     max_distinct : int, default 20_000_000
-        With more distinct scores than about this, or than ``memory_limit`` holds, the table is quantised; with
-        weights, also with more than twice so many distinct pairs of score and weight. With clusters, more than twice
-        so many rows are an error.
+        With more distinct scores than about this the table is quantised, also with more than twice so many pairs of
+        score and weight. With clusters, more than twice so many rows are an error.
     several : bool, default True
         Whether a single group is an error.
     {drop_missing}
     progress : callable or None, default None
         Called with the share of the work that is done, between 0 and 1.
-
-    Raises
-    ------
-    InputFileError
-        If the rows cannot be read.
-    ValueError, TypeError
-        If they can, but break a rule; the message names the value and the number of rows.
 
     Examples
     --------
@@ -258,9 +225,6 @@ def count_rows(
     how = Counting(memory_limit, threads, max_distinct, several, drop_missing, progress=progress)
     with telling("counted") as told:
         counted = chosen.count(source, how)
-        told |= {
-            "rows": counted.rows,
-            "dropped": (counted.dropped or {}).get("rows"),
-            "groups": len(counted.table.groups),
-        }
+        dropped = (counted.dropped or {}).get("rows")
+        told |= {"rows": counted.rows, "dropped": dropped, "groups": len(counted.table.groups)}
     return counted

@@ -20,6 +20,8 @@ from fairpot._leftovers import folder_beside, is_ours, remove_leftovers
 from fairpot._log import tell
 from fairpot.exceptions import OutputFileError
 
+_GROUP, _OTHERS = 0o070, 0o007
+
 
 @contextmanager
 def ending_cleanly() -> Iterator[None]:
@@ -27,55 +29,45 @@ def ending_cleanly() -> Iterator[None]:
 
     Elsewhere than in the main thread, and for signals that somebody else handles or ignores, nothing changes.
     """
-    if threading.current_thread() is not threading.main_thread():
-        yield
-        return
-    before = {}
-    for name in ("SIGTERM", "SIGHUP"):
-        number = getattr(signal, name, None)
-        if number is not None and signal.getsignal(number) == signal.SIG_DFL:
-            before[number] = signal.signal(number, _end)
+
+    def end(number: int, frame: Any) -> NoReturn:
+        raise SystemExit(128 + number)
+
+    here = threading.current_thread() is threading.main_thread()
+    known = [getattr(signal, name) for name in ("SIGTERM", "SIGHUP") if here and hasattr(signal, name)]
+    ours = [number for number in known if signal.getsignal(number) == signal.SIG_DFL]
+    for number in ours:
+        signal.signal(number, end)
     try:
         yield
     finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
-
-
-def _end(number: int, frame: Any) -> NoReturn:
-    raise SystemExit(128 + number)
-
-
-_GROUP, _OTHERS = 0o070, 0o007
+        for number in ours:
+            signal.signal(number, signal.SIG_DFL)
 
 
 def hand_over(path: Path, replaced: Path | None, inputs: Iterable[Path]) -> None:
     """Give a finished file the rights of the file it replaces, or else of a new file, within those of the inputs."""
     if not hasattr(os, "fchmod"):  # Windows has other rights, which a file inherits from its folder
         return
-    sources = [found for found in map(_status, inputs) if found is not None]
-    old = None if replaced is None else _status(replaced)
+    sources = [path.stat() for path in inputs if os.path.exists(path)]
+    old = replaced.stat() if replaced is not None and os.path.exists(replaced) else None
     if old is not None:
         mode = stat.S_IMODE(old.st_mode) & 0o777
         _own(path, old.st_uid, old.st_gid)
         if path.stat().st_gid != old.st_gid:
             mode &= ~_GROUP
     else:
-        mode = 0o666 & ~_umask()
+        mask = os.umask(0o077)  # for the moment that it takes to read it, other threads' new files are private
+        os.umask(mask)
+        mode = 0o666 & ~mask
         if len({found.st_gid for found in sources}) == 1 and not all(found.st_mode & 0o004 for found in sources):
             _own(path, -1, sources[0].st_gid)
-    os.chmod(path, mode & _at_most(sources, path.stat().st_gid))
-
-
-def _at_most(sources: list[os.stat_result], group: int) -> int:
-    """Return the rights that no input speaks against: the group's count only if it is the same group."""
-    mode = 0o777
-    for found in sources:
+    for found in sources:  # the rights that no input speaks against: the group's count only if it is the same group
         if not found.st_mode & 0o004:
             mode &= ~_OTHERS
-        if not found.st_mode & (0o040 if found.st_gid == group else 0o004):
+        if not found.st_mode & (0o040 if found.st_gid == path.stat().st_gid else 0o004):
             mode &= ~_GROUP
-    return mode
+    os.chmod(path, mode)
 
 
 def _own(path: Path, user: int, group: int) -> None:
@@ -87,20 +79,6 @@ def _own(path: Path, user: int, group: int) -> None:
     if user not in (-1, os.geteuid()):
         with suppress(OSError):
             os.chown(path, user, -1)
-
-
-def _status(path: Path) -> os.stat_result | None:
-    try:
-        return path.stat()
-    except OSError:
-        return None
-
-
-def _umask() -> int:
-    """Read the mask for new files; for the moment that takes, other threads' new files are private."""
-    mask = os.umask(0o077)
-    os.umask(mask)
-    return mask
 
 
 @contextmanager
@@ -142,7 +120,9 @@ def atomic_file(place: Path, *, overwrite: bool = False, inputs: Iterable[Path] 
             os.replace(temporary, place)
         else:
             _rename_to_new(temporary, place)
-        _sync_folder(place.parent)
+        if hasattr(os, "O_DIRECTORY"):
+            with suppress(OSError):  # not all folders can be synced
+                _sync(place.parent, os.O_RDONLY | os.O_DIRECTORY)
         if not is_ours(place.parent):  # a part of what is written
             tell("written", file=place, bytes=place.stat().st_size)
 
@@ -168,12 +148,9 @@ def check_name(target: str | Path) -> None:
 
 
 def check_output(target: str | Path, *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> Path:
-    """Check before any work that a target may and can be written; return the file that it is, links followed.
-
-    Parameters and errors are those of :func:`complete_file`, which checks again when it comes to writing.
-    """
+    """Check before any work, as :func:`complete_file`, that a target may and can be written; return its real path."""
     check_name(target)
-    place, inputs = Path(os.path.realpath(target)), list(inputs)
+    place = Path(os.path.realpath(target))
     if place.is_symlink():  # a link that was not followed leads to itself
         raise OutputFileError(f"{target} is a link that leads nowhere.\nHint: name a file.")
     if place.is_dir():
@@ -184,11 +161,12 @@ def check_output(target: str | Path, *, overwrite: bool = False, inputs: Iterabl
         )
     if not place.parent.is_dir():
         raise OutputFileError(f"the folder of {target} was not found.\nHint: make it first: {place.parent}")
-    if place.exists() or any(Path(os.path.realpath(path)) == place for path in inputs):
-        if any(_same(place, path) for path in inputs):
+    for path in inputs:
+        both = place.exists() and os.path.exists(path)
+        if Path(os.path.realpath(path)) == place or (both and place.samefile(path)):
             raise OutputFileError(f"{target} is also the input, or a link to it.\nHint: write to another name.")
-        if not overwrite:
-            raise there_already(target)
+    if place.exists() and not overwrite:
+        raise there_already(target)
     if not os.access(place.parent, os.W_OK | os.X_OK):
         raise OutputFileError(
             f"{target} cannot be written: no permission in {place.parent}.\nHint: write to another folder."
@@ -203,32 +181,13 @@ def there_already(target: str | Path) -> OutputFileError:
     )
 
 
-def _same(place: Path, other: Path) -> bool:
-    try:
-        return place == Path(os.path.realpath(other)) or place.samefile(other)
-    except OSError:
-        return False
-
-
-def _sync(path: Path) -> None:
-    """Have the system put a file on disk, not only in its memory."""
-    handle = os.open(path, os.O_RDWR)
+def _sync(path: Path, flags: int = os.O_RDWR) -> None:
+    """Have the system put a file on disk, not only in its memory; or make a name in a folder last."""
+    handle = os.open(path, flags)
     try:
         os.fsync(handle)
     finally:
         os.close(handle)
-
-
-def _sync_folder(folder: Path) -> None:
-    """Make the new name last, where folders can be synced."""
-    if not hasattr(os, "O_DIRECTORY"):
-        return
-    with suppress(OSError):
-        handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY)
-        try:
-            os.fsync(handle)
-        finally:
-            os.close(handle)
 
 
 def _rename_to_new(temporary: Path, place: Path) -> None:

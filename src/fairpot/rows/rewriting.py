@@ -15,19 +15,20 @@ from numpy.typing import NDArray
 from fairpot._arguments import argument
 from fairpot._leftovers import taking_turns
 from fairpot._optional import Lazy
-from fairpot._validation import check_choice
+from fairpot._validation import check_choice, wording
+from fairpot._validation.values import bad_scores
 from fairpot.counts import GroupCounts
 from fairpot.exceptions import InputFileError, OutputFileError
-from fairpot.rows.decoding import plain
+from fairpot.rows.decoding import check_plain, check_score_type, count_words, doubles, numbers, plain
 from fairpot.rows.folders import Paths, listed, would_read
 from fairpot.rows.formats import open_rows, open_sink
 from fairpot.rows.formats.layout import OUTPUTS, Batches, Format, Sink, Target, format_of_output
-from fairpot.rows.mapper import Mapper, group_namer
 from fairpot.rows.output import check_name, check_output, complete_file, there_already, to_standard_output
-from fairpot.rows.problems import with_places
 from fairpot.rows.readers import query
-from fairpot.rows.readers.protocol import AppliedRows, Applying, CountedRows, Counting
-from fairpot.rows.readers.scan import DuckDBScan
+from fairpot.rows.readers.duckdb import DuckDBScan, with_places
+from fairpot.rows.readers.frames import map_scores
+from fairpot.rows.readers.grouped import GroupPlaces
+from fairpot.rows.readers.protocol import AppliedRows, Applying, Counting
 from fairpot.rows.roles import find_column
 from fairpot.rows.source import RowSource
 from fairpot.transport import Floats, ScoreMap
@@ -40,25 +41,23 @@ def rewrite(source: RowSource, maps: Mapping[Hashable, ScoreMap], how: Applying)
     """Write the rows of a source with one column more, the adjusted score.
 
     Every other column, the order of the rows and their types do not change: Parquet and Arrow keep their schema
-    with its metadata, text its fields, JSON lines their lines. The format of the output follows from its name. Whatever
-    goes wrong, no output is left, and an existing one is not changed.
+    with its metadata, text its fields, JSON lines their lines. Whatever goes wrong, no output is left, and an existing
+    one is not changed.
     """
     output = cast(str | Path, how.output)
     if source.lower_is_riskier:  # maps and ranks are of scores as they are in the file
         source = source.but(lower_is_riskier=False)
     check_outputs(source.path, (output, how.changes), overwrite=how.overwrite)
-    target, column = Path(output), how.new_column(source)
-    wanted = _format(output, how.output_format, source)
+    column, wanted = how.new_column(source), _format(output, how.output_format, source)
     with source.by_name():
         batches = _open(source.bare(), wanted, how)
         _check_columns(source, batches, column, how)
     told = _teller(source, how)
     mapper = Mapper(source, batches, maps, how)
-    kept = [*source.inputs, *map(Path, how.inputs)]
     with source.by_name(), ExitStack() as stack:
         # Left in reverse: the record is in place before the adjusted file is, and both before another run's.
         together = stack.enter_context(ExitStack())
-        safely: dict[str, Any] = {"overwrite": how.overwrite, "inputs": kept}
+        safely: dict[str, Any] = {"overwrite": how.overwrite, "inputs": [*source.inputs, *map(Path, how.inputs)]}
         aside = to_standard_output(f"output.{wanted}") if output == "-" else complete_file(output, **safely)
         place = stack.enter_context(aside)
         record = None
@@ -66,17 +65,18 @@ def rewrite(source: RowSource, maps: Mapping[Hashable, ScoreMap], how: Applying)
             if os.path.realpath(how.changes) == os.path.realpath(output):
                 raise OutputFileError("the changes and the adjusted rows need two files.\nHint: name another file.")
             beside = stack.enter_context(complete_file(how.changes, **safely))
-            record = _record(source, maps, batches, how)
-            stack.enter_context(_finished(record.open(beside, Path(how.changes), how)))
-        sink = open_sink(
-            batches, Target(place, target, wanted, column, source.score, how.neutralise_formulas, how.made_by)
-        )
+            record = Changes(source, maps, batches, how, beside)
+            stack.enter_context(_finished(record.sink))
+        target = Target(place, Path(output), wanted, column, source.score, how.neutralise_formulas, how.made_by)
+        sink = open_sink(batches, target)
         with _finished(sink):
             read, moved = _stream(batches, mapper, sink, record, told)
             _complain(mapper, read, source)
             if how.judge is not None:
                 how.judge(mapper.lowest, mapper.highest, mapper.outside, read)
-        _check_rows(source, read)
+        there = source.known_rows()
+        if there is not None and there != read:
+            raise InputFileError(f"{read} rows were read, but there are {there}.\nHint: the file may be damaged.")
         if how.changes is not None:
             check_outputs(source.path, (output, how.changes), overwrite=how.overwrite)
             together.enter_context(taking_turns(Path(os.path.realpath(output)).parent))  # both are of one run
@@ -92,19 +92,16 @@ def rewrite(source: RowSource, maps: Mapping[Hashable, ScoreMap], how: Applying)
         dropped=mapper.dropped,
         notes=tuple(mapper.notes(written, moved)),
         sha256=sink.sha256,
-        changes_sha256=None if record is None or record.sink is None else record.sink.sha256,
+        changes_sha256=None if record is None else record.sink.sha256,
     )
 
 
 def check_outputs(
     inputs: Paths | None, targets: Sequence[str | Path | None], *, overwrite: bool = False, folder: bool = False
 ) -> None:
-    """Refuse, before any work, outputs that are there already, or that would be read as rows the next time.
-
-    The first of them may be standard output, or, where the reader writes those, a ``folder``.
-    """
+    """Refuse, before any work, outputs that are there already, or that would be read as rows the next time."""
     for place, target in enumerate(targets):
-        if target is None or (place == 0 and str(target) == "-"):
+        if target is None or (place == 0 and str(target) == "-"):  # standard output
             continue
         check_name(target)
         if would_read(inputs, target):
@@ -117,16 +114,6 @@ def check_outputs(
             check_output(target, overwrite=overwrite)
         elif os.path.exists(target) and not overwrite:
             raise there_already(target)
-
-
-def _record(source: RowSource, maps: Mapping[Hashable, ScoreMap], batches: Batches, how: Applying) -> Changes:
-    """Count all rows, whose ranks are in the record of changes."""
-    bare, called = source.bare(), group_namer(list(maps), source.group_columns, source.kind)
-    counting = Counting(how.memory_limit, how.threads, several=False, drop_missing=how.drop_missing, called=called)
-    with DuckDBScan(bare, how.memory_limit, how.threads) as scan:
-        counted = query.count(scan, counting)
-    words = None if how.words is None else how.words()
-    return Changes(counted, maps, batches, how.keep, how.threshold, words)
 
 
 def _stream(
@@ -177,13 +164,6 @@ def _finished(sink: Sink) -> Iterator[None]:
     sink.close()
 
 
-def _check_rows(source: RowSource, read: int) -> None:
-    """Insist that no row was lost on the way, by what the files say of themselves."""
-    there = source.known_rows()
-    if there is not None and there != read:
-        raise InputFileError(f"{read} rows were read, but there are {there}.\nHint: the file may be damaged.")
-
-
 def _format(output: str | Path, given: str | None, source: RowSource) -> Format:
     """Tell the format of the output."""
     if given is not None:
@@ -198,16 +178,16 @@ def _open(source: RowSource, wanted: Format, how: Applying) -> Batches:
     """Open the rows of the files, or of a query, which have the types that DuckDB gives them."""
     if source.sql is None:
         return open_rows(source.files, wanted, source, how)
-    stream = _rows_of_query(source, how)
+
+    def rows() -> Iterator[Any]:
+        with DuckDBScan(source, how.memory_limit, how.threads, ordered=True) as scan:
+            yield from scan.whole_rows()
+
+    stream = rows()
     schema = next(stream)
     for name in source.roles.values():
         find_column(name, schema.names, "the input")
     return Batches(schema, lambda: stream)
-
-
-def _rows_of_query(source: RowSource, how: Applying) -> Iterator[Any]:
-    with DuckDBScan(source, how.memory_limit, how.threads, ordered=True) as scan:
-        yield from scan.whole_rows()
 
 
 def _teller(source: RowSource, how: Applying) -> Callable[[int], object] | None:
@@ -233,8 +213,122 @@ def _check_columns(source: RowSource, batches: Batches, column: str, how: Applyi
         raise OutputFileError(f"the column {column!r} is the group: it cannot hold the score.")
 
 
-_OWN = ("row", "group", "old_score", "new_score", "old_rank", "new_rank", "why", "crossed")
-_NO_MAP = "no map for this group"
+class Mapper:
+    """Apply maps batch by batch; what is wrong with rows is counted to the end, then told at once."""
+
+    def __init__(self, source: RowSource, batches: Batches, maps: Mapping[Hashable, ScoreMap], how: Applying) -> None:
+        self.name, self.maps, self.how, self.kind = source.score, maps, how, batches.kind
+        self.decimal = "." if batches.layout is None else batches.layout.decimal
+        schema, named = batches.schema, source.group_columns
+        self.places = GroupPlaces(named, list(maps), how, batches.kind)
+        self.dropped = self.outside = self.words = 0
+        self.unmapped = {-1: 0, -2: 0}  # rows without a map that were let through
+        self.whole_scores = self.whole_results = True
+        self.lowest, self.highest = np.inf, -np.inf
+        self.bad: list[Floats] = []
+        self.whole = False
+        self.score = find_column(source.score, schema.names, "the input", "score")
+        self.groups = [find_column(g, schema.names, "the input", "group") for g in named]
+        if self.kind == "typed":
+            type_, types = schema.field(self.score).type, pa.types
+            text = types.is_dictionary(type_) and not types.is_floating(type_.value_type)
+            check_score_type("VARCHAR" if text else str(type_), self.name)
+            self.whole = types.is_integer(type_)
+            for place in self.groups:
+                check_plain(schema.field(place).type, schema.names[place])
+
+    @property
+    def problems(self) -> bool:
+        """Whether any row so far cannot be mapped."""
+        return bool(self.bad or self.words or self.places.refused)
+
+    def __call__(self, batch: Any) -> tuple[Any, Floats, NDArray[np.int64], Floats]:
+        """Return a batch without dropped rows, its scores, the place of each row's group, and the adjusted scores."""
+        scores = self._scores(batch.column(self.score))
+        codes = self.places([batch.column(i) for i in self.groups], batch.num_rows)
+        if self.how.drop_missing:
+            gone = np.isnan(scores) | (codes == -2)
+            if gone.any():
+                rows = np.flatnonzero(~gone)
+                self.dropped += int(gone.sum())
+                batch, scores, codes = batch.take(rows), scores[rows], codes[rows]
+        if self.problems:  # nothing is written any more
+            return batch, scores, codes, scores
+        adjusted = map_scores(scores, codes, list(self.maps.values()))
+        if len(codes) and codes.min() < 0:
+            for place, way in self.places.ways.items():
+                rows = np.flatnonzero(codes == place)
+                self.unmapped[place] += len(rows)
+                if way == "null":
+                    adjusted[rows] = np.nan
+        if self.whole_scores:
+            self.whole_scores = bool((np.floor(scores) == scores).all())
+            self.whole_results &= bool(((np.floor(adjusted) == adjusted) | np.isnan(adjusted)).all())
+        return batch, scores, codes, adjusted
+
+    def _scores(self, column: Any) -> Floats:
+        """Return scores as doubles, keeping those that are no finite numbers for the complaint."""
+        column = numbers(column, self.kind, f"column {self.name!r}", self.decimal)
+        self.words += count_words(column, self.kind)
+        scores = doubles(column)
+        low, high = (float(scores.min()), float(scores.max())) if len(scores) else (np.inf, -np.inf)
+        usable = scores
+        if not (low > -wording.LARGEST and high < wording.LARGEST):  # or some are NaN
+            good = np.abs(scores) < wording.LARGEST
+            usable = scores[good]
+            low, high = float(usable.min(initial=np.inf)), float(usable.max(initial=-np.inf))
+            bad = scores[~(good | np.isnan(scores)) if self.how.drop_missing else ~good]
+            if len(bad) and not self.words:
+                self.bad.append(bad)
+        self.lowest, self.highest = min(self.lowest, low), max(self.highest, high)
+        far = self.how.far
+        if low < far[0] or high > far[1]:
+            self.outside += int(((usable < far[0]) | (usable > far[1])).sum())
+        return scores
+
+    def complain(self, rows: int) -> None:
+        """Raise if any row could not be mapped, or if there were none."""
+        name = f"column {self.name!r}"
+        if rows == 0:
+            raise ValueError(wording.empty(name))
+        if self.dropped == rows:
+            raise ValueError(f"{name} or the group is missing in all {rows} rows: nothing is left.")
+        problems: list[Exception] = list(self.places.problems())
+        if self.words:
+            problems.insert(0, TypeError(wording.no_numbers(name, self.words, in_text=self.kind == "text")))
+        elif self.bad:
+            problems.insert(0, ValueError(bad_scores(np.concatenate(self.bad), None, name, whole=self.whole)))
+        if problems:
+            raise wording.together(problems)
+
+    def notes(self, rows: int, moved: int) -> Iterator[str]:
+        """Say what scores and groups alone show to be odd about a result."""
+        if rows > 1 and self.lowest == self.highest:
+            yield f"all {rows} scores are {self.lowest:g}: is this the column of the score?"
+        moving = [place for place, score_map in enumerate(self.maps.values()) if not score_map.is_identity]
+        if moved == 0:
+            why = "no score lies where the map moves scores"
+            if not moving:
+                why = "the map leaves every group as it is"
+            elif not any(map(self.places.rows_at, moving)):
+                named = wording.listed([self.places.known[place] for place in moving])
+                why = f"the rows are of other groups than those that the map moves ({named})"
+            yield f"nobody's score changed: {why}."
+        elif self.whole_scores and not self.whole_results:
+            told = "the scores are whole numbers, and adjusted ones are not"
+            yield f"{told}: round them only if equal scores may be tied."
+
+
+_OWN = {
+    "row": "int64",
+    "group": "string",
+    "old_score": "float64",
+    "new_score": "float64",
+    "old_rank": "int64",
+    "new_rank": "int64",
+    "why": "string",
+    "crossed": "string",
+}
 
 
 class Changes:
@@ -246,52 +340,39 @@ class Changes:
     """
 
     def __init__(
-        self,
-        counted: CountedRows,
-        maps: Mapping[Hashable, ScoreMap],
-        batches: Batches,
-        keep: Sequence[str],
-        threshold: float | None,
-        words: Mapping[Hashable, tuple[str, ...]] | None = None,
+        self, source: RowSource, maps: Mapping[Hashable, ScoreMap], batches: Batches, how: Applying, place: Path
     ) -> None:
+        called = GroupPlaces(source.group_columns, list(maps), how, source.kind).called
+        counting = Counting(how.memory_limit, how.threads, several=False, drop_missing=how.drop_missing, called=called)
+        with DuckDBScan(source.bare(), how.memory_limit, how.threads) as scan:
+            counted = query.count(scan, counting)
         self.exact = counted.quantisation is None
-        self.old = _Ranks(counted.table.pooled())
-        self.new = _Ranks(counted.table.rescored({g: m for g, m in maps.items() if not m.is_identity}).pooled())
-        self.names = np.array([str(g) for g in maps], dtype=object)
-        self.maps = list(maps.values())
+        self.old = _ranks(counted.table.pooled())
+        self.new = _ranks(counted.table.rescored({g: m for g, m in maps.items() if not m.is_identity}).pooled())
+        self.names, self.maps = pa.array([str(g) for g in maps], pa.string()), list(maps.values())
+        words = None if how.words is None else how.words()
         said = [("moved", "nobody of the group is moved") if words is None else words[g] for g in maps]
-        self.words = [*(each for pair in said for each in part_words(*pair)), _NO_MAP]
-        self.keep, self.threshold, self.rows = list(keep), threshold, 0
-        self.schema = self._schema(batches)
-        self.sink: Sink | None = None
-
-    def _schema(self, batches: Batches) -> Any:
+        self.words = [*(each for pair in said for each in part_words(*pair)), "no map for this group"]
+        self.keep, self.threshold, self.rows = list(how.keep), how.threshold, 0
         clash = [name for name in self.keep if name in _OWN]
         if clash:
             raise OutputFileError(f"the record of changes has columns of its own named {clash}.\nHint: rename them.")
         kept = [batches.schema.field(batches.schema.names.index(name)) for name in self.keep]
-        types = [pa.int64(), pa.string(), pa.float64(), pa.float64(), pa.int64(), pa.int64(), pa.string(), pa.string()]
-        own = _OWN if self.threshold is not None else _OWN[:-1]
-        return pa.schema(kept + [pa.field(name, type_) for name, type_ in zip(own, types)])
-
-    def open(self, place: Path, target: Path, how: Applying) -> Sink:
-        """Open the file."""
-        own = Batches(self.schema, lambda: iter(()))
-        self.sink = open_sink(
-            own, Target(place, target, format_of_output(target), None, None, how.neutralise_formulas, how.made_by)
-        )
-        return self.sink
+        own = [pa.field(name, getattr(pa, type_)()) for name, type_ in _OWN.items()]
+        self.schema = pa.schema([*kept, *(own if self.threshold is not None else own[:-1])])
+        target = Path(cast(str | Path, how.changes))
+        form = Target(place, target, format_of_output(target), None, None, how.neutralise_formulas, how.made_by)
+        self.sink = open_sink(Batches(self.schema, lambda: iter(())), form)
 
     def add(self, batch: Any, old: Floats, new: Floats, codes: NDArray[np.int64]) -> None:
         """Record a batch."""
-        assert self.sink is not None
-        numbers = np.arange(self.rows + 1, self.rows + len(old) + 1)
+        number = np.arange(self.rows + 1, self.rows + len(old) + 1)
         self.rows += len(old)
         known = pa.array(codes, mask=codes < 0)  # a group without a map has no name here
-        names = pa.DictionaryArray.from_arrays(known, pa.array(self.names, pa.string())).cast(pa.string())
+        names = pa.DictionaryArray.from_arrays(known, self.names).cast(pa.string())
         kept = [batch.column(batch.schema.names.index(name)) for name in self.keep]
         scored, ranks = pa.array(new, from_pandas=True), pa.array(self.new(new), mask=np.isnan(new))
-        columns = [*kept, numbers, names, old, scored, self.old(old), ranks, self._why(old, codes)]
+        columns = [*kept, number, names, old, scored, self.old(old), ranks, self._why(old, codes)]
         if self.threshold is not None:
             step = np.where(np.isnan(new), 0, (new >= self.threshold).astype(int) - (old >= self.threshold))
             columns.append(np.array([None, "up", "down"], dtype=object)[step])
@@ -309,14 +390,7 @@ class Changes:
         return pa.DictionaryArray.from_arrays(pa.array(places), pa.array(self.words, pa.string())).cast(pa.string())
 
 
-class _Ranks:
-    """Places in the ranking of a whole file."""
-
-    def __init__(self, counts: GroupCounts) -> None:
-        self.score = counts.score
-        self.above = np.append(np.cumsum(counts.weight[::-1])[::-1], 0)
-
-    def __call__(self, scores: Floats) -> NDArray[np.int64]:
-        """Return one more than the number of rows with a higher score."""
-        place = np.searchsorted(self.score, scores, side="right")
-        return self.above[place].astype(np.int64) + 1
+def _ranks(counts: GroupCounts) -> Callable[[Floats], NDArray[np.int64]]:
+    """Make what ranks scores in a whole file: one more than the number of rows with a higher score."""
+    above = np.append(np.cumsum(counts.weight[::-1])[::-1], 0)
+    return lambda scores: above[np.searchsorted(counts.score, scores, side="right")].astype(np.int64) + 1

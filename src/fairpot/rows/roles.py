@@ -50,6 +50,11 @@ class Roles:
         return cast(tuple[str, ...], self.groups)
 
     @property
+    def key_columns(self) -> tuple[str, ...]:
+        """The columns with group and label."""
+        return self.group_columns if self.label is None else (*self.group_columns, self.label)
+
+    @property
     def roles(self) -> dict[str, str]:
         """The part each column plays: "score", "label", "weight", "group0", ..."""
         named = {"score": self.score, "label": self.label, "weight": self.weight, "cluster": self.cluster}

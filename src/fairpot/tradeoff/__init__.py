@@ -2,8 +2,7 @@
 
 from fairpot._arguments import leading_to
 from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint, pareto_mask
-from fairpot.tradeoff.exact import exact_wins
-from fairpot.tradeoff.limit import Limit, LimitPoint, UpperLimit, auc_limit, distance_to_limit
+from fairpot.tradeoff.limit import Limit, LimitPoint, UpperLimit, auc_limit
 
 __all__ = [
     "Limit",
@@ -12,8 +11,6 @@ __all__ = [
     "TradeoffPoint",
     "UpperLimit",
     "auc_limit",
-    "distance_to_limit",
-    "exact_wins",
     "pareto_mask",
 ]
 

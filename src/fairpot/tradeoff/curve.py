@@ -29,14 +29,8 @@ def pareto_mask(gap: NDArray[np.float64], auc: NDArray[np.float64]) -> NDArray[n
 
     Parameters
     ----------
-    gap : array of shape (k,)
-        The gap of each point.
-    auc : array of shape (k,)
-        The AUC of each point.
-
-    Returns
-    -------
-    boolean array of shape (k,)
+    gap, auc : arrays of shape (k,)
+        Those of each point.
 
     Examples
     --------
@@ -67,10 +61,8 @@ class TradeoffPoint:
     """Hold one point of a trade-off curve.
 
     ``lam`` is the repair strength, whatever the method calls it; where several groups have their own, ``strengths`` has
-    the value of each, and ``lam`` is how far to go on their common way. ``pair`` names the two groups that the gap is
-    between: ``signed_gap`` is above 0 where the first is ranked higher. ``net_benefit`` is that of a rule with
-    ``net_benefit_at``. ``note`` is what else is to be said of a choice, such as that no repair is needed; ``print``
-    shows it first.
+    each, and ``lam`` is how far to go on their common way. ``signed_gap`` is above 0 where the first group of ``pair``
+    is ranked higher. ``note`` is what else is to be said of a choice, such as that no repair is needed.
     """
 
     lam: float
@@ -101,16 +93,15 @@ class TradeoffPoint:
 class TradeoffCurve:
     """Trace AUC against the gap at each repair strength, in ascending order.
 
-    Parameters
+    Attributes
     ----------
-    lam : array of shape (k,)
-        The repair strengths; of FairPOT the share of the moved group that is transported. On an exact curve these are
-        the upper ends of the intervals on which nothing changes.
-    auc : array of shape (k,)
-        AUC of all rows.
+    lam, auc : arrays of shape (k,)
+        The repair strengths (on an exact curve the upper ends of the intervals on which nothing changes), and the AUC.
     xauc_ab, xauc_ba : arrays of shape (k,)
         How often a positive of the reference group is above a negative of the moved group, and the reverse; with more
         than two groups, those of the pair with the largest gap, see ``pairs``.
+    gap, signed_gap, pareto : arrays of shape (k,)
+        ``signed_gap = xauc_ab - xauc_ba``, its size, and the points that no other beats in both gap and AUC.
     moved, reference : tuple of groups, and name of a group
         The groups whose scores the repair changes, and the one whose scores do not change.
     exact : bool
@@ -119,29 +110,15 @@ class TradeoffCurve:
         What the method calls its repair strength, and the one that changes nothing; None if there is none.
     unrepaired_auc : float or None
         AUC of the original scores, from which ``max_auc_loss`` is measured; None takes it from ``lam`` 0 on the curve.
-    evidence, whole : Evidence or None
-        The rows that band and certificates are computed from; and those whose AUC it is, where they are more.
     pairs : tuple of pairs of groups, one for each point, or None
-        With more than two groups, the pair with the largest gap at each point, seen from its first group: the reference
-        where it is one of the two, else the one that is ranked higher.
+        With more than two groups, the pair with the largest gap at each point: the reference first where it is one of
+        the two, else the one that is ranked higher.
     alpha : float or None
         The share of the list whose gap it is; None for all of it.
     orders : boolean array of shape (k,) or None
-        Whether something of the order inside every group is left; where all scores of a group are equal, no rule
-        chooses the point. None: it is so everywhere.
+        Where all scores of a group are equal it is False, and no rule chooses the point.
     strengths : dict of moved group to array of shape (k,), or None
         Where several groups have their own: the value of each at every point.
-    search : function of a Rule, or None
-        How a rule is kept best, also between the points of the curve; None chooses among the points.
-    again : function or None
-        How the curve is traced once more, which is what a pickle of it does; None leaves out what cannot be pickled:
-        band, certificates, and choices between the points.
-
-    Attributes
-    ----------
-    gap, signed_gap, pareto : arrays of shape (k,)
-        ``signed_gap = xauc_ab - xauc_ba``: above 0 where the reference (with more than two groups, the first of the
-        pair) is ranked higher; and the points that no other point beats in both gap and AUC.
 
     Examples
     --------
@@ -164,15 +141,15 @@ class TradeoffCurve:
     exact: bool = False
     dial: str = "lam"
     unrepaired_auc: float | None = None
-    evidence: Evidence | None = field(default=None, repr=False)
+    evidence: Evidence | None = field(default=None, repr=False)  # the rows that band and certificates come from
     pairs: tuple[tuple[Hashable, Hashable], ...] | None = field(default=None, repr=False)
     alpha: float | None = None
     orders: NDArray[np.bool_] | None = field(default=None, repr=False)
     identity: float | None = 0.0
     strengths: Mapping[Hashable, Floats] | None = field(default=None, repr=False)
-    whole: Evidence | None = field(default=None, repr=False)
-    search: Callable[[Rule], TradeoffPoint] | None = field(default=None, repr=False)
-    again: Callable[[], TradeoffCurve] | None = field(default=None, repr=False)
+    whole: Evidence | None = field(default=None, repr=False)  # the rows whose AUC it is, where they are more
+    search: Callable[[Rule], TradeoffPoint] | None = field(default=None, repr=False)  # between the points as well
+    again: Callable[[], TradeoffCurve] | None = field(default=None, repr=False)  # what a pickle of it does
 
     def __post_init__(self) -> None:
         if self.unrepaired_auc is None and len(self.lam) and self.lam[0] == 0:
@@ -223,17 +200,13 @@ class TradeoffCurve:
         none = dict.fromkeys(("auc_low", "auc_high", "gap_low", "gap_high"), nothing)
         if self.evidence is None:
             return none, "this curve does not keep the rows it was counted from"
-        if cheap and sum(len(c.score) for part in self.evidence.parts for c in part.table.counts) > self._entries:
+        pairs = len(self.moved) * (len(self.moved) + 1) // 2
+        entries = sum(len(c.score) for part in self.evidence.parts for c in part.table.counts)
+        if cheap and entries > _SHOWN_ENTRIES // pairs**2:
             return none, "curve.band() computes them"
         found = band_of(self._estimates(places), LEVEL, self.dial)
         known = {"auc": found.auc, "gap": found.gap}
         return {f"{name}_{end}": getattr(known[name], end) for name in known for end in ("low", "high")}, found.reason
-
-    @property
-    def _entries(self) -> int:
-        """How many distinct scores a notebook waits for: fewer with more groups, which have more pairs."""
-        pairs: int = len(self.moved) * (len(self.moved) + 1) // 2
-        return _SHOWN_ENTRIES // pairs**2
 
     @property
     def gap_name(self) -> str:
@@ -258,9 +231,8 @@ class TradeoffCurve:
     def frame(self) -> Any:
         """Return the curve as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
 
-        ``auc_low``, ``auc_high``, ``gap_low`` and ``gap_high`` are 95% limits, as :meth:`band` computes them; of a
-        curve with more than 256 points at 256 of them, NaN between. With more than two groups the columns ``first`` and
-        ``second`` name the pair with the largest gap.
+        ``auc_low``, ``auc_high``, ``gap_low`` and ``gap_high`` are the 95% limits of :meth:`band`, NaN where it has no
+        point. With more than two groups ``first`` and ``second`` name the pair with the largest gap.
         """
         columns = {name: getattr(self, name) for name in ("auc", "gap", "signed_gap", "xauc_ab", "xauc_ba", "pareto")}
         places = thin(len(self))
@@ -282,7 +254,7 @@ class TradeoffCurve:
         return {name: np.array([str(pair[k]) for pair in self.pairs]) for k, name in enumerate(("first", "second"))}
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
-        """Draw the curve; the options are those of :meth:`fairpot.display.TradeoffDisplay.from_curve`.
+        """Draw the curve.
 
         Parameters
         ----------
@@ -293,9 +265,7 @@ class TradeoffCurve:
         return display("TradeoffDisplay").from_curve(self, ax=ax, **options).ax_
 
     def at(self, lam: float) -> TradeoffPoint:
-        """Return the point that holds at ``lam``.
-
-        On an exact curve every lambda in [0, 1] has one; on a grid ``lam`` must be one of its values.
+        """Return the point that holds at ``lam``: any in [0, 1] on an exact curve, else one of the grid.
 
         Parameters
         ----------
@@ -331,17 +301,12 @@ class TradeoffCurve:
         )
 
     def band(self, level: float = LEVEL) -> Band:
-        """Compute confidence limits of the curve, at each repair strength and at all of them together.
+        """Compute confidence limits of AUC and gap, at each repair strength and at all of them together.
+
+        A curve with more than 256 points has its band at 256 of them. The maps count as fixed: on the rows they were
+        fitted on the curve itself is too good, and the band does not know.
 
         {level}
-
-        Returns
-        -------
-        Band
-            Of AUC and gap, each with ``value``, ``low``, ``high`` (right at one value with probability ``level``) and
-            ``low_all``, ``high_all`` (right everywhere at once); ``frame()`` for a table. A curve with more than 256
-            points has its band at 256 of them. The maps count as fixed: on the rows they were fitted on the curve
-            itself is too good, and the band does not know.
         """
         return replace(band_of(self._estimates(thin(len(self))), level, self.dial), names=tuple(self.settings()))
 
@@ -358,11 +323,10 @@ class TradeoffCurve:
         With ``max_gap``: the highest AUC whose gap is at most that. With ``max_auc_loss`` alone: the smallest gap that
         costs at most that. With both: the highest AUC that keeps both. Without a rule: the smallest gap. Of equals, the
         one that is nearest to changing nothing. A curve that a fitted method traced with its own strengths looks
-        between its points as well, as ``fit`` does; of strengths that you listed, one of those is chosen.
+        between its points as well, as ``fit`` does.
 
         Nobody is moved without need: if the original scores keep ``max_gap``, they are the choice, as its ``note``
-        says; if not, an AUC or net benefit above theirs counts as equal to it. A point that makes all scores of a group
-        equal (see ``orders``) is never chosen.
+        says; if not, an AUC or net benefit above theirs counts as equal to it.
 
         Parameters
         ----------
@@ -370,8 +334,8 @@ class TradeoffCurve:
         max_auc_loss : float or None, default None
             The largest loss of AUC you accept, against the original scores.
         confidence : float in (0, 1) or None, default None
-            Certify the choice, with ``max_gap``, on a curve of rows that the map was not fitted on: the true gap is
-            within it with this confidence, however many points there were; see the point's ``certificate``.
+            Certify ``max_gap`` for the choice, on a curve of rows that the map was not fitted on; see the point's
+            ``certificate``.
         net_benefit_at : float in (0, 1) or None, default None
             The score from which you act, a probability: the highest net benefit there, in place of AUC.
 

@@ -1,15 +1,13 @@
 """Every lambda at once: the wins between two groups at each cut of a transport plan, in O(n log n).
 
-At cut ``c`` the held-out points of the moved group b, sorted upwards, fall into three parts:
+At cut ``c`` the held-out points of the moved group b, sorted upwards, fall into three consecutive ranges:
 
-- A, the moved: points not below knot c, at T(x), the fully transported score;
-- S, the straddling: points strictly between knot c-1 (unmoved) and knot c (moved), on the line
-  between the two;
-- R, the rest: points not above knot c-1, where they were.
+- R, the rest, ``[0, low[c])``: not above knot c-1, where they were;
+- S, the straddling, ``[low[c], high[c])``: strictly between knot c-1 and knot c, on the line between the two;
+- A, the moved, ``[high[c], r)``: not below knot c, at T(x), the fully transported score.
 
-R, S and A are consecutive ranges ``[0, low[c])``, ``[low[c], high[c])`` and ``[high[c], r)``. On the
-fitted data every point is a knot, so S is empty. Each point straddles at one cut at most; pairs inside a
-part are running sums, and pairs between parts are look-ups clipped to the part (design, section 6).
+On the fitted data every point is a knot, so S is empty. Each point straddles at one cut at most; pairs inside a
+part are running sums, and pairs between parts are look-ups clipped to the part.
 
 All counts are kept in half pairs: a win counts 2, a tie 1 if ties count half. So they are exact in int64.
 """
@@ -46,48 +44,23 @@ def exact_wins(
     half: bool = False,
     monotone: bool = False,
 ) -> PlanWins:
-    """Count the wins between a moved group and its reference at every cut of a plan.
+    """Count the wins between a moved group and its reference at every cut of a plan, on any rows.
 
-    Parameters
-    ----------
-    plan : TransportPlan
-        The fitted transport of the moved group.
-    moved, reference : GroupCounts
-        The data to count on: the fitted data or any other.
-    half : bool, default False
-        Whether a tie counts as half a win.
-    monotone : bool, default False
-        Whether moved scores are kept from falling below the highest score that stays.
-
-    Returns
-    -------
-    PlanWins
-        Arrays of length m + 1; place c belongs to the cut that moves the knots from c upwards.
-
-    Examples
-    --------
-    >>> from fairpot import score_table
-    >>> from fairpot.methods.fairpot import transport_plans
-    >>> from fairpot.tradeoff import exact_wins
-    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
-    >>> table = score_table(y, score, sensitive_features=sex)
-    >>> wins = exact_wins(transport_plans(table, "M")["F"], table["F"], table["M"])
-    >>> type(wins).__name__
-    'PlanWins'
+    With ``half`` a tie counts as half a win; with ``monotone`` no moved score falls below the highest that stays.
     """
     points = _Points.of(plan, moved)
     fixed, own = _Background.of(reference, half), _Background.of(moved, half)
     lifted = own._replace(score=points.t)
     sums = _Sums(points, np.result_type(fixed.p, own.p))
     for block in blocks(len(points.x)):
-        sums.add(block, _unmoved(points, fixed, own, half, block), _moved(points, fixed, own, half, block))
+        sums.add(block, _unmoved(points, fixed, own, block), _moved(points, fixed, own, block))
         sums.leave(block, _leaving(points, lifted, block))
     wins = PlanWins(*sums.at_cuts())
     if len(points.straddling):
-        for count, values in zip(wins, _straddling(points, fixed, own, lifted, half)):
+        for count, values in zip(wins, _straddling(points, fixed, own, lifted)):
             count += points.sum_straddling(values)
     if monotone and len(points.x):
-        _lift_to_floor(wins, plan, points, fixed, own, half)
+        _lift_to_floor(wins, plan, points, fixed, own)
     return wins
 
 
@@ -153,23 +126,17 @@ class _Points:
         t = interpolate(knots, projected, x, left)
         return cls(x, *counts, t, straddling, at + 1, s, rises, low, high, run_ends(t))
 
-    def joins_at(self, block: slice) -> Any:
-        """Give the cut just before each point of a block joins A."""
+    def passes(self, bounds: Array, block: slice) -> Any:
+        """Give, for each point of a block, the first cut at which a bound (``high`` or ``low``) is beyond it."""
         if self.low is self.high:
             return slice(block.start + 1, block.stop + 1)
-        return np.searchsorted(self.high, np.arange(block.start, block.stop), side="right")
-
-    def leaves_to(self, block: slice) -> Any:
-        """Give the cut at which each point of a block has just left R."""
-        if self.low is self.high:
-            return block
-        return np.searchsorted(self.low, np.arange(block.start, block.stop), side="right") - 1
+        return np.searchsorted(bounds, np.arange(block.start, block.stop), side="right")
 
     def sum_straddling(self, values: Array) -> Array:
         """Add up a value of each straddling point at the cut where it straddles."""
-        running = _prefix(values)
+        [sums] = running(values)
         upto = np.cumsum(np.bincount(self.cut, minlength=len(self.low)))
-        return np.diff(running[upto], prepend=running[:1])
+        return np.diff(sums[upto], prepend=sums[:1])
 
 
 class _LookUp(NamedTuple):
@@ -190,21 +157,18 @@ class _Background(NamedTuple):
         p, q = running(counts.positive, counts.negative)
         return cls(counts.score, p, q, half)
 
-    def look_up(self, values: Array) -> _LookUp:
-        """Count against every point of the group."""
-        below, upto = _ranks_unsorted(self.score, values)
+    def look_up(self, values: Array, first: Any = 0, end: Any = None) -> _LookUp:
+        """Count against the points at the places [first, end), or against all."""
+        if (values[1:] >= values[:-1]).all():
+            below, upto = ranks(self.score, values)
+        else:
+            below, upto = (np.searchsorted(self.score, values, side=side) for side in ("left", "right"))
+        if end is not None:
+            below, upto = np.clip(below, first, end), np.clip(upto, first, end)
+        before, last = self.q[first], self.p[-1 if end is None else end]
         if self.half:
-            return _LookUp(self.q[below] + self.q[upto], 2 * self.p[-1] - self.p[below] - self.p[upto])
-        return _LookUp(2 * self.q[below], 2 * (self.p[-1] - self.p[upto]))
-
-    def look_up_in(self, values: Array, first: Any, end: Any) -> _LookUp:
-        """Count against the points at the places [first, end)."""
-        below, upto = _ranks_unsorted(self.score, values)
-        below, upto = np.clip(below, first, end), np.clip(upto, first, end)
-        if self.half:
-            negatives = self.q[below] + self.q[upto] - 2 * self.q[first]
-            return _LookUp(negatives, 2 * self.p[end] - self.p[below] - self.p[upto])
-        return _LookUp(2 * (self.q[below] - self.q[first]), 2 * (self.p[end] - self.p[upto]))
+            return _LookUp(self.q[below] + self.q[upto] - 2 * before, 2 * last - self.p[below] - self.p[upto])
+        return _LookUp(2 * (self.q[below] - before), 2 * (last - self.p[upto]))
 
 
 class _Sums:
@@ -242,48 +206,49 @@ class _Sums:
         return [t + r[self.low] + a[self.high] for t, r, a in zip(self.total, self.rest, self.lead)]
 
 
-def _unmoved(points: _Points, fixed: _Background, own: _Background, half: bool, block: slice) -> tuple[Array, ...]:
+def _unmoved(points: _Points, fixed: _Background, own: _Background, block: slice) -> tuple[Array, ...]:
     """Count what each point of R brings: over a, under a, and inside R (the points are distinct and ascend)."""
     p, q = points.positive[block], points.negative[block]
     with_a = fixed.look_up(points.x[block])
-    inside = p * (2 * own.q[block] + q) if half else 2 * p * own.q[block]
+    inside = p * (2 * own.q[block] + q) if own.half else 2 * p * own.q[block]
     return p * with_a.below, q * with_a.above, inside
 
 
 def _leaving(points: _Points, lifted: _Background, block: slice) -> Array:
     """Count the pairs of A with R that go when a point leaves R: those with A as it is then, [high, ...)."""
-    pairs = lifted.look_up_in(points.x[block], points.high[points.leaves_to(block)], len(points.x))
+    left = block if points.low is points.high else points.passes(points.low, block) - 1
+    pairs = lifted.look_up(points.x[block], points.high[left], len(points.x))
     return points.positive[block] * pairs.below + points.negative[block] * pairs.above
 
 
-def _moved(points: _Points, fixed: _Background, own: _Background, half: bool, block: slice) -> tuple[Array, ...]:
+def _moved(points: _Points, fixed: _Background, own: _Background, block: slice) -> tuple[Array, ...]:
     """Count what each point of A brings: over a, under a, and inside b, where R is as it was just before."""
     t, p, q = points.t[block], points.positive[block], points.negative[block]
     with_a = fixed.look_up(t)
-    inside = _lost_to_higher(points, own, half, block)
-    with_rest = own.look_up_in(t, 0, points.low[points.joins_at(block)])
+    inside = _lost_to_higher(points, own, block)
+    with_rest = own.look_up(t, 0, points.low[points.passes(points.high, block)])
     return p * with_a.below, q * with_a.above, inside + p * with_rest.below + q * with_rest.above
 
 
-def _lost_to_higher(points: _Points, own: _Background, half: bool, block: slice) -> Array:
+def _lost_to_higher(points: _Points, own: _Background, block: slice) -> Array:
     """Count each point's pairs with those above it when all are moved: T never decreases, so all but ties lose."""
     p, q, place = points.positive[block], points.negative[block], np.arange(block.start, block.stop)
     ends = place + 1 if points.run_ends is None else points.run_ends[block]
     inside = 2 * q * (own.p[-1] - own.p[ends])
-    if half:
+    if own.half:
         inside += q * (own.p[ends] - own.p[place + 1]) + p * (own.q[ends] - own.q[place + 1]) + p * q
     return inside
 
 
 def _straddling(
-    points: _Points, fixed: _Background, own: _Background, lifted: _Background, half: bool
+    points: _Points, fixed: _Background, own: _Background, lifted: _Background
 ) -> tuple[Array, Array, Array]:
     """Count what each straddling point brings: over a, under a, and inside b."""
     i, c, s = points.straddling, points.cut, points.s
     p, q, low, high = points.positive[i], points.negative[i], points.low[c], points.high[c]
     with_a = fixed.look_up(s)
-    with_moved = lifted.look_up_in(s, high, len(points.x))
-    with_rest = own.look_up_in(s, 0, low)
+    with_moved = lifted.look_up(s, high, len(points.x))
+    with_rest = own.look_up(s, 0, low)
     # Inside S the line goes up or down as one, with runs of ties: the fellows below a point are a range.
     new_run = np.concatenate(([True], (s[1:] != s[:-1]) | (c[1:] != c[:-1])))
     starts = i[np.flatnonzero(new_run)]
@@ -291,15 +256,13 @@ def _straddling(
     begin, end = starts[run], np.minimum(np.append(starts[1:], i[-1] + 1)[run], high)
     below = np.where(points.rises, own.q[begin] - own.q[low], own.q[high] - own.q[end])
     fellows = 2 * p * below
-    if half:
+    if own.half:
         fellows += p * (own.q[end] - own.q[begin])
     inside = p * (with_moved.below + with_rest.below) + q * (with_moved.above + with_rest.above) + fellows
     return p * with_a.below, q * with_a.above, inside
 
 
-def _lift_to_floor(
-    wins: PlanWins, plan: TransportPlan, points: _Points, fixed: _Background, own: _Background, half: bool
-) -> None:
+def _lift_to_floor(wins: PlanWins, plan: TransportPlan, points: _Points, fixed: _Background, own: _Background) -> None:
     """Recount, in place, the cuts at which the map steps down and the floor takes effect: knot c-1.
 
     There every moved or straddling point that would fall below the floor sits on it: one block of ties.
@@ -318,35 +281,21 @@ def _lift_to_floor(
     for target, own_count, side in ((wins.b_over_a, p, "below"), (wins.a_over_b, q, "above")):
         at_x, at_t = getattr(fixed.look_up(points.x), side), getattr(fixed.look_up(points.t), side)
         block = block_p if side == "below" else block_q
-        target[cuts] = _prefix(own_count * at_x)[low] + _suffix(own_count * at_t)[end] + block * getattr(at_floor, side)
+        target[cuts] = (
+            running(own_count * at_x)[0][low] + _suffix(own_count * at_t)[end] + block * getattr(at_floor, side)
+        )
 
-    above = _lost_to_higher(points, own, half, slice(0, total))
-    stay = p * (2 * own.q[:-1] + q) if half else 2 * p * own.q[:-1]
-    inside = _prefix(stay)[low] + _suffix(above)[end] + 2 * (own.p[-1] - own.p[end]) * (block_q + own.q[low])
+    above = _lost_to_higher(points, own, slice(0, total))
+    stay = p * (2 * own.q[:-1] + q) if own.half else 2 * p * own.q[:-1]
+    inside = running(stay)[0][low] + _suffix(above)[end] + 2 * (own.p[-1] - own.p[end]) * (block_q + own.q[low])
     inside += 2 * block_p * own.q[under]
-    if half:
+    if own.half:
         # The block ties with itself and with a point of R that lies exactly on the floor.
         on_p, on_q = own.p[low] - own.p[under], own.q[low] - own.q[under]
         inside += block_p * (block_q + on_q) + on_p * block_q
     wins.b_over_b[cuts] = inside
 
 
-def _ranks_unsorted(reference: Array, values: Array) -> tuple[Array, Array]:
-    """Rank values that need not ascend."""
-    if (values[1:] >= values[:-1]).all():
-        return ranks(reference, values)
-    return np.searchsorted(reference, values, side="left"), np.searchsorted(reference, values, side="right")
-
-
-def _prefix(values: Array) -> Array:
-    """Give the running sums, starting from 0: place k sums the first k values."""
-    sums = np.zeros(len(values) + 1, dtype=values.dtype)
-    np.cumsum(values, out=sums[1:])
-    return sums
-
-
 def _suffix(values: Array) -> Array:
     """Give the running sums from the end: place k sums the values from k on."""
-    sums = np.zeros(len(values) + 1, dtype=values.dtype)
-    np.cumsum(values[::-1], out=sums[-2::-1])
-    return sums
+    return running(values[::-1])[0][::-1]

@@ -34,8 +34,7 @@ _KNOWS = "It knows the outcomes of these rows: no interval belongs to it."
 class LimitPoint(NamedTuple):
     """Hold one point on the limit; ``theta`` is the factor on b's odds whose merges reach it.
 
-    ``reachable`` is ``auc`` without what chance adds to it: what a rule fixed beforehand can be expected to reach. NaN
-    where that cannot be estimated.
+    ``reachable`` is ``auc`` without what chance adds to it; NaN where that cannot be estimated.
     """
 
     theta: float
@@ -46,26 +45,33 @@ class LimitPoint(NamedTuple):
 
 
 @documented
+class _Drawn:
+    """What the limits of two and of more groups have in common."""
+
+    def plot(self, ax: Any = None) -> Any:
+        """Draw the limit over the gap, and what is within reach.
+
+        {ax}
+        """
+        return display("LimitDisplay").from_limit(self, ax=ax).ax_
+
+
+@documented
 @dataclass(frozen=True, eq=False)
-class Limit:
+class Limit(_Drawn):
     """Hold the highest AUC at each signed gap that keeps the order inside each group, on one sample.
 
-    The line is the upper concave envelope of all such repairs: its vertices are merges of the two groups,
-    and between two vertices it is reached by choosing between them at random. It is fitted to the labels of
-    the sample: nothing lies above it there, and a rule fixed beforehand lies below it by ``optimism``, on average.
+    The line is the upper concave envelope of all such repairs: its vertices are merges of the two groups, between which
+    one chooses at random. It knows the labels: a rule fixed beforehand lies below it by ``optimism``, on average.
 
     Attributes
     ----------
-    signed_gap, auc : arrays of shape (k,)
-        The vertices, ascending in ``signed_gap = xauc_ab - xauc_ba`` from -1 (b entirely above a) to 1.
-    theta : array of shape (k,)
-        Never rising. Vertex i is the best merge for a factor on b's odds from ``theta[i]`` to ``theta[i - 1]``.
+    signed_gap, auc, theta : arrays of shape (k,)
+        The vertices, ascending in ``signed_gap = xauc_ab - xauc_ba`` from -1 (b entirely above a) to 1. Vertex i is the
+        best merge for a factor on b's odds from ``theta[i]`` to ``theta[i - 1]``.
     moved, reference : names of group b and group a
-    optimism : array of shape (k,) or None
-        How much of ``auc`` chance is expected to add, because the line knows the labels; ``auc - optimism`` is what a
-        rule fixed beforehand can reach. None where it cannot be estimated.
-    reason : str or None
-        Why ``optimism`` is None.
+    optimism, reason : array of shape (k,) or None, str or None
+        How much of ``auc`` chance is expected to add; and why that is None, where it cannot be estimated.
 
     Examples
     --------
@@ -212,48 +218,27 @@ class Limit:
         why = [] if self.reason is None else [f"within reach: not known; {self.reason}"]
         return f"<div>{paragraph(repr(self)[1:-1])}{picture}{html_table(rows)}{notes(why)}</div>"
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the line over the signed gap, and what is within reach.
-
-        {ax}
-        """
-        return display("LimitDisplay").from_limit(self, ax=ax).ax_
-
     def frame(self) -> Any:
         """Return the vertices as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
         columns = {"signed_gap": self.signed_gap, "auc": self.auc, "theta": self.theta}
         return make_frame({**columns, "reachable": self.reachable_at(self.signed_gap)})
 
 
-class PairLine(NamedTuple):
-    """What the pairs of two groups add to the AUC at most, at each of their signed gaps: a concave line."""
-
-    signed_gap: Floats
-    added: Floats
-
-    def most(self, bound: float) -> float:
-        """Give the most within a bound on the gap."""
-        best = float(np.clip(self.signed_gap[np.argmax(self.added)], -bound, bound))
-        return float(np.interp(best, self.signed_gap, self.added))
-
-
 @documented
 @dataclass(frozen=True, eq=False)
-class UpperLimit:
+class UpperLimit(_Drawn):
     """What the AUC of more than two groups whose largest gap is within a bound cannot exceed on these rows.
 
-    Like the limit of two groups it knows the outcomes of the rows, see ``docs/understand/best-auc.md``. Each two groups
-    taken for themselves have the limit of two groups; the best cross wins of every two within the bound, added up, are
-    at least those of any repair that keeps the order inside each group. One need not have them all: the pairs may want
-    a above b, b above c, c above a.
+    The best cross wins of every two groups within the bound, added up, are at least those of any repair that keeps the
+    order inside each group. No repair need have them all: the pairs may want a above b, b above c, c above a.
 
     Attributes
     ----------
     groups : names of the groups
     inside : float
         What the pairs inside groups add to the AUC; no merge changes it.
-    lines : dict of pair of groups to PairLine
-        What the pairs of every two groups add at most.
+    lines : dict of pair of groups to two arrays
+        Signed gaps, and what the pairs of every two groups add at most there: a concave line.
 
     Examples
     --------
@@ -265,7 +250,7 @@ class UpperLimit:
 
     groups: tuple[Hashable, ...]
     inside: float
-    lines: dict[tuple[Hashable, Hashable], PairLine]
+    lines: dict[tuple[Hashable, Hashable], tuple[Floats, Floats]]
     optimism: None = None
     reason: str = "what chance adds to the limit is estimated for two groups only"
 
@@ -280,13 +265,13 @@ class UpperLimit:
         lines = {}
         for g, h in itertools.combinations(range(len(pooled)), 2):
             gap, wins, _ = line_of_two(pooled[g], pooled[h])
-            lines[table.groups[g], table.groups[h]] = PairLine(gap, wins / total)
+            lines[table.groups[g], table.groups[h]] = gap, wins / total
         return cls(table.groups, inside, lines)
 
     @classmethod
     def mean(cls, limits: Sequence[UpperLimit]) -> UpperLimit:
         """Return the limit of means over folds: of AUC, and of every two groups' signed gap."""
-        lines = {pair: PairLine(*mean_line([each.lines[pair] for each in limits])[:2]) for pair in limits[0].lines}
+        lines = {pair: mean_line([each.lines[pair] for each in limits])[:2] for pair in limits[0].lines}
         return cls(limits[0].groups, float(np.mean([each.inside for each in limits])), lines)
 
     def __repr__(self) -> str:
@@ -299,8 +284,11 @@ class UpperLimit:
         {max_gap}
         """
         bound = check_share(max_gap, "max_gap", zero=True)
-        auc = min(self.inside + sum(line.most(bound) for line in self.lines.values()), 1.0)
-        return LimitPoint(np.nan, auc, bound, np.nan)
+        added = self.inside
+        for gaps, line in self.lines.values():
+            best = float(np.clip(gaps[np.argmax(line)], -bound, bound))
+            added += float(np.interp(best, gaps, line))
+        return LimitPoint(np.nan, min(added, 1.0), bound, np.nan)
 
     def auc_at(self, gap: ArrayLike) -> Floats:
         """Return the limit at each gap, in the shape of the input; it does not matter which group is higher.
@@ -339,13 +327,6 @@ class UpperLimit:
         rows = [{"gap at most": bound, "best possible AUC, at most": auc} for bound, auc in zip(_SHOWN, aucs)]
         return f"<div>{paragraph(repr(self)[1:-1])}{picture}{html_table(rows)}</div>"
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the limit over the target gap.
-
-        {ax}
-        """
-        return display("LimitDisplay").from_limit(self, ax=ax).ax_
-
     def frame(self) -> Any:
         """Return the limit at some bounds as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
         return make_frame({"max_gap": np.array(_LISTED), "auc": self.auc_at(_LISTED)})
@@ -373,23 +354,10 @@ def auc_limit(
     ----------
     y_true : column of shape (n,), or ScoreTable
         Outcomes, 0/1 or booleans; other two-valued labels with ``pos_label``. A table alone is everything.
-    y_score : column of shape (n,)
-        Scores on any scale; rows of a group with equal scores stay together.
-    {sensitive_features}
+    {y_score, sensitive_features}
     reference : name of a group, default None
-        Group a of the signed gap; None takes the group that is ranked higher. With more than two groups the gap
-        has no sign.
-    {sample_weight}
-    clusters : column of shape (n,), default None
-        What rows have in common that are not independent: their outcomes are drawn alike.
-    {weights}
-    ties : {"half", "strict"}, default "half"
-        Whether a tie is no win or half a win. Repairs may make ties: with "half" that can help.
-    {pos_label}
-
-    Returns
-    -------
-    Limit, or UpperLimit of more than two groups
+        Group a of the signed gap; None takes the group that is ranked higher.
+    {sample_weight, clusters, weights, ties, pos_label}
 
     Examples
     --------
@@ -410,43 +378,6 @@ def auc_limit(
     if reference is not None:
         place_of(table, reference, "reference")
     return UpperLimit.of(table, ties=checked)
-
-
-def distance_to_limit(curve: TradeoffCurve, limit: Limit | UpperLimit, *, corrected: bool = True) -> Floats:
-    """Compute, for each point of a curve, the AUC left on the table at its signed gap.
-
-    Parameters
-    ----------
-    curve : TradeoffCurve
-        Of any method, on the same rows as the limit.
-    limit : Limit or UpperLimit
-        With the same convention for ties. Of more than two groups no more than the distance is left.
-    corrected : bool, default True
-        Whether what chance adds to the limit is taken off (:meth:`Limit.reachable_at`). Without that, the distance is
-        the one to the best repair of these rows that knows their outcomes. What chance adds is not estimated for
-        more than two groups: NaN.
-
-    Returns
-    -------
-    array of shape (len(curve),)
-        Below 0, the point has more AUC than a rule fixed beforehand is expected to have at its gap: by chance, or
-        because it was fitted to these rows, or chosen on them. Nothing is left on the table that these rows could
-        show. NaN where what chance adds cannot be estimated (``limit.reason``).
-        With ``corrected=False`` not below 0 but for round-off, if the method keeps the order inside each group.
-        FairPOT without ``monotone=True`` may not where it moves a group downwards.
-
-    Examples
-    --------
-    >>> from fairpot import FairPOT
-    >>> from fairpot.tradeoff import auc_limit, distance_to_limit
-    >>> y, sex = [0, 1, 0, 1, 0, 1, 0, 1], ["F"] * 4 + ["M"] * 4
-    >>> score = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
-    >>> curve = FairPOT(0.5, ties="strict").fit(score, y, sensitive_features=sex).tradeoff()
-    >>> limit = auc_limit(y, score, sensitive_features=sex, ties="strict")
-    >>> distance_to_limit(curve, limit, corrected=False)
-    array([0.    , 0.    , 0.125 , 0.0625, 0.0625])
-    """
-    return limit.along(curve)["reachable_auc" if corrected else "limit_auc"] - curve.auc
 
 
 def _require_both_outcomes(table: ScoreTable) -> None:

@@ -1,16 +1,15 @@
 """Merging two groups at their best: the highest AUC at each signed gap, and how much of it is chance.
 
-A repair that keeps the order inside each group only decides how the two orders are merged. Per pair of a block of a
-(pa, na) and a block of b (pb, nb), a above b wins ``pa * nb`` pairs and b above a wins ``pb * na``. The weighted sum
-``c_ba * wins_ba + c_ab * wins_ab`` is largest if the groups are pooled to blocks of ascending odds (PAV)
-and b is put above a where ``theta * odds_b > odds_a``, ``theta = c_ba / c_ab``. Each pair of blocks changes
-its order at one theta, ``pa * nb / (pb * na)``, so running sums over the sorted thetas give every vertex.
-AUC plus mu times the signed gap never makes both weights negative; where one of them is, the best merge puts
-one group entirely above the other. These two merges are the ends of the line, at signed gaps of -1 and 1.
+A repair that keeps the order inside each group only decides how the two orders are merged. Of a block of a (pa, na) and
+one of b (pb, nb), a above b wins ``pa * nb`` pairs and b above a wins ``pb * na``. The sum
+``c_ba * wins_ba + c_ab * wins_ab`` is largest if the groups are pooled to blocks of ascending odds (PAV) and b is put
+above a where ``theta * odds_b > odds_a``, ``theta = c_ba / c_ab``. Each two blocks change their order at one theta,
+``pa * nb / (pb * na)``, so running sums over the sorted thetas give every vertex. At the ends of the line, at signed
+gaps of -1 and 1, one group is entirely above the other.
 
-The line is fitted to the labels it is judged by, so that chance lifts it above what a rule fixed beforehand can reach.
-How far, is found by drawing labels anew: from a logistic line of each group along its ranks, for which the best rule
-is known. What the limit of the drawn labels has over that rule, at the rule's own gap, is taken off.
+Chance lifts the line above what a rule fixed beforehand can reach. How far, is found by drawing labels anew: from a
+logistic line of each group along its ranks, for which the best rule is known. What the limit of the drawn labels has
+over that rule, at the rule's own gap, is taken off.
 """
 
 from __future__ import annotations
@@ -29,6 +28,7 @@ from fairpot.inference.shares import FEWEST
 from fairpot.metrics.wins import inner_half_wins
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
+from fairpot.transport.lookup import running
 
 _DRAWS = 10
 _SEED = 20250101  # the optimism is the same in every run
@@ -41,18 +41,13 @@ _LEAST_SLOPE = 0.01
 
 def pool(counts: GroupCounts) -> GroupCounts:
     """Pool a group to blocks of ascending share of positives (PAV), each at its lowest score."""
-    first = block_starts(counts)
-    positive, negative = (np.add.reduceat(c, first) for c in (counts.positive, counts.negative))
-    return GroupCounts(counts.score[first], positive, negative)
-
-
-def block_starts(counts: GroupCounts) -> NDArray[np.intp]:
-    """Give the place at which each pooled block begins."""
     from scipy.optimize import isotonic_regression  # takes a while to load
 
     weight = counts.weight.astype(np.float64)
     fitted = isotonic_regression(counts.positive / weight, weights=weight)
-    return np.asarray(fitted.blocks[:-1], dtype=np.intp)
+    first = np.asarray(fitted.blocks[:-1], dtype=np.intp)
+    positive, negative = (np.add.reduceat(c, first) for c in (counts.positive, counts.negative))
+    return GroupCounts(counts.score[first], positive, negative)
 
 
 class Line(NamedTuple):
@@ -152,10 +147,10 @@ def optimism(table: ScoreTable, ties: Ties) -> tuple[Floats, Floats] | None:
     """
     table = table._with(_thinned(c) for c in table.counts)
     lots = [_Lot.of(c) for c in table.counts]
-    merges = _Merges.of(*(lot.log_odds for lot in lots))
+    merges = _merges(*(lot.log_odds for lot in lots))
     found = []
     for a, b in _drawings(table, lots):
-        gap, auc = merges.measure(a, b, ties)
+        gap, auc = _measured(merges, a, b, ties)
         line = Line.of(a, b, ties)
         found.append((gap, np.interp(gap, line.gap, line.auc) - auc))
     if not found:
@@ -199,25 +194,23 @@ def _log_odds(counts: GroupCounts, rows: int) -> Floats:
     return np.asarray(found[0] + max(found[1], _LEAST_SLOPE) * z)
 
 
-class _Merges(NamedTuple):
-    """Rules fixed beforehand: how many scores of a each score of b is put above, one row a merge."""
+def _merges(log_odds_a: Floats, log_odds_b: Floats) -> NDArray[np.intp]:
+    """Fix rules beforehand: how many scores of a each score of b is put above, one row a merge.
 
-    under: NDArray[np.intp]
+    The thetas are spread evenly over those at which the order changes, from all of b above a to all below.
+    """
+    few = [o[np.linspace(0, len(o) - 1, min(len(o), 60)).astype(np.intp)] for o in (log_odds_a, log_odds_b)]
+    ratios = np.quantile(np.subtract.outer(*few), np.linspace(1, 0, _MERGES))
+    log_theta = np.concatenate(([np.inf], ratios, [-np.inf]))
+    return np.stack([np.searchsorted(log_odds_a, log_odds_b + t) for t in log_theta])
 
-    @classmethod
-    def of(cls, log_odds_a: Floats, log_odds_b: Floats) -> _Merges:
-        """Spread the thetas evenly over those at which the order changes, from all of b above a to all below."""
-        few = [o[np.linspace(0, len(o) - 1, min(len(o), 60)).astype(np.intp)] for o in (log_odds_a, log_odds_b)]
-        ratios = np.quantile(np.subtract.outer(*few), np.linspace(1, 0, _MERGES))
-        log_theta = np.concatenate(([np.inf], ratios, [-np.inf]))
-        return cls(np.stack([np.searchsorted(log_odds_a, log_odds_b + t) for t in log_theta]))
 
-    def measure(self, a: GroupCounts, b: GroupCounts, ties: Ties) -> tuple[Floats, Floats]:
-        """Give signed gap and AUC of each merge."""
-        positive, negative = (np.concatenate(([0], np.cumsum(c))) for c in (a.positive, a.negative))
-        ab = np.array([np.dot(b.negative, positive[-1] - positive[under]) for under in self.under])
-        ba = np.array([np.dot(b.positive, negative[under]) for under in self.under])
-        return _Pairs.of(a, b).measure(ab, ba, won_inside([a, b], ties))
+def _measured(merges: NDArray[np.intp], a: GroupCounts, b: GroupCounts, ties: Ties) -> tuple[Floats, Floats]:
+    """Give signed gap and AUC of each merge."""
+    positive, negative = running(a.positive, a.negative)
+    ab = np.array([np.dot(b.negative, positive[-1] - positive[under]) for under in merges])
+    ba = np.array([np.dot(b.positive, negative[under]) for under in merges])
+    return _Pairs.of(a, b).measure(ab, ba, won_inside([a, b], ties))
 
 
 class _Lot(NamedTuple):

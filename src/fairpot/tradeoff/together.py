@@ -1,7 +1,7 @@
-"""The search for a strength each of several groups: few values and few entries first, then closer and closer.
+"""The search for a strength each of several groups, on sorted lists of values.
 
-A group's dial is a sorted list of values, and the search never leaves it. It begins with a few values of each list and
-few entries of each group, solves the tables of these exactly, and looks closer around what it found.
+It begins with a few values of each list and few entries of each group, solves the tables of these exactly, and looks
+closer around what it found.
 """
 
 from __future__ import annotations
@@ -16,6 +16,8 @@ from fairpot._defaults import Ties
 from fairpot.tradeoff.solve import ROUND_OFF, Entries, Found, Places, Tables, tabulate
 from fairpot.transport import Floats
 
+# What is looked for in tables, near a bound within a width.
+Asked = Callable[[Tables, float], list[Found | None]]
 # Values of each list in the first tables, by number of groups.
 _FIRST = {2: 201, 3: 81, 4: 41, 5: 31, 6: 25, 7: 21, 8: 17}
 _FIRST_OF_MANY = 13
@@ -37,16 +39,9 @@ _FEW = 4
 class Search:
     """Groups with a dial each, of which one stays.
 
-    Parameters
-    ----------
-    detail : three lists of Entries, one for each group
-        The same groups with few entries, with more, and whole; the lists of values are the same.
-    shy : float
-        Groups that are nearer than this must not be moved differently; see :func:`tabulate`.
-    threshold : float or None
-        Where net benefit takes the place of AUC.
-    capped : bool
-        Whether what is above the AUC (or net benefit) of the groups as they are counts as equal to it.
+    ``detail`` has the same groups with few entries, with more, and whole. Groups that are nearer than ``shy`` must not
+    be moved differently. With a ``threshold`` net benefit takes the place of AUC. With ``capped``, what is above that
+    of the groups as they are counts as equal to it.
     """
 
     def __init__(
@@ -174,12 +169,7 @@ class Search:
             places.append(np.unique(np.r_[spread, at[int(np.argmin(gap))], g.still if low <= g.still <= high else low]))
         return places
 
-    def _closer(
-        self,
-        places: list[Places],
-        ask: Callable[[Tables, float], list[Found | None]],
-        worth: Callable[[Found], float],
-    ) -> list[Found]:
+    def _closer(self, places: list[Places], ask: Asked, worth: Callable[[Found], float]) -> list[Found]:
         """Solve; look closer around all that was found, on more entries; then near and far, until none helps."""
         first = [max(int(np.diff(at).max()), 1) if len(at) > 1 else 1 for at in places]
         found: dict[tuple[int, ...], Found] = {}
@@ -204,10 +194,7 @@ class Search:
         return list(self._swept(found, ask, worth).values())
 
     def _swept(
-        self,
-        found: dict[tuple[int, ...], Found],
-        ask: Callable[[Tables, float], list[Found | None]],
-        worth: Callable[[Found], float],
+        self, found: dict[tuple[int, ...], Found], ask: Asked, worth: Callable[[Found], float]
     ) -> dict[tuple[int, ...], Found]:
         """Look along the whole list of every group, and of few groups every two, beside what the others have."""
         moved = [g for g, group in enumerate(self.detail[-1]) if len(group.values) > 1]

@@ -6,6 +6,6 @@ something is fitted and not before.
 
 from fairpot.training.booster import PartialAUCBooster
 from fairpot.training.network import PartialAUCClassifier
-from fairpot.training.objective import TailGradient, tail_gradient
+from fairpot.training.objective import tail_gradient
 
-__all__ = ["PartialAUCBooster", "PartialAUCClassifier", "TailGradient", "tail_gradient"]
+__all__ = ["PartialAUCBooster", "PartialAUCClassifier", "tail_gradient"]

@@ -11,11 +11,8 @@ from sklearn.utils import check_random_state
 
 from fairpot._docs import documented
 from fairpot._optional import import_optional
-from fairpot._validation import check_share
-from fairpot.training.monitor import Monitor
 from fairpot.training.objective import binned_derivatives
-from fairpot.training.preparing import TrainingRows, check_whole, split_rows
-from fairpot.training.top_model import TopModel, Trained, plain_labels
+from fairpot.training.top_model import Monitor, TopModel, TrainingRows, check_whole
 from fairpot.transport import Floats
 
 
@@ -37,16 +34,10 @@ class PartialAUCBooster(TopModel):
         Share of each tree that is kept.
     max_depth : int, default 4
         Depth of a tree.
-    min_child_weight : float, default 1.0
-        Weight that a leaf needs at least.
-    subsample : float in (0, 1], default 1.0
-        Share of the rows in each tree.
     bins : int, default 1024
         Distinct scores of a class up to which pairs are exact; more are put into that many bins of equal width.
     patience : int, default 30
         Rounds without a better one before training stops.
-    n_jobs : int or None, default None
-        Threads of XGBoost; None is 1.
 
     Attributes
     ----------
@@ -69,52 +60,49 @@ class PartialAUCBooster(TopModel):
     max_rounds: int = field(default=300, kw_only=True)
     learning_rate: float = field(default=0.1, kw_only=True)
     max_depth: int = field(default=4, kw_only=True)
-    min_child_weight: float = field(default=1.0, kw_only=True)
-    subsample: float = field(default=1.0, kw_only=True)
     bins: int = field(default=1024, kw_only=True)
     patience: int = field(default=30, kw_only=True)
-    n_jobs: int | None = field(default=None, kw_only=True)
 
     booster_: Any = field(init=False)
     best_round_: int = field(init=False)
 
-    def _train(self, rows: TrainingRows) -> Trained:
+    def _train(self, rows: TrainingRows) -> TrainingRows:
         seeds = check_random_state(self.random_state).randint(2**31, size=2)
-        train, validation = split_rows(rows, self.early_stopping, self.validation_fraction, seed=int(seeds[0]))
+        train, validation = rows.split(self.early_stopping, seed=int(seeds[0]))
         monitor = None if validation is None else Monitor(validation, self.alpha, self.monitor, self.patience)
         xgboost = import_optional("xgboost", "boost")
         data = xgboost.DMatrix(train.X, label=train.y, weight=train.weight)  # the weights place the cuts
-        cached = [data] if monitor is None else [data, xgboost.DMatrix(monitor.rows.X)]
-        booster = xgboost.Booster(self._booster_parameters(int(seeds[1])), cached)
-        objective = _Objective(train, self.temperature, self.margin, self.bins)
-
-        def add_tree() -> float:
-            booster.update(data, len(objective.losses), fobj=objective)
-            return objective.losses[-1]
-
-        def watch() -> tuple[Floats, None]:
-            return np.asarray(booster.predict(cached[1], output_margin=True), dtype=np.float64), None
-
-        losses = self._go_round("boosting", self.max_rounds, add_tree, watch, monitor)
-        done = Trained(losses, monitor, train if validation is None else validation)
-        self.best_round_ = done.best
-        self.booster_ = booster[: done.best + 1]
-        return done
-
-    def _booster_parameters(self, seed: int) -> dict[str, Any]:
-        return {
+        cached = [data] if validation is None else [data, xgboost.DMatrix(validation.X)]
+        settings = {
             "base_score": 0.0,
             "objective": "reg:squarederror",  # only its identity link is used: the derivatives are ours
             "eta": self.learning_rate,
             "max_depth": self.max_depth,
-            "min_child_weight": self.min_child_weight,
-            "subsample": self.subsample,
-            "seed": seed,
-            "nthread": self.n_jobs or 1,
+            "seed": int(seeds[1]),
+            "nthread": 1,
         }
+        booster = xgboost.Booster(settings, cached)
+        positives = float(train.weight[train.y == 1].sum())
+        losses: list[float] = []
+
+        def objective(scores: Any, data: Any) -> tuple[Floats, Floats]:
+            raw = np.asarray(scores, dtype=np.float64).reshape(-1)
+            found = binned_derivatives(raw, train.y, train.weight, temperature=self.temperature, bins=self.bins)
+            losses.append(found.value / positives)
+            return found.gradient, found.hessian
+
+        def add_tree() -> float:
+            booster.update(data, len(losses), fobj=objective)
+            return losses[-1]
+
+        def watch() -> tuple[Floats, None]:
+            return np.asarray(booster.predict(cached[1], output_margin=True), dtype=np.float64), None
+
+        self.best_round_ = self._go_round(self.max_rounds, add_tree, watch, monitor)
+        self.booster_ = booster[: self.best_round_ + 1]
+        return train if validation is None else validation
 
     def _raw(self, rows: Floats) -> Floats:
-        """Return the sum of the trees."""
         xgboost = import_optional("xgboost", "boost")
         return np.asarray(self.booster_.predict(xgboost.DMatrix(rows), output_margin=True), dtype=np.float64)
 
@@ -122,45 +110,15 @@ class PartialAUCBooster(TopModel):
         check_whole(self.max_rounds, "max_rounds")
         check_whole(self.max_depth, "max_depth")
         check_whole(self.bins, "bins", least=2)
-        check_share(self.subsample, "subsample", zero=False)
 
-    def _written(self) -> bytes:
-        content = self._header() | {
-            "classes": plain_labels(self.classes_).tolist(),
-            "best_round": self.best_round_,
-            "history": {name: values.tolist() for name, values in self.history_.items()},
-            "booster": json.loads(self.booster_.save_raw("json").decode()),
-        }
-        return json.dumps(content, allow_nan=False).encode()
+    def _content(self) -> dict[str, Any]:
+        trees = json.loads(self.booster_.save_raw("json").decode())
+        return super()._content() | {"best_round": self.best_round_, "booster": trees}
 
     @classmethod
-    def _read(cls, data: bytes) -> Self:
-        xgboost = import_optional("xgboost", "boost")
-        content = json.loads(data)
-        model = cls._restored(content)
-        model.booster_ = xgboost.Booster(model_file=bytearray(json.dumps(content["booster"]).encode()))
-        model.classes_ = np.array(content["classes"])
+    def _restored(cls, content: dict[str, Any]) -> Self:
+        model = super()._restored(content)
+        trees = bytearray(json.dumps(content["booster"]).encode())
+        model.booster_ = import_optional("xgboost", "boost").Booster(model_file=trees)
         model.best_round_ = int(content["best_round"])
-        model.history_ = {name: np.array(values) for name, values in content["history"].items()}
         return model
-
-
-class _Objective:
-    """What XGBoost calls in every round; it remembers the loss."""
-
-    def __init__(self, rows: TrainingRows, temperature: float, margin: float, bins: int) -> None:
-        self.rows, self.temperature, self.margin, self.bins = rows, temperature, margin, bins
-        self.positives = float(rows.weight[rows.y == 1].sum())
-        self.losses: list[float] = []
-
-    def __call__(self, scores: Any, data: Any) -> tuple[Floats, Floats]:
-        found = binned_derivatives(
-            np.asarray(scores, dtype=np.float64).reshape(-1),
-            self.rows.y,
-            self.rows.weight,
-            temperature=self.temperature,
-            margin=self.margin,
-            bins=self.bins,
-        )
-        self.losses.append(found.value / self.positives)
-        return found.gradient, found.hessian

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import io
-import json
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -16,24 +14,19 @@ from sklearn.utils import check_random_state
 
 from fairpot._docs import documented
 from fairpot._optional import import_optional
-from fairpot._validation import check_share, is_number
-from fairpot.training.monitor import Monitor
 from fairpot.training.objective import Batches, RunningTail, tail_gradient
-from fairpot.training.preparing import TrainingRows, check_positive, check_whole, split_rows
-from fairpot.training.top_model import TopModel, Trained, plain_labels
+from fairpot.training.top_model import Monitor, TopModel, TrainingRows, check_whole
 from fairpot.transport import Floats
 
 # Standard deviations from the mean beyond which a value counts as this far: a flag that one row in a thousand has
 # would otherwise come out at 30 and steer the network.
 _FARTHEST = 3.0
+# Of AdamW; the share of positives in a batch; and that of the newest batch in each positive's running estimate.
+_WEIGHT_DECAY, _POSITIVES, _MOMENTUM = 1e-3, 0.25, 0.5
 
 
 class Standardiser(NamedTuple):
-    """What brings columns to mean 0 and standard deviation 1.
-
-    A missing value becomes 0, the mean; each column that had missing values when this was learned gets a second
-    one that says where (``flagged``).
-    """
+    """What brings columns to mean 0 and deviation 1, missing values to 0; ``flagged`` ones also say where they miss."""
 
     mean: Floats
     scale: Floats
@@ -96,8 +89,8 @@ class PartialAUCClassifier(TopModel):
     (:func:`tail_gradient`). Training needs torch (``pip install 'fairpot[pauc]'``); a fitted model is plain arrays, and
     scores, is saved and is loaded without it.
 
-    A partial AUC over a model's own top alpha is measured on other people for every model. Look at
-    ``top_recall`` beside it, always: :mod:`fairpot.metrics` and ``history_`` have it.
+    A partial AUC over a model's own top alpha is measured on other people for every model: look at
+    ``top_recall`` beside it.
 
     Parameters
     ----------
@@ -106,11 +99,7 @@ class PartialAUCClassifier(TopModel):
         Widths of the hidden layers; empty for a linear model.
     batch_size : int or "full", default 256
         Rows of a step. "full" takes all pairs in every step, one step an epoch.
-    positive_share : float, default 0.25
-        Share of positives in a batch.
-    momentum : float in (0, 1], default 0.5
-        Share of the newest batch in each positive's running estimate of its mean over the negatives.
-    learning_rate, weight_decay : float, default 1e-3
+    learning_rate : float, default 1e-3
         Of AdamW.
     max_epochs : int, default 100
         Passes over the rows at most.
@@ -124,10 +113,6 @@ class PartialAUCClassifier(TopModel):
     standardiser_ : Standardiser
         Means and scales of the features, and which columns are flagged where missing.
     {trained_model}
-
-    See Also
-    --------
-    PartialAUCBooster : the same objective for boosted trees, without torch.
 
     Examples
     --------
@@ -143,10 +128,7 @@ class PartialAUCClassifier(TopModel):
 
     hidden: Sequence[int] = field(default=(64, 32), kw_only=True)
     batch_size: int | str = field(default=256, kw_only=True)
-    positive_share: float = field(default=0.25, kw_only=True)
-    momentum: float = field(default=0.5, kw_only=True)
     learning_rate: float = field(default=1e-3, kw_only=True)
-    weight_decay: float = field(default=1e-3, kw_only=True)
     max_epochs: int = field(default=100, kw_only=True)
     patience: int = field(default=15, kw_only=True)
 
@@ -154,11 +136,9 @@ class PartialAUCClassifier(TopModel):
     standardiser_: Standardiser = field(init=False)
     best_epoch_: int = field(init=False)
 
-    def _train(self, rows: TrainingRows) -> Trained:
+    def _train(self, rows: TrainingRows) -> TrainingRows:
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
-        train, validation = split_rows(
-            rows, self.early_stopping, self.validation_fraction, seed=int(rng.integers(2**31))
-        )
+        train, validation = rows.split(self.early_stopping, seed=int(rng.integers(2**31)))
         self.standardiser_ = Standardiser.learn(train.X, train.weight)
         monitor = None
         if validation is not None:
@@ -166,24 +146,19 @@ class PartialAUCClassifier(TopModel):
             monitor = Monitor(seen, self.alpha, self.monitor, self.patience)
         layers = draw_layers([self.standardiser_.width, *self.hidden, 1], rng)
         scaled = train._replace(X=self.standardiser_.apply(train.X))
+        kind = _FullEpoch if self.batch_size == "full" else _BatchEpoch
         with _one_thread():
-            network = _TorchNetwork(layers, self.learning_rate, self.weight_decay)
-            epoch = (
-                _FullEpoch(self, network, scaled)
-                if self.batch_size == "full"
-                else _BatchEpoch(self, network, scaled, rng)
-            )
+            network = _TorchNetwork(layers, self.learning_rate)
+            epoch = kind(self, network, scaled, rng)
 
             def watch() -> tuple[Floats, Layers]:
                 assert monitor is not None
                 current = network.layers()
                 return run_layers(current, monitor.rows.X), current
 
-            losses = self._go_round("partial AUC", self.max_epochs, epoch, watch, monitor)
+            self.best_epoch_ = self._go_round(self.max_epochs, epoch, watch, monitor)
         self.layers_ = network.layers() if monitor is None else monitor.kept
-        done = Trained(losses, monitor, train if validation is None else validation)
-        self.best_epoch_ = done.best
-        return done
+        return train if validation is None else validation
 
     def _raw(self, rows: Floats) -> Floats:
         return run_layers(self.layers_, self.standardiser_.apply(rows))
@@ -194,36 +169,21 @@ class PartialAUCClassifier(TopModel):
         for width in self.hidden:
             check_whole(width, "each width in hidden")
         check_whole(self.max_epochs, "max_epochs")
-        check_share(self.momentum, "momentum", zero=False)
-        if not is_number(self.positive_share) or not 0 < self.positive_share < 1:
-            raise ValueError(f"positive_share must lie in (0, 1), got {self.positive_share!r}.")
-        if self.weight_decay != 0:
-            check_positive(self.weight_decay, "weight_decay, where it is not 0,")
 
-    def _written(self) -> bytes:
-        arrays: dict[str, NDArray[Any]] = {"classes": plain_labels(self.classes_)}
-        for place, (weight, bias) in enumerate(self.layers_):
-            arrays |= {f"weight_{place}": weight, f"bias_{place}": bias}
-        arrays |= self.standardiser_._asdict()
-        arrays |= {f"history_{name}": values for name, values in self.history_.items()}
-        header = self._header() | {"layers": len(self.layers_), "best_epoch": self.best_epoch_}
-        text = json.dumps(header, allow_nan=False).encode()
-        file = io.BytesIO()
-        np.savez(file, allow_pickle=False, header=np.frombuffer(text, dtype=np.uint8), **arrays)
-        return file.getvalue()
+    def _content(self) -> dict[str, Any]:
+        standards = {name: column.tolist() for name, column in self.standardiser_._asdict().items()}
+        layers = [[part.tolist() for part in layer] for layer in self.layers_]
+        return super()._content() | {"best_epoch": self.best_epoch_, "standardiser": standards, "layers": layers}
 
     @classmethod
-    def _read(cls, data: bytes) -> Self:
-        with np.load(io.BytesIO(data), allow_pickle=False) as file:
-            arrays = {name: file[name] for name in file.files}
-        header = json.loads(arrays["header"].tobytes())
-        model = cls._restored(header)
+    def _restored(cls, content: dict[str, Any]) -> Self:
+        model = super()._restored(content)
         model.hidden = tuple(model.hidden)
-        model.classes_ = arrays["classes"]
-        model.layers_ = [(arrays[f"weight_{i}"], arrays[f"bias_{i}"]) for i in range(header["layers"])]
-        model.standardiser_ = Standardiser(*(arrays[name] for name in Standardiser._fields))
-        model.history_ = {name[8:]: values for name, values in arrays.items() if name.startswith("history_")}
-        model.best_epoch_ = int(header["best_epoch"])
+        model.layers_ = [(np.array(weight), np.array(bias)) for weight, bias in content["layers"]]
+        known = content["standardiser"]
+        flagged = np.array(known["flagged"], dtype=np.intp)
+        model.standardiser_ = Standardiser(np.array(known["mean"]), np.array(known["scale"]), flagged)
+        model.best_epoch_ = int(content["best_epoch"])
         if model.layers_[0][0].shape[0] != model.standardiser_.width:
             raise ValueError("its first layer does not fit its columns")
         return model
@@ -232,11 +192,11 @@ class PartialAUCClassifier(TopModel):
 class _TorchNetwork:
     """The same network with torch's gradients and optimiser."""
 
-    def __init__(self, layers: Layers, learning_rate: float, weight_decay: float) -> None:
+    def __init__(self, layers: Layers, learning_rate: float) -> None:
         self.torch = import_optional("torch", "pauc")
         self.tensors = [tuple(self.torch.tensor(part, requires_grad=True) for part in layer) for layer in layers]
         parameters = [part for layer in self.tensors for part in layer]
-        self.optimiser = self.torch.optim.AdamW(parameters, lr=learning_rate, weight_decay=weight_decay)
+        self.optimiser = self.torch.optim.AdamW(parameters, lr=learning_rate, weight_decay=_WEIGHT_DECAY)
 
     def scores(self, rows: Floats) -> Any:
         """Return the sigmoid of the log-odds as a tensor that remembers how it was made."""
@@ -272,23 +232,17 @@ def _one_thread() -> Iterator[None]:
 class _FullEpoch:
     """One step on all pairs; the loss returned is that before the step."""
 
-    def __init__(self, model: PartialAUCClassifier, network: _TorchNetwork, rows: TrainingRows) -> None:
-        self.model, self.network, self.rows = model, network, rows
+    def __init__(self, model: PartialAUCClassifier, network: _TorchNetwork, rows: TrainingRows, rng: Any) -> None:
+        self.temperature, self.network, self.rows = model.temperature, network, rows
         self.positive = rows.y == 1
 
     def __call__(self) -> float:
         scores = self.network.scores(self.rows.X)
-        values, weight = scores.detach().numpy(), self.rows.weight
-        found = tail_gradient(
-            values[self.positive],
-            values[~self.positive],
-            temperature=self.model.temperature,
-            margin=self.model.margin,
-            positive_weight=weight[self.positive],
-            negative_weight=weight[~self.positive],
-        )
+        values, weight, up = scores.detach().numpy(), self.rows.weight, self.positive
+        weights = {"positive_weight": weight[up], "negative_weight": weight[~up]}
+        found = tail_gradient(values[up], values[~up], temperature=self.temperature, **weights)
         gradient = np.empty(len(values))
-        gradient[self.positive], gradient[~self.positive] = found.positive, found.negative
+        gradient[up], gradient[~up] = found.positive, found.negative
         self.network.step(scores, gradient)
         return found.value
 
@@ -296,24 +250,21 @@ class _FullEpoch:
 class _BatchEpoch:
     """As many steps as it takes to see all rows; the loss returned is the mean of the batches' estimates."""
 
-    def __init__(
-        self, model: PartialAUCClassifier, network: _TorchNetwork, rows: TrainingRows, rng: np.random.Generator
-    ) -> None:
+    def __init__(self, model: PartialAUCClassifier, network: _TorchNetwork, rows: TrainingRows, rng: Any) -> None:
         self.network = network
         self.parts = [rows.take(np.flatnonzero(rows.y == label)) for label in (1, 0)]
         self.weights = [part.weight / part.weight.mean() for part in self.parts]
         positives, negatives = (len(part.y) for part in self.parts)
-        self.batches = Batches(positives, negatives, int(model.batch_size), model.positive_share, rng)
-        self.tail = RunningTail(positives, temperature=model.temperature, margin=model.margin, momentum=model.momentum)
+        self.batches = Batches(positives, negatives, int(model.batch_size), _POSITIVES, rng)
+        self.tail = RunningTail(positives, temperature=model.temperature, momentum=_MOMENTUM)
 
     def __call__(self) -> float:
-        return float(np.mean([self._step(positive, negative) for positive, negative in self.batches]))
+        return float(np.mean([self._step(*chosen) for chosen in self.batches]))
 
-    def _step(self, positive: np.ndarray, negative: np.ndarray) -> float:
-        chosen = positive, negative
+    def _step(self, *chosen: NDArray[np.intp]) -> float:
         scores = self.network.scores(np.concatenate([part.X[rows] for part, rows in zip(self.parts, chosen)]))
-        values = scores.detach().numpy()
         weights = [weight[rows] for weight, rows in zip(self.weights, chosen)]
-        found = self.tail.gradient(positive, values[: len(positive)], values[len(positive) :], *weights)
+        positive, negative = np.split(scores.detach().numpy(), [len(chosen[0])])
+        found = self.tail.gradient(chosen[0], positive, negative, *weights)
         self.network.step(scores, np.concatenate([found.positive, found.negative]))
         return found.value

@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+Floats = NDArray[np.float64]
 # Merging two sorted runs costs about one pass over both; bisecting costs a look-up per query.
 _MERGE_UP_TO = 8
 # Rows worked on at a time: temporary arrays of this size stay in the cache.
@@ -18,7 +19,7 @@ def blocks(rows: int, size: int = _BLOCK) -> Iterator[slice]:
         yield slice(first, min(first + size, rows))
 
 
-def ranks(reference: NDArray[np.float64], queries: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def ranks(reference: Floats, queries: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Count, for each query, the reference values below it and those not above it; both ascend.
 
     The result equals ``np.searchsorted(reference, queries, side)`` for ``side`` "left" and "right".
@@ -64,7 +65,7 @@ def run_ends(values: NDArray[Any]) -> NDArray[np.intp] | None:
     return np.repeat(ends, np.diff(ends, prepend=0))
 
 
-def _keys(values: NDArray[np.float64]) -> NDArray[np.int64]:
+def _keys(values: Floats) -> NDArray[np.int64]:
     """Turn ascending finite floats into integers of the same order, which compare in half the time."""
     bits = (values + 0.0).view(np.int64)  # -0.0 and 0.0 are one value
     if len(values) and values[0] < 0:
@@ -72,7 +73,7 @@ def _keys(values: NDArray[np.float64]) -> NDArray[np.int64]:
     return bits
 
 
-def _by_few(reference: NDArray[np.float64], queries: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _by_few(reference: Floats, queries: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Rank many queries in few values: look the few up among the many, and count up from one to the next."""
     steps = np.arange(len(reference) + 1)
     passed = np.searchsorted(queries, reference, side="right"), np.searchsorted(queries, reference, side="left")

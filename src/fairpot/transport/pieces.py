@@ -9,28 +9,18 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from fairpot.transport.kinds import ShiftMap
+from fairpot.transport.lookup import Floats as Floats
 from fairpot.transport.scoremap import ScoreMap
-from fairpot.transport.shift import ShiftMap
 
-Floats = NDArray[np.float64]
 LARGEST = float(np.finfo(np.float64).max)
 _FIELDS = 7
 
 
 class Pieces(NamedTuple):
-    """The straight pieces of a map, ascending; the first begins at the lowest finite number.
-
-    Attributes
-    ----------
-    lo : array of shape (n,)
-        Where each piece begins.
-    x0, w, v0, d : arrays of shape (n,)
-        The line: v0 + ((s - x0) / w) * d.
-    vmin, vmax : arrays of shape (n,)
-        What the line is held between.
-    """
+    """The straight pieces of a map, from the lowest finite number on: v0 + ((s - x0) / w) * d in [vmin, vmax]."""
 
     lo: Floats
     x0: Floats

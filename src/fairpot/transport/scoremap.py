@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairpot._docs import documented
+from fairpot.transport.lookup import Floats
 
 Edge = Literal["identity", "hold"]
 # The parts of a map that a score may lie in.
@@ -21,10 +22,9 @@ _KEYS = {"knots", "values", "below", "above", "floor", "start"}
 class ScoreMap:
     """A piecewise linear map from scores to scores.
 
-    Its breakpoints are called knots here. Between two knots the map interpolates; at a knot it returns the knot's value
-    bit for bit. Outside the knots an edge either leaves the score unchanged or holds the edge's value. Without knots
-    the map is the identity. A map need not be monotone: FairPOT at 0 < lambda < 1
-    may step down where the moved part begins.
+    Between two breakpoints, here called knots, the map interpolates; at a knot it returns the knot's value bit for bit.
+    Without knots it is the identity. A map need not be monotone: FairPOT at 0 < lambda < 1 may step down where the
+    moved part begins.
 
     Parameters
     ----------
@@ -33,7 +33,7 @@ class ScoreMap:
     values : array of shape (k,)
         The map's values at the knots.
     below, above : {"identity", "hold"}, default "hold"
-        What happens to scores under the first and over the last knot.
+        What happens to scores under the first and over the last knot: they stay, or get the value of that knot.
     floor : float or None, default None
         No score above the first knot is mapped lower than this.
     start : float or None, default None
@@ -57,8 +57,8 @@ class ScoreMap:
         floor: float | None = None,
         start: float | None = None,
     ) -> None:
-        self.knots: NDArray[np.float64] = _frozen(knots, "knots")
-        self.values: NDArray[np.float64] = _frozen(values, "values")
+        self.knots: Floats = _frozen(knots, "knots")
+        self.values: Floats = _frozen(values, "values")
         if len(self.knots) != len(self.values):
             raise ValueError(
                 f"a ScoreMap needs one value for each breakpoint, got {len(self.knots)} and {len(self.values)}."
@@ -82,7 +82,7 @@ class ScoreMap:
         """Return the map that changes no score."""
         return cls([], [])
 
-    def __call__(self, scores: ArrayLike) -> NDArray[np.float64]:
+    def __call__(self, scores: ArrayLike) -> Floats:
         """Map scores; the result has the shape of the input."""
         x = _numbers(scores, "scores")
         gone = int(np.isnan(x).sum())
@@ -105,7 +105,7 @@ class ScoreMap:
             result = np.where(x < self.start, x, result)
         return result
 
-    def _interpolate(self, x: NDArray[np.float64], left: NDArray[np.intp]) -> NDArray[np.float64]:
+    def _interpolate(self, x: Floats, left: NDArray[np.intp]) -> Floats:
         """Interpolate, whatever the size of the numbers."""
         # Far outside the knots the difference may be infinite: it is clipped.
         with np.errstate(over="ignore", invalid="ignore" if self._large else "warn"):
@@ -154,8 +154,7 @@ class ScoreMap:
     def starting_at(self, start: float | None) -> ScoreMap:
         """Return the same map for the region from ``start`` upwards.
 
-        A map with a floor lets nobody be overtaken: in a region, also not those below its start, which becomes
-        the floor where it lies higher.
+        A map with a floor lets nobody be overtaken, also not those below the start: it is the floor where it is higher.
         """
         knots, values, floor = self.knots, self.values, self.floor
         if floor is not None and start is not None and len(knots) > 0:
@@ -169,13 +168,7 @@ class ScoreMap:
     def reflected(self) -> ScoreMap:
         """Return the map x -> -m(-x): what this one, of scores with a minus, is for the scores themselves.
 
-        It is exact at the knots, and between them within round-off. What a floor, a start and the edges do is told by
-        knots of their own.
-
-        Raises
-        ------
-        TypeError
-            If the map is of a kind of its own, such as a sigmoid, of which no piecewise linear map is the reflection.
+        It is exact at the knots, and between them within round-off. A map of a kind of its own has none: TypeError.
         """
         if type(self) is not ScoreMap:
             raise TypeError(
@@ -189,7 +182,7 @@ class ScoreMap:
             return ScoreMap.identity()
         return ScoreMap(-x[::-1] + 0.0, -values[::-1] + 0.0, below=self.above, above=below)
 
-    def _plain_corners(self) -> tuple[NDArray[np.float64], NDArray[np.float64], Edge]:
+    def _plain_corners(self) -> tuple[Floats, Floats, Edge]:
         """Give knots, values and lower edge that say the same without floor and start; none for the identity."""
         x, values, below = self.knots, self.values, self.below
         if self.floor is not None:
@@ -225,7 +218,7 @@ class ScoreMap:
         leaves = self.above == "hold" or values[-1] <= x[-1]
         return bool(enters and leaves and (values[1:] >= values[:-1]).all())
 
-    def _corners(self) -> NDArray[np.float64]:
+    def _corners(self) -> Floats:
         """Give the scores between which the map is a straight line (or, at the floor, bends upwards)."""
         if self.start is None or (self.below == "identity" and self.start <= self.knots[0]):
             return self.knots
@@ -233,7 +226,7 @@ class ScoreMap:
 
     def compact(self) -> ScoreMap:
         """Drop the knots that change nothing: inside flat stretches and along an identity edge."""
-        if len(self.knots) == 0:
+        if len(self.knots) == 0 or type(self) is not ScoreMap:
             return self
         keep = np.ones(len(self.knots), dtype=bool)
         same = self.values[1:] == self.values[:-1]
@@ -245,19 +238,15 @@ class ScoreMap:
             keep[: max(_leading(fixed) - 1, 0)] = False
         if self.above == "identity":
             keep[len(keep) - max(_leading(fixed[::-1]) - 1, 0) :] = False
-        edges: dict[str, Any] = {"below": self.below, "above": self.above, "floor": self.floor, "start": self.start}
-        return ScoreMap(self.knots[keep], self.values[keep], **edges)
+        return ScoreMap(self.knots[keep], self.values[keep], **self._edges)
+
+    @property
+    def _edges(self) -> dict[str, Any]:
+        return {"below": self.below, "above": self.above, "floor": self.floor, "start": self.start}
 
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and strings, ready for JSON."""
-        return {
-            "knots": self.knots.tolist(),
-            "values": self.values.tolist(),
-            "below": self.below,
-            "above": self.above,
-            "floor": self.floor,
-            "start": self.start,
-        }
+        return {"knots": self.knots.tolist(), "values": self.values.tolist(), **self._edges}
 
     @classmethod
     def from_dict(cls, content: Mapping[str, Any]) -> ScoreMap:
@@ -272,14 +261,13 @@ class ScoreMap:
             raise TypeError(f"a ScoreMap is read from a dict, got {type(content).__name__}.")
         if set(content) != _KEYS:
             raise ValueError(f"a ScoreMap has the keys {sorted(_KEYS)}, got {sorted(map(str, content))}.")
-        edges = {key: content[key] for key in ("below", "above", "floor", "start")}
-        return cls(content["knots"], content["values"], **edges)
+        return cls(**content)
 
     def frame(self) -> Any:
-        """Return the breakpoints as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
+        """Return the breakpoints, ``score`` and ``adjusted``, as a frame of the kind that is in use.
 
-        One row per breakpoint: ``score`` and ``adjusted``. Between breakpoints the map is a straight line; a map that
-        changes nothing, or adds the same to every score, has none.
+        Between breakpoints the map is a straight line; a map that changes nothing, or adds the same to every score, has
+        none.
         """
         from fairpot._shown import make_frame  # nothing else here is more than NumPy
 
@@ -297,11 +285,8 @@ class ScoreMap:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ScoreMap):
             return NotImplemented
-        return (
-            np.array_equal(self.knots, other.knots)
-            and np.array_equal(self.values, other.values)
-            and (self.below, self.above, self.floor, self.start) == (other.below, other.above, other.floor, other.start)
-        )
+        same = np.array_equal(self.knots, other.knots) and np.array_equal(self.values, other.values)
+        return same and self._edges == other._edges
 
     __hash__ = None  # type: ignore[assignment]
 
@@ -313,10 +298,7 @@ class ScoreMap:
 
 
 def part_words(moved: str, stays: str, after: str = "") -> tuple[str, ...]:
-    """Say what the parts of a map do, in the order of ``PARTS``.
-
-    Given is what is said of who moves, of who stays, and of everybody after that.
-    """
+    """Say what the parts of a map do, in the order of ``PARTS``: who moves, who stays, and everybody after that."""
     found = (
         moved,
         "below the part that is moved: the score stays",
@@ -328,9 +310,7 @@ def part_words(moved: str, stays: str, after: str = "") -> tuple[str, ...]:
     return tuple(text + after for text in found)
 
 
-def interpolate(
-    knots: NDArray[np.float64], values: NDArray[np.float64], x: NDArray[np.float64], left: NDArray[np.intp]
-) -> NDArray[np.float64]:
+def interpolate(knots: Floats, values: Floats, x: Floats, left: NDArray[np.intp]) -> Floats:
     """Interpolate at ``x``, whose last knot not above it is ``left``; edges hold.
 
     Exact at knots, monotone inside each segment, and never outside the segment's two values.
@@ -340,22 +320,14 @@ def interpolate(
     return between(knots[low], knots[high], values[low], values[high], x)
 
 
-def between(
-    x0: NDArray[np.float64],
-    x1: NDArray[np.float64],
-    v0: NDArray[np.float64],
-    v1: NDArray[np.float64],
-    x: NDArray[np.float64],
-) -> NDArray[np.float64]:
+def between(x0: Floats, x1: Floats, v0: Floats, v1: Floats, x: Floats) -> Floats:
     """Interpolate from (x0, v0) to (x1, v1), holding the value outside; x0 == x1 gives v0."""
     width = x1 - x0
     share = np.clip(np.divide(x - x0, width, out=np.zeros_like(x), where=width > 0), 0.0, 1.0)
     return np.clip(v0 + share * (v1 - v0), np.minimum(v0, v1), np.maximum(v0, v1))
 
 
-def _lifted(
-    knots: NDArray[np.float64], values: NDArray[np.float64], floor: float
-) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
+def _lifted(knots: Floats, values: Floats, floor: float) -> tuple[Floats, Floats]:
     """Lift values to a floor, with a knot wherever the line between two of them meets it."""
     over = values / 4 - floor / 4  # a quarter, so that no difference overflows
     crossing = np.flatnonzero(over[:-1] * np.sign(over[1:]) < 0)
@@ -366,7 +338,7 @@ def _lifted(
     return np.insert(knots, crossing + 1, met), np.insert(np.maximum(values, floor), crossing + 1, floor)
 
 
-def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
+def _numbers(values: ArrayLike, name: str) -> Floats:
     array = np.asarray(values)
     if array.dtype.kind not in "iufbO":
         raise TypeError(f"the {name} of a ScoreMap must be numbers, got {array.dtype}.")
@@ -376,7 +348,7 @@ def _numbers(values: ArrayLike, name: str) -> NDArray[np.float64]:
         raise TypeError(f"the {name} of a ScoreMap must be numbers: {error}.") from error
 
 
-def _frozen(values: ArrayLike, name: str) -> NDArray[np.float64]:
+def _frozen(values: ArrayLike, name: str) -> Floats:
     array = _numbers(values, name)
     if array.ndim != 1 or not np.isfinite(array).all():
         raise ValueError(f"the {name} of a ScoreMap must be a one-dimensional array of finite numbers.")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fairpot.words.style import EVEN, FRACTIONS
 
 if TYPE_CHECKING:
-    from fairpot.comparison.answer import Answer, Possible
+    from fairpot.comparison.result import Answer, Possible
     from fairpot.comparison.trial import Chosen
 
 UNREPAIRED = "unrepaired"
@@ -56,22 +56,17 @@ def nobody(first: Chosen, bounds: str) -> str:
 
 
 def does(found: Chosen, original: float) -> str:
-    """Say what a choice does to the rows that it was not fitted on, and at what price."""
-    price = ""
+    """Say what a choice does to the rows that it was not fitted on, at what price, and how often it kept the target."""
+    price, kept = "", f"within the target in {found.times_kept} folds"
     if found.method != UNREPAIRED and found.auc is not None:
         change = float(found.auc) - original
         side = "above" if change > 0 else "below"
         known = {"difference": FRACTIONS.auc(abs(change)), "side": side, "original": FRACTIONS.auc(original)}
         price = TEXT["same price" if abs(change) < EVEN else "price"].format(**known)
-    auc, gap = FRACTIONS.auc(found.auc), FRACTIONS.gap(found.gap)
-    return TEXT["does"].format(auc=auc, price=price, gap=gap, kept=kept(found))
-
-
-def kept(found: Chosen) -> str:
-    """Say how often the target was kept."""
     if found.folds == 1:
-        return "within the target" if found.kept else "above the target"
-    return f"within the target in {found.times_kept} folds"
+        kept = "within the target" if found.kept else "above the target"
+    auc, gap = FRACTIONS.auc(found.auc), FRACTIONS.gap(found.gap)
+    return TEXT["does"].format(auc=auc, price=price, gap=gap, kept=kept)
 
 
 def cell(found: Chosen) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
@@ -64,12 +64,87 @@ class Note:
         return written(self)
 
 
+# What is said of each kind; names in braces are filled in. ``small`` and ``missing pairs`` are put together below.
+_SAID: dict[str, str] = {
+    "left out": "{group} is left out of the comparison ({rows} rows).",
+    "small and moved": "The repair also moves {group}, which is too small to be compared: {min_group} leaves its "
+    "scores as they are.",
+    "reversed": "AUC is {value:.4f}, below 0.5: rows with the outcome have lower scores than rows without it.\n"
+    "Hint: if a low score means high risk, say so ({turned} where rows are counted); if 0 and 1 are swapped, name the "
+    "outcome that is 1 ({pos_label}).",
+    "reversed, turned": "AUC is {value:.4f}, below 0.5: with {turned}, rows with the outcome have higher scores than "
+    "rows without it.\nHint: if a high score means high risk, leave {turned} out; if 0 and 1 are swapped, name the "
+    "outcome that is 1 ({pos_label}).",
+    "constant": "All scores are {value:g}: they rank nobody.",
+    "chance": "{where} is not shown to be better than chance: its AUC is {value:.3f}.",
+    "chance, low": "{where} is not shown to be better than chance: its AUC is {value:.3f} and could be as low as "
+    "{other:.3f}.",
+    "two values": "the scores have two values only, {value:g} and {other:g}: these look like predictions, not scores.\n"
+    "Hint: pass the model's probabilities or decision values, such as predict_proba(X)[:, 1].",
+    "missing pairs": "the gap leaves out {lost} of {value:g} pairs of groups, which cannot be measured: {pairs}.",
+    "not probabilities": "calibration is not measured: scores run from {value:g} to {other:g}, and are not "
+    "probabilities.",
+    "ties auc": "ties matter: the AUC is {auc} if a tie is no win, {other_auc} if it is half of one.",
+    "ties gap": "ties matter: the overall gap is {gap}{of} if a tie is no win, {other_gap} if it is half of one.",
+    "ties disagree": "ties matter: AUC changes by {value:+.4f} if a tie is half a win, by {other:+.4f} if it is none; "
+    "one of them shows a loss as a gain.",
+    "too many groups": "no intervals: {value:g} groups are more than the {other:g} that are taken together. Hint: "
+    "{groups} or {min_group} compares fewer.",
+    "calibration lost": "calibration of {group} {worse} ({value:.3f} -> {other:.3f}): its scores are no longer "
+    "probabilities of the outcome. Hint: {keep} makes them some again over all rows.",
+    "calibration lost, calibrated": "calibration of {group} {worse} ({value:.3f} -> {other:.3f}): right over all rows, "
+    "its scores are not in this group.",
+    "small reference": "the reference {said} ({rows} rows) is small beside {group} ({other_rows}): most rows are moved "
+    "to where a few are. Hint: {reference} names another group.",
+    "same rows": "These are the rows that the repair was fitted on: on new ones expect a larger gap and a lower AUC.",
+    "same rows, certified": "These are the rows that the repair was fitted on: on new ones expect a gap up to the "
+    "certified {bound}{of}.",
+    "no difference": "These rows do not show a difference, so a repair has nothing to make smaller here.",
+    "coarse": "There are so many distinct scores that rows are counted in {value:,.0f} bins of scores.",
+    "lower is riskier": "A low score means high risk here: flagged is who has the threshold or less.",
+    "said": "{said}",
+}
+
+
 def written(note: Note, style: Style = FRACTIONS, outcome: str = "the outcome") -> str:
     """Say a note in words."""
-    return _WRITERS[note.kind](note, style, outcome)
+    if note.kind == "small":
+        return _small(note, outcome)
+    value, other = note.value or 0.0, note.other or 0.0
+    lost = [f"{first} and {second}" for first, second in note.pairs]
+    more = f"; and {len(lost) - _LISTED} more" if len(lost) > _LISTED else ""
+    return _SAID[_case(note)].format(
+        **vars(note) | {"pairs": "; ".join(lost[:_LISTED]) + more},
+        **{name: argument(name, ...) for name in ("min_group", "pos_label", "groups", "reference")},
+        keep=argument("keep", "probabilities"),
+        turned=argument("lower_is_riskier", True),
+        where="The score" if note.group is None else f"In {note.group} the score",
+        lost=len(lost),
+        rows=wording.shown_rows(value),
+        other_rows=wording.shown_rows(other),
+        auc=style.auc(value),
+        other_auc=style.auc(other),
+        gap=style.gap(value),
+        other_gap=style.gap(other),
+        bound=style.bound(value),
+        of=style.of,
+        worse="is lost" if value <= 0.0005 else f"gets {other / value:.1f} times worse",
+    )
 
 
-def _small(note: Note, style: Style, outcome: str) -> str:
+def _case(note: Note) -> str:
+    """Name the text of a note: some kinds have two."""
+    second = {
+        "reversed": ("turned", bool(note.other)),
+        "chance": ("low", note.other is not None),
+        "calibration lost": ("calibrated", note.said == "calibrated"),
+        "same rows": ("certified", note.value is not None),
+    }
+    name, meant = second.get(note.kind, ("", False))
+    return f"{note.kind}, {name}" if meant else note.kind
+
+
+def _small(note: Note, outcome: str) -> str:
     where = "" if note.alpha is None else f" in the top {share(note.alpha)}"
     both = ((note.value, f"with {outcome}"), (note.other, f"without {outcome}"))
     empty = [what for number, what in both if number == 0]
@@ -85,129 +160,3 @@ def _small(note: Note, style: Style, outcome: str) -> str:
         )
     cells = wording.counted(number, f"row {what}", ".3g") + "".join(f" and {n:.3g} without it" for n, _ in more)
     return f"{note.group} has only {cells}{where} (under {SMALL}). Do not act on numbers that depend on them."
-
-
-def _small_and_moved(note: Note, style: Style, outcome: str) -> str:
-    leave = argument("min_group", ...)
-    return (
-        f"The repair also moves {note.group}, which is too small to be compared: {leave} leaves its scores as they are."
-    )
-
-
-def _left_out(note: Note, style: Style, outcome: str) -> str:
-    return f"{note.group} is left out of the comparison ({wording.shown_rows(note.value or 0.0)} rows)."
-
-
-def _reversed(note: Note, style: Style, outcome: str) -> str:
-    said = argument("lower_is_riskier", True)
-    swapped = f"if 0 and 1 are swapped, name the outcome that is 1 ({argument('pos_label', ...)})."
-    auc = f"AUC is {note.value:.4f}"
-    if note.other:  # low scores mean high risk
-        return (
-            f"{auc}, below 0.5: with {said}, rows with the outcome have higher scores than rows without it.\n"
-            f"Hint: if a high score means high risk, leave {said} out; {swapped}"
-        )
-    return (
-        f"{auc}, below 0.5: rows with the outcome have lower scores than rows without it.\n"
-        f"Hint: if a low score means high risk, say so ({said} where rows are counted); {swapped}"
-    )
-
-
-def _chance(note: Note, style: Style, outcome: str) -> str:
-    where = "The score" if note.group is None else f"In {note.group} the score"
-    low = "" if note.other is None else f" and could be as low as {note.other:.3f}"
-    return f"{where} is not shown to be better than chance: its AUC is {note.value:.3f}{low}."
-
-
-def _two_values(note: Note, style: Style, outcome: str) -> str:
-    return (
-        f"the scores have two values only, {note.value:g} and {note.other:g}: these look like predictions, not "
-        "scores.\nHint: pass the model's probabilities or decision values, such as predict_proba(X)[:, 1]."
-    )
-
-
-def _missing_pairs(note: Note, style: Style, outcome: str) -> str:
-    lost = [f"{first} and {second}" for first, second in note.pairs]
-    named = "; ".join(lost[:_LISTED]) + (f"; and {len(lost) - _LISTED} more" if len(lost) > _LISTED else "")
-    of = f"{len(lost)} of {note.value:g}"
-    return f"the gap leaves out {of} pairs of groups, which cannot be measured: {named}."
-
-
-def _ties(note: Note, style: Style, outcome: str) -> str:
-    name, write, of = ("AUC", style.auc, "") if note.kind == "ties auc" else ("overall gap", style.gap, style.of)
-    strict, half = write(note.value), write(note.other)
-    return f"ties matter: the {name} is {strict}{of} if a tie is no win, {half} if it is half of one."
-
-
-def _ties_disagree(note: Note, style: Style, outcome: str) -> str:
-    return (
-        f"ties matter: AUC changes by {note.value:+.4f} if a tie is half a win, by {note.other:+.4f} if it is none; "
-        "one of them shows a loss as a gain."
-    )
-
-
-def _calibration_lost(note: Note, style: Style, outcome: str) -> str:
-    was, now = note.value or 0.0, note.other or 0.0
-    ends = f"({was:.3f} -> {now:.3f})"
-    said = f"gets {now / was:.1f} times worse {ends}" if was > 0.0005 else f"is lost {ends}"
-    if note.said == "calibrated":
-        means, hint = "right over all rows, its scores are not in this group", ""
-    else:
-        means = "its scores are no longer probabilities of the outcome"
-        hint = f" Hint: {argument('keep', 'probabilities')} makes them some again over all rows."
-    return f"calibration of {note.group} {said}: {means}.{hint}"
-
-
-def _small_reference(note: Note, style: Style, outcome: str) -> str:
-    fixed, rows = (wording.shown_rows(each or 0.0) for each in (note.value, note.other))
-    return (
-        f"the reference {note.said} ({fixed} rows) is small beside {note.group} ({rows}): most rows are moved to where "
-        f"a few are. Hint: {argument('reference', ...)} names another group."
-    )
-
-
-def _too_many_groups(note: Note, style: Style, outcome: str) -> str:
-    hint = f"{argument('groups', ...)} or {argument('min_group', ...)} compares fewer."
-    return f"no intervals: {note.value:g} groups are more than the {note.other:g} that are taken together. Hint: {hint}"
-
-
-def _same_rows(note: Note, style: Style, outcome: str) -> str:
-    if note.value is not None:
-        bound = f"{style.bound(note.value)}{style.of}"
-        return (
-            f"These are the rows that the repair was fitted on: on new ones expect a gap up to the certified {bound}."
-        )
-    return "These are the rows that the repair was fitted on: on new ones expect a larger gap and a lower AUC."
-
-
-_SAID: dict[str, str] = {
-    "constant": "All scores are {value:g}: they rank nobody.",
-    "not probabilities": "calibration is not measured: scores run from {value:g} to {other:g}, and are not "
-    "probabilities.",
-    "no difference": "These rows do not show a difference, so a repair has nothing to make smaller here.",
-    "coarse": "There are so many distinct scores that rows are counted in {value:,.0f} bins of scores.",
-    "lower is riskier": "A low score means high risk here: flagged is who has the threshold or less.",
-}
-
-
-def _fixed(note: Note, style: Style, outcome: str) -> str:
-    return _SAID[note.kind].format(value=note.value, other=note.other)
-
-
-_WRITERS: dict[str, Callable[[Note, Style, str], str]] = {
-    "left out": _left_out,
-    "small": _small,
-    "small and moved": _small_and_moved,
-    "reversed": _reversed,
-    "chance": _chance,
-    "two values": _two_values,
-    "missing pairs": _missing_pairs,
-    "ties auc": _ties,
-    "ties gap": _ties,
-    "ties disagree": _ties_disagree,
-    "too many groups": _too_many_groups,
-    "calibration lost": _calibration_lost,
-    "small reference": _small_reference,
-    "same rows": _same_rows,
-    "said": lambda note, style, outcome: note.said,
-} | dict.fromkeys(_SAID, _fixed)

@@ -33,8 +33,7 @@ def reader(name: str) -> Reader:
     if name in _OWN:
         module, kind = _OWN[name]
         return cast(Reader, getattr(import_module(f"fairpot.rows.readers.{module}"), kind)())
-    found = _others().get(name)
-    if found is None:
+    if name not in _others():
         import difflib
 
         near = difflib.get_close_matches(name, names(), n=1)
@@ -42,7 +41,7 @@ def reader(name: str) -> Reader:
         raise InputFileError(
             f"{argument('engine', name)} is not a reader of rows; known are {', '.join(names())}.\nHint: {hint}"
         )
-    return cast(Reader, found.load()())
+    return cast(Reader, _others()[name].load()())
 
 
 @cache

@@ -1,20 +1,50 @@
-"""DuckDBReader: files and databases of one machine, counted with one ``GROUP BY`` within a memory limit."""
+"""DuckDBReader: files and databases of one machine, counted with one ``GROUP BY`` within a memory limit.
+
+Its connection reads what it is told to and nothing else. Errors are ours, and say where bad rows are.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+import glob
+import mmap
+import os
+import re
+import sys
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor, wait
+from contextlib import contextmanager, suppress
 from dataclasses import replace
-from typing import Any, ClassVar
+from functools import cached_property
+from pathlib import Path
+from typing import Any, ClassVar, TypeVar
 
+import numpy as np
+from numpy.typing import NDArray
+
+from fairpot._arguments import argument
+from fairpot._leftovers import scratch_folder
+from fairpot._optional import Lazy
+from fairpot._validation import wording
 from fairpot.exceptions import InputFileError
+from fairpot.rows.decoding import MISSING_WORDS, numbers_from_column, numbers_from_text
+from fairpot.rows.formats import csv, role_batches, role_schema
+from fairpot.rows.formats.layout import Layout
 from fairpot.rows.looking import looked_at
-from fairpot.rows.problems import with_places
-from fairpot.rows.readers import query
-from fairpot.rows.readers.protocol import DEFAULT_MEMORY, AppliedRows, Applying, CountedRows, Counting
-from fairpot.rows.readers.scan import DuckDBScan
-from fairpot.rows.rewriting import rewrite
+from fairpot.rows.readers.protocol import DEFAULT_MEMORY, AppliedRows, Applying, CountedRows, Counting, Memory, Progress
+from fairpot.rows.readers.query import TOO_LONG, Scan, count
+from fairpot.rows.roles import LONGEST_NAME, NUMBERS, Kind, find_column
 from fairpot.rows.source import READING, RowSource
 from fairpot.transport import ScoreMap
+
+duckdb, pa, pc = Lazy("duckdb", "cli"), Lazy("pyarrow", "cli"), Lazy("pyarrow.compute", "cli")
+
+T = TypeVar("T")
+_WAIT = 0.1  # seconds between two looks at the progress
+_ROOM = 512 << 20  # bytes of addresses that the threads of DuckDB and PyArrow take
+_BATCH = 1 << 19
+_SMALLER = 1 << 17  # where all columns come
+_LONGEST = 300  # characters of DuckDB's own message
+_SHOWN = 5  # bad rows that are named
 
 
 class DuckDBReader:
@@ -34,7 +64,7 @@ class DuckDBReader:
         with looked_at(rows), rows.by_name():
             try:
                 with DuckDBScan(rows, limit, how.threads) as scan:
-                    return query.count(scan, replace(how, memory_limit=limit))
+                    return count(scan, replace(how, memory_limit=limit))
             except InputFileError:
                 raise
             except (ValueError, TypeError) as error:
@@ -42,9 +72,437 @@ class DuckDBReader:
 
     def apply(self, rows: RowSource, maps: Mapping[Hashable, ScoreMap], how: Applying) -> AppliedRows:
         """Write the rows with their adjusted score."""
+        from fairpot.rows.rewriting import rewrite  # which is built on this
+
         if how.output is None:
             raise TypeError(
                 "output is missing.\nHint: name the file that the adjusted rows go to, apply(model, rows, output)."
             )
         with looked_at(rows):
             return rewrite(rows, maps, how)
+
+
+class DuckDBScan(Scan):
+    """A DuckDB connection and the rows of a source in it, in their order if asked; use as a context manager."""
+
+    def __init__(self, source: RowSource, memory_limit: str, threads: int | None, *, ordered: bool = False) -> None:
+        check_room()
+        self.source, self.memory_limit = source, memory_limit
+        self._files = _Files(source.files, source.roles)
+        config: dict[str, Any] = {
+            "memory_limit": Memory.of(memory_limit).scan,
+            "temp_directory": str(scratch_folder(self)),
+            "preserve_insertion_order": ordered,
+            "python_enable_replacements": False,
+        }
+        if threads is not None:
+            config["threads"] = threads
+        with self.errors():
+            try:
+                self._connection = _connect(source.database, config, self._files.reads, source.sql)
+            except TypeError as error:
+                raise _explained(error, source) from error
+        self._columns = self._names()
+
+    def __enter__(self) -> DuckDBScan:
+        return self
+
+    def __exit__(self, *problem: object) -> None:
+        self._connection.close()
+
+    @cached_property
+    def types(self) -> dict[str, str]:
+        """DuckDB's type of each part."""
+        text, parameters = self._rows()
+        with self.errors():
+            relation = self._connection.sql(f"SELECT * FROM ({text})", params=parameters or None)
+            return dict(zip(relation.columns, map(str, relation.types)))
+
+    def batches(self, select: str, progress: Progress | None = None) -> Iterator[Any]:
+        """Run ``select``, whose ``{rows}`` is the source, and yield Arrow record batches."""
+        text, parameters = self._rows()
+        yield from self._run(select.format(rows=f"({text})"), parameters, _BATCH, progress)
+
+    def drawn(self, select: str, share: float) -> Iterator[Any]:
+        """Yield about a share of the rows; by one thread, so that a draw can be repeated."""
+        with DuckDBScan(self.source, self.memory_limit, 1) as scan:
+            yield from scan.batches(f"{select} USING SAMPLE {100 * share:.9f}% (bernoulli, 1)")
+
+    def most_rows(self) -> int | None:
+        """Return a number that there are surely no more rows than; None for a query."""
+        return self.source.most_rows()
+
+    def too_long(self, role: str) -> str:
+        """Refuse a long text, which a file may hold once for all rows."""
+        if self.types[role] != "VARCHAR":
+            return role
+        return f"CASE WHEN strlen({role}) > {LONGEST_NAME} THEN error('{TOO_LONG}{role}') ELSE {role} END AS {role}"
+
+    def whole_rows(self) -> Iterator[Any]:
+        """Yield the schema of all columns of the query, then batches in the order of the rows."""
+        text = f"SELECT * FROM {self._query()}"
+        with self.errors():
+            yield _reader(self._connection.sql(f"{text} LIMIT 0"), 1).schema
+        yield from self._run(text, {}, _SMALLER, None)
+
+    def _rows(self) -> tuple[str, dict[str, Any]]:
+        """Return a subquery with a column for each part, and its parameters."""
+        if self.source.sql is not None:
+            roles = self.source.roles.items()
+            known = bool({name for _, name in roles} & set(self._columns))
+            places = {role: find_column(name, self._columns, "the query", role, known) for role, name in roles}
+            return _pick(self._query(), places, self._columns), {}
+        self._files.failures.clear()
+        for name, stream in self._files.streams.items():
+            self._connection.register(name, stream())
+        return " UNION ALL BY NAME ".join(self._files.selects), self._files.parameters
+
+    def _run(self, text: str, parameters: dict[str, Any], size: int, progress: Progress | None) -> Iterator[Any]:
+        best, ask = 0.0, getattr(self._connection, "query_progress", None)
+
+        def batches() -> Iterator[Any]:
+            yield from _answer(self._connection, text, parameters or None, size)
+
+        def tell() -> None:
+            """Ask DuckDB how far it is."""
+            nonlocal best
+            share = 0.0 if progress is None or ask is None else min(float(ask()) / 100, 1.0)
+            if progress is not None and share > best:
+                best = share
+                progress(best)
+
+        with self.errors():
+            yield from in_background(batches(), self._connection.interrupt, tell)
+
+    @contextmanager
+    def errors(self) -> Iterator[None]:
+        """Turn DuckDB's errors into ours; what went wrong in a stream of ours is that error again."""
+        try:
+            yield
+        except (duckdb.Error, pa.ArrowException, UnicodeDecodeError, RuntimeError) as error:
+            if self._files.failures:
+                raise self._files.failures[0] from None
+            if type(error) is RuntimeError and "interrupt" in str(error).lower():
+                raise KeyboardInterrupt from error
+            if isinstance(error, RuntimeError) and not isinstance(error, duckdb.Error):
+                raise
+            raise _explained(error, self.source) from error
+
+    def _names(self) -> tuple[str, ...]:
+        """Return the columns of a query, and insist that it is one that reads."""
+        if self.source.sql is None:
+            return ()
+        with self.errors():
+            statements = self._connection.extract_statements(self.source.sql)
+            if len(statements) != 1 or "SELECT" not in str(statements[0].type):
+                raise InputFileError("sql must be a single SELECT.\nHint: fairpot only reads from a database.")
+            names = tuple(self._connection.sql(f"SELECT * FROM {self._query()}").columns)
+        for name in self.source.roles.values():
+            find_column(name, names, "the query")
+        return names
+
+    def _query(self) -> str:
+        """Return the caller's own SELECT as a subquery; a comment at its end must not swallow the bracket."""
+        text = (self.source.sql or "").encode()
+        ends = [place for place, _ in duckdb.tokenize(text.decode()) if text[place : place + 1] == b";"]
+        return f"(\n{text[: min(ends, default=len(text))].decode()}\n)"
+
+
+def _answer(connection: Any, text: str, parameters: dict[str, Any] | None, size: int) -> Any:
+    """Run a query and return a reader of its record batches."""
+    if hasattr(connection, "to_arrow_reader"):
+        return _reader(connection.sql(text, params=parameters), size)
+    # Older ones make all of the answer at once in `sql` with parameters; to read a large one kills 1.1 to 1.3.
+    return connection.execute(text, parameters).fetch_record_batch(size)
+
+
+def _reader(query: Any, size: int) -> Any:
+    make = getattr(query, "to_arrow_reader", None) or query.fetch_arrow_reader
+    return make(size)
+
+
+def _explained(error: Exception, source: RowSource) -> InputFileError:
+    """Put DuckDB's or Arrow's error into one line and a hint, without what it quotes from the rows."""
+    lines = [line.strip() for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
+    found = re.search(rf"{TOO_LONG}(\w+)", str(error))
+    if found is not None:
+        return InputFileError(wording.long_text(f"column {source.roles[found[1]]!r}", LONGEST_NAME))
+    if "memory" in lines[0].lower() or "max_temp_directory_size" in str(error):
+        hint = (
+            f"raise {argument('memory_limit')}, point TMPDIR to a disk with more room, or name no column of long texts"
+        )
+    elif "file system operations are disabled" in lines[0]:
+        hint = "only the files that the query itself names are open to it, whatever a view in the database says"
+    elif source.sql is not None:
+        hint = "try the query in DuckDB itself"
+    else:
+        hint = "the file may be damaged, cut short or of another format"
+    return InputFileError(f"{source.where} cannot be read: {_without_values(error, lines[0])}\nHint: {hint}.")
+
+
+# Errors about the rows, in which DuckDB quotes values; those about the query and the files it quotes in full.
+_OF_ROWS = ("Conversion", "OutOfRange", "Constraint", "TypeMismatch", "InvalidInput", "Data")
+
+
+def _without_values(error: Exception, line: str) -> str:
+    """Return the message of an error, only its kind where it may quote what a row holds."""
+    if wording.values_are_shown() or not type(error).__name__.startswith(_OF_ROWS):
+        return (wording.without_quotes(line) if isinstance(error, pa.ArrowException) else line)[:_LONGEST]
+    return f"{line.split(':')[0][:_LONGEST]} (what it says of the rows is shown with debug)."
+
+
+def with_places(error: Exception, source: RowSource, memory_limit: str, threads: int | None) -> Exception:
+    """Look at every row again; return an error that also says where bad rows are, and what else is wrong with them."""
+    try:
+        found = _survey(source, memory_limit, threads)
+    except Exception:  # what is known is told, whatever else comes up
+        return error
+    if not found:
+        return error
+    message, hint, way_out = str(error).partition("\nHint:")
+    return type(error)(f"{message}\nRows: {'; '.join(found)}.{hint}{way_out}")
+
+
+def _survey(source: RowSource, memory_limit: str, threads: int | None) -> list[str]:
+    """Look at every row for values that can be judged by themselves: how many are bad, and where the first are."""
+    rows: dict[tuple[str, str], int] = {}
+    places: dict[tuple[str, str], list[str]] = {}
+    for name, batches in _batches(source, memory_limit, threads):
+        first = 1
+        for batch in batches:
+            for role in batch.schema.names:
+                for what, bad in _judged(batch.column(batch.schema.names.index(role)), role, source.kind):
+                    if bad.any():
+                        rows[role, what] = rows.get((role, what), 0) + int(bad.sum())
+                        named = places.setdefault((role, what), [])
+                        named += [f"{name}row {first + i}" for i in np.flatnonzero(bad)[: _SHOWN - len(named)]]
+            first += batch.num_rows
+    told = []
+    for (role, what), n in rows.items():
+        where = ", ".join(places[role, what])
+        if what == "no numbers" and source.kind == "text" and wording.values_are_shown():
+            where += f", such as {wording.quoted(_first_word(source, source.roles[role]))}"
+        more = f" and {n - _SHOWN} more" if n > _SHOWN else ""
+        told.append(f"column {source.roles[role]!r}: {n} {what} ({where}{more})")
+    return told
+
+
+def _first_word(source: RowSource, name: str) -> str | None:
+    """Find the first field of a column of text that is no number."""
+    for path, layout in source.files.items():
+        for batch in csv.read(path, layout, [layout.columns.index(name)]):
+            numbers = numbers_from_text(batch.column(0), f"column {name!r}", layout.decimal)
+            found = batch.column(0).filter(pc.is_nan(numbers))
+            if len(found):
+                return str(found[0].as_py())
+    return None
+
+
+def _batches(source: RowSource, memory_limit: str, threads: int | None) -> Iterator[tuple[str, Iterator[Any]]]:
+    """Yield the name of each file, where there are several, and its columns that play a part."""
+    if source.sql is not None:
+        with DuckDBScan(source, memory_limit, threads, ordered=True) as scan:
+            yield "", scan.batches("SELECT * FROM {rows}")
+        return
+    several = len(source.files) > 1
+    for path, layout in source.files.items():
+        yield f"{Path(path).name} " if several else "", role_batches(path, layout, source.roles)
+
+
+def _judged(column: Any, role: str, kind: Kind) -> Iterator[tuple[str, NDArray[np.bool_]]]:
+    null = column.is_null().to_numpy(zero_copy_only=False)
+    if role not in NUMBERS:
+        if kind == "text":
+            words = pa.array([*MISSING_WORDS], "string")
+            null |= pc.is_in(column, words).to_numpy(zero_copy_only=False)
+        yield "missing", null
+        return
+    values = numbers_from_column(column).to_numpy(zero_copy_only=False)
+    nan = np.isnan(values) & ~null
+    yield "missing", null | nan if kind == "typed" else null
+    if kind != "typed":
+        yield "no numbers", nan
+    yield "infinite", np.isinf(values)
+    if role == "weight":
+        yield "negative", values < 0
+    else:
+        yield "too large", np.isfinite(values) & (np.abs(values) >= wording.LARGEST)
+
+
+def check_room() -> None:
+    """Raise where a limit on memory leaves threads no room: PyArrow would wait for them, DuckDB end the process."""
+    if sys.platform != "win32":
+        try:
+            mmap.mmap(-1, _ROOM, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()  # nothing is touched
+        except OSError as error:
+            raise MemoryError("too little room for threads") from error
+
+
+_END: Any = object()
+
+
+def in_background(items: Iterator[T], stop: Callable[[], object], tick: Callable[[], object]) -> Iterator[T]:
+    """Yield items made in a second thread, one ahead, with a ``tick`` every tenth of a second.
+
+    ``stop`` makes the work end soon, where this iterator is left early, by Ctrl-C for example.
+    """
+    check_room()
+    with ThreadPoolExecutor(1, "fairpot-scan") as behind:
+        coming = behind.submit(next, items, _END)
+        try:
+            while True:
+                while wait([coming], _WAIT).not_done:
+                    tick()
+                item = coming.result()
+                if item is _END:
+                    return
+                coming = behind.submit(next, items, _END)
+                yield item
+        finally:
+            while wait([coming], _WAIT).not_done:
+                stop()
+
+
+# Texts in a query: 'one' or "two", a quote inside doubled.
+_QUOTED = re.compile(r"""'((?:[^']|'')*)'|"((?:[^"]|"")*)\"""")
+_SETTINGS = ("enable_progress_bar = true", "enable_progress_bar_print = false", "allow_persistent_secrets = false")
+
+
+def _connect(
+    database: str | os.PathLike[str] | None, config: dict[str, Any], reads: Iterable[Path], sql: str | None
+) -> Any:
+    """Open a database for reading, or an empty one in memory, and close everything else.
+
+    A database of somebody else's may hold views that read and write other files: only those in ``reads`` and those that
+    the caller's own query names are in reach. No extension is loaded, and no setting can be changed any more.
+    """
+    closed = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
+    if database is None:
+        connection = duckdb.connect(":memory:", config=config | closed)
+    else:
+        path = Path(database)
+        if not path.is_file():
+            raise InputFileError(f"{path} was not found.\nHint: the database must be a DuckDB file.")
+        connection = duckdb.connect(str(path.absolute()), read_only=True, config=config | closed)
+    try:
+        if database is not None:
+            _refuse_macros(connection, database)
+        _close(connection, [*reads], [] if sql is None else _named_in(sql))
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _refuse_macros(connection: Any, database: str | os.PathLike[str]) -> None:
+    """Refuse a database whose macros have names of functions: they would be called instead, in every query of ours."""
+    # The full name, and no function or operator beside it: those could be macros too.
+    listed = "SELECT function_name, internal, schema_name FROM system.main.duckdb_functions()"
+    functions = connection.execute(listed).fetchall()
+    known = {name.lower() for name, internal, _ in functions if internal}
+    own = {name for name, internal, schema in functions if not internal and schema == "main"}
+    shadowing = sorted(name for name in own if name.lower() in known)
+    if shadowing:
+        raise InputFileError(
+            f"{database} has {wording.counted(len(shadowing), 'macro')} with the name of a function of DuckDB, which "
+            f"would be called instead of it: {wording.listed(shadowing)}.\n"
+            "Hint: DROP MACRO in a copy of it, or write the table to Parquet and name that."
+        )
+
+
+def _close(connection: Any, reads: list[Path], named: list[str]) -> None:
+    for setting in _SETTINGS:
+        with suppress(duckdb.Error):
+            connection.execute(f"SET {setting}")
+    files = [name for name in named if not glob.has_magic(name)]
+    paths = [*map(str, reads), *files, *(os.path.abspath(os.path.expanduser(name)) for name in files)]
+    # The folder that a pattern begins in.
+    patterns = [os.path.abspath(os.path.expanduser(name)) for name in named if glob.has_magic(name)]
+    folders = [os.path.dirname(re.split(r"[*?\[]", pattern)[0]) + os.sep for pattern in patterns]
+    if paths or folders:
+        connection.execute(f"SET allowed_paths = {_listed(dict.fromkeys(paths))}")
+        connection.execute(f"SET allowed_directories = {_listed(folders)}")
+    connection.execute("SET enable_external_access = false")
+    connection.execute("SET lock_configuration = true")
+
+
+def _named_in(sql: str) -> list[str]:
+    """List the files that a query names: texts in it that are paths or patterns of some."""
+    texts = [(one or two).replace("''", "'").replace('""', '"') for one, two in _QUOTED.findall(sql)]
+    return [text for text in dict.fromkeys(texts) if text and _is_path(text)]
+
+
+def _is_path(text: str) -> bool:
+    path = os.path.expanduser(text)
+    try:
+        return os.path.exists(path) or (glob.has_magic(text) and any(glob.iglob(path, recursive=True)))
+    except (OSError, ValueError):
+        return False
+
+
+def _listed(texts: Iterable[str]) -> str:
+    quoted = ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
+    return f"[{quoted}]"
+
+
+# What DuckDB reads as Arrow does; columns of other types go through Arrow.
+_ALIKE = ("int", "uint", "float", "double", "bool", "string", "large_string", "decimal128", "date", "timestamp")
+
+
+class _Files:
+    """How DuckDB gets the rows of files: it reads Parquet itself, everything else is read for it in streams.
+
+    Each stream is opened anew for every query. ``reads`` are the files that DuckDB itself opens.
+    """
+
+    def __init__(self, files: Mapping[Path, Layout], roles: Mapping[str, str]) -> None:
+        self.selects: list[str] = []
+        self.parameters: dict[str, Any] = {}
+        self.streams: dict[str, Callable[[], Any]] = {}
+        self.reads: list[Path] = []
+        self.failures: list[BaseException] = []
+        same: dict[Layout, list[Path]] = {}
+        for path, layout in files.items():
+            same.setdefault(layout, []).append(path)
+        for number, (layout, paths) in enumerate(same.items()):
+            own = layout.places(roles)
+            alike = layout.format == "parquet" and all(_alike(layout.types[place]) for place in own.values())
+            if not alike or not all(map(_nameable, map(str, paths))):
+                self._streamed(paths, layout, roles, f"fairpot_p{number}")
+                continue
+            prefix = f"p{number}_"
+            table = f"read_parquet(${prefix}files, hive_partitioning = false)"
+            self.selects.append(_pick(table, own, layout.columns))
+            self.parameters[f"{prefix}files"] = [str(path.absolute()) for path in paths]
+            self.reads += [path.absolute() for path in paths]
+
+    def _streamed(self, paths: list[Path], layout: Layout, roles: Mapping[str, str], name: str) -> None:
+        schema = role_schema(paths[0], layout, roles)
+
+        def batches() -> Iterator[Any]:
+            """Keep what goes wrong: DuckDB would make a text of it."""
+            try:
+                for path in paths:
+                    yield from role_batches(path, layout, roles)
+            except Exception as error:
+                self.failures.append(error)
+                raise
+
+        self.streams[name] = lambda: pa.RecordBatchReader.from_batches(schema, batches())
+        self.selects.append(f"SELECT {', '.join(roles)} FROM {name}")
+
+
+def _nameable(path: str) -> bool:
+    """Whether DuckDB takes a path for a file: a pattern would be others, and what is not UTF-8 has no name for it."""
+    return not set("*?[") & set(path) and not any("\ud800" <= c <= "\udfff" for c in path)
+
+
+def _alike(type_: str) -> bool:
+    plain = type_.removeprefix("dictionary<values=").split(",")[0]
+    return plain.startswith(_ALIKE) and "<" not in plain
+
+
+def _pick(table: str, places: Mapping[str, int], columns: Sequence[str]) -> str:
+    """Take the columns that play a part by their place."""
+    chosen = ", ".join(f"c{place} AS {role}" for role, place in places.items())
+    return f"SELECT {chosen} FROM {table} AS t({', '.join(f'c{i}' for i in range(len(columns)))})"

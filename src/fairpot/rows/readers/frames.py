@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._optional import Lazy
 from fairpot._validation import check_scores, place_groups
 from fairpot._validation.columns import complete_rows, lacking
 from fairpot.counting import as_table
-from fairpot.rows.mapper import map_scores
 from fairpot.rows.readers.protocol import Applying, CountedRows, Counting
 from fairpot.rows.roles import Roles, find_column
-from fairpot.transport import ScoreMap
+from fairpot.transport import Floats, ScoreMap
+from fairpot.transport.lookup import blocks
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -68,20 +69,15 @@ class FrameReader:
         if how.drop_missing:
             frame, dropped = complete_rows(frame)
 
-        def column(name: str | None) -> Any:
-            return None if name is None else frame[name].to_native()
-
+        column = {role: frame[name].to_native() for role, name in rows.roles.items()}
         groups = rows.group_columns
         table = as_table(
-            column(rows.label),
-            column(rows.score),
+            column.get("label"),
+            column["score"],
             sensitive_features=frame.select(*groups).to_native() if groups else None,
-            sample_weight=column(rows.weight),
-            clusters=column(rows.cluster),
-            weights=rows.weights,
-            pos_label=rows.pos_label,
-            lower_is_riskier=rows.lower_is_riskier,
-            high_score_means=rows.high_score_means,
+            sample_weight=column.get("weight"),
+            clusters=column.get("cluster"),
+            **{name: getattr(rows, name) for name in ("weights", "pos_label", "lower_is_riskier", "high_score_means")},
             grouped=bool(groups),
             labelled=rows.label is not None,
             names=tuple(rows.of(role) for role in ("label", "score", "group", "weight", "cluster")),
@@ -119,6 +115,17 @@ class FrameReader:
                 values[codes == place] = np.nan
         given = [None if value != value else value for value in values.tolist()] if np.isnan(values).any() else values
         return frame.with_columns(nw.new_series(column, given, nw.Float64, backend=frame.implementation)).to_native()
+
+
+def map_scores(scores: Floats, codes: NDArray[np.int64], maps: Sequence[ScoreMap]) -> Floats:
+    """Return the adjusted scores, given the place of each row's map; others stay as they are."""
+    adjusted = scores.copy()
+    for place, score_map in enumerate(maps):
+        if not score_map.is_identity:
+            rows = np.flatnonzero(codes == place)
+            for block in blocks(len(rows)):
+                adjusted[rows[block]] = score_map(scores.take(rows[block]))
+    return adjusted
 
 
 def as_frame(rows: Any) -> Frame | None:

@@ -1,37 +1,48 @@
-"""The table from distinct combinations: values as files hold them, named and classed as in memory."""
+"""The table from distinct combinations, or from bins of scores: values named and classed as in memory."""
 
 from __future__ import annotations
 
 import decimal
 from collections import Counter
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
-from typing import Any, NamedTuple
+from itertools import product
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._optional import Lazy
-from fairpot._validation import check_groups, swapped_values, wording
+from fairpot._validation import GroupFinder, check_groups, swapped_values, wording
 from fairpot._validation.checked_rows import check_counted_scores, check_weight_of_groups, check_weights
 from fairpot._validation.values import named_label
 from fairpot.counting import check_weights_word, hash_names, number_units
-from fairpot.counts import Indices, Units
-from fairpot.exceptions import InputFileError, MissingGroupError
-from fairpot.rows.decoding import EXACT, MISSING_WORDS, as_numpy, count_words, decoded, doubles, plain
-from fairpot.rows.readers.protocol import CountedRows, Namer
+from fairpot.counts import GroupCounts, Indices, Units
+from fairpot.exceptions import InputFileError, MissingGroupError, UnseenGroupError
+from fairpot.rows.decoding import EXACT, MISSING_WORDS, as_numpy, count_words, decoded, doubles, plain, readings
+from fairpot.rows.readers.protocol import Applying, CountedRows, Namer
 from fairpot.rows.roles import NUMBERS, Kind, Roles
-from fairpot.table import ScoreTable
+from fairpot.table import QuantisationBound, ScoreTable
 from fairpot.transport import Floats
 
 pa = Lazy("pyarrow", "cli")
 _NUMERIC = (bool, int, float, decimal.Decimal)
 Counts = NDArray[np.int64]
 Key = tuple[Any, ...]
+# More combinations than this are no groups: somebody named a column of identifiers or of scores.
+MOST_KEYS = 50_000
+_UNKNOWN = object()  # the name of all groups without a map
+# Weights that are not whole are added up one by one, as in memory, up to this many rows.
+_ONE_BY_ONE = 50_000_000
+MOST_BINS = 500_000
+# A value that comes up this often in a sample of about four a bin is given a bin of its own.
+_ATOM = 8
+SUMS = ("mass", "squares", "rows")
+BinCounter = Callable[[Iterator[Any]], Iterator[Any]]
 
 
-def name_groups(
+def _name_groups(
     keys: Sequence[Key], rows: Counts, source: Roles, *, several: bool
 ) -> tuple[NDArray[np.intp], tuple[Hashable, ...]]:
     """Name the groups that distinct combinations of values form, as in memory; return a code for each."""
@@ -63,7 +74,7 @@ def _missing(values: Sequence[Any]) -> NDArray[np.bool_]:
     return np.array([v is None or v != v for v in values], dtype=bool)
 
 
-def name_labels(values: Sequence[Any], rows: Counts, source: Roles) -> NDArray[np.int8]:
+def _name_labels(values: Sequence[Any], rows: Counts, source: Roles) -> NDArray[np.int8]:
     """Tell which values of the label are positive: 0/1, booleans, or two values of which one is named."""
     name, labels = f"column {source.label!r}", _meant(values, source.kind)
     gone = _missing(labels)
@@ -84,29 +95,28 @@ def name_labels(values: Sequence[Any], rows: Counts, source: Roles) -> NDArray[n
 def name_keys(
     keys: Sequence[Key], rows: Counts, source: Roles, several: bool, called: Namer | None = None, scores: Any = None
 ) -> tuple[NDArray[Any], tuple[Hashable, ...], NDArray[np.int8] | None]:
-    """Name groups and labels of distinct combinations, the label last: a code and a label for each.
+    """Name groups, as in memory or as they are ``called``, and labels of distinct combinations, the label last.
 
-    ``called`` says what a combination of group values is called, instead of the rules of memory; ``scores`` tell, where
-    they are known, whether their column was swapped with that of the labels.
+    ``scores`` tell, where they are known, whether their column was swapped with that of the labels.
     """
     labels = None
     if source.label is not None:
         values = [key[-1] for key in keys]
         try:
-            labels = name_labels(values, rows, source)
+            labels = _name_labels(values, rows, source)
         except ValueError:
             if scores is not None:
-                refuse_swapped(source, values, scores)
+                _refuse_swapped(source, values, scores)
             raise
     parts = [key[: len(source.group_columns)] for key in keys]
     if called is None:
-        return *name_groups(parts, rows, source, several=several), labels
+        return *_name_groups(parts, rows, source, several=several), labels
     places: dict[Hashable, int] = {}
     codes = np.array([places.setdefault(called(part), len(places)) for part in parts], dtype=np.intp)
     return codes, tuple(places), labels
 
 
-def refuse_swapped(source: Roles, labels: Sequence[Any], scores: NDArray[np.float64], *, more: bool = False) -> None:
+def _refuse_swapped(source: Roles, labels: Sequence[Any], scores: NDArray[np.float64], *, more: bool = False) -> None:
     """Say of labels that were refused that their column looks swapped with that of the scores, where it does."""
     met = decoded(list(dict.fromkeys(labels)), source.kind)
     values = swapped_values(np.array([*met, None], dtype=object)[:-1], scores)  # the None keeps lists from unfolding
@@ -116,10 +126,6 @@ def refuse_swapped(source: Roles, labels: Sequence[Any], scores: NDArray[np.floa
         raise ValueError(wording.swapped(f"column {label!r}", f"column {score!r}", values, right, more=more)) from None
 
 
-# More combinations than this are no groups: somebody named a column of identifiers or of scores.
-MOST_KEYS = 50_000
-
-
 class KeyCoder:
     """Number the combinations of values of some columns in the order they are met; errors name the columns."""
 
@@ -127,11 +133,6 @@ class KeyCoder:
         self.names = tuple(names)
         self.keys: list[Key] = []
         self._places: dict[Key, int] = {}
-
-    @classmethod
-    def of(cls, source: Roles) -> KeyCoder:
-        """Make one for the columns of group and label."""
-        return cls([*source.group_columns, *([] if source.label is None else [source.label])])
 
     def encode(self, columns: Sequence[Any], rows: int) -> NDArray[np.int32]:
         """Return the number of each row's combination; missing values are values of their own."""
@@ -193,8 +194,72 @@ def _dictionary(column: Any) -> tuple[NDArray[np.int64], Any]:
     return as_numpy(column.indices).astype(np.int64), column.dictionary
 
 
-# Weights that are not whole are added up one by one, as in memory, up to this many rows.
-_ONE_BY_ONE = 50_000_000
+class GroupPlaces:
+    """Find the map of each row's group by its place: -1 for a group without one, -2 for a missing one."""
+
+    def __init__(self, columns: Sequence[str], known: Sequence[Hashable], how: Applying, kind: Kind) -> None:
+        self.columns, self.known, self.kind = tuple(columns), list(known), kind
+        self.ways = {-1: how.unknown_group, -2: "drop" if how.drop_missing else how.missing_group}
+        self.find = GroupFinder(self.known)
+        self.coder = KeyCoder(columns)
+        self.places = np.empty(0, dtype=np.int64)
+        self.met = np.empty(0, dtype=np.int64)  # rows of each combination
+
+    def __call__(self, columns: Sequence[Any], rows: int, times: NDArray[np.int64] | None = None) -> Counts:
+        """Return the place of each row's group; there are ``times`` of each row."""
+        key = self.coder.encode(columns, rows)
+        fresh = [self._place(each) for each in self.coder.keys[len(self.places) :]]
+        if fresh:
+            self.places = np.append(self.places, np.array(fresh, dtype=np.int64))
+            self.met = np.append(self.met, np.zeros(len(fresh), dtype=np.int64))
+        self.met += np.bincount(key, times, len(self.met)).astype(np.int64)
+        return self.places[key]
+
+    def rows_at(self, place: int) -> int:
+        """Count the rows of a place."""
+        return int(self.met[self.places == place].sum())
+
+    @property
+    def refused(self) -> bool:
+        """Whether any row so far has no map, and that is an error."""
+        return any(way == "error" and (self.places == place).any() for place, way in self.ways.items())
+
+    def problems(self) -> Iterator[Exception]:
+        """Say which groups are missing and which have no map, with the rows of each."""
+        gone, unseen = ([self.coder.keys[i] for i in np.flatnonzero(self.places == place)] for place in (-2, -1))
+        if gone and self.ways[-2] == "error":
+            first = next(j for key in gone for j, v in enumerate(key) if _is_missing(readings(v, self.kind)))
+            yield MissingGroupError(wording.ungrouped(f"column {self.columns[first]!r}", self.rows_at(-2)))
+        if unseen and self.ways[-1] == "error":
+            names = [_name_of(self.columns, [readings(v, self.kind)[0] for v in key]) for key in unseen]
+            told = wording.unseen_groups("the input", self.rows_at(-1), names, self.known, optional=True)
+            yield UnseenGroupError(told)
+
+    def called(self, key: Sequence[Any]) -> Hashable:
+        """Return the name of a combination of values of the group columns; one for all without a map."""
+        place = self._place(key)
+        return _UNKNOWN if place < 0 else self.known[place]
+
+    def _place(self, key: Sequence[Any]) -> int:
+        """Find a combination, of which each value may be read in some ways."""
+        ways = [readings(value, self.kind) for value in key]
+        if any(map(_is_missing, ways)):
+            return -2
+        for choice in product(*ways):
+            name = self.find(_name_of(self.columns, choice))
+            if name is not None:
+                return self.known.index(name)
+        return -1
+
+
+def _is_missing(ways: list[Any]) -> bool:
+    return ways[0] is None or ways[0] != ways[0]
+
+
+def _name_of(columns: Sequence[str], values: Sequence[Any]) -> Hashable:
+    if len(values) == 1:
+        return cast(Hashable, values[0])
+    return ", ".join(f"{column}={value}" for column, value in zip(columns, values))
 
 
 def explain(
@@ -210,7 +275,7 @@ def explain(
         check_weights(values, np.ones(len(values), dtype=np.int64) if rows is None else rows, name)
 
 
-def number_clusters(pieces: Sequence[Any], source: Roles) -> tuple[Indices, Units]:
+def _number_clusters(pieces: Sequence[Any], source: Roles) -> tuple[Indices, Units]:
     """Number what rows belong together by, which comes in pieces of one Arrow column; a missing name is an error.
 
     Each name is read by itself: what it is called must not depend on what else a file holds.
@@ -241,17 +306,14 @@ class GroupedRows:
 
     def __init__(self, source: Roles, whole: bool) -> None:
         self.source, self.whole = source, whole
-        self.coder = KeyCoder.of(source)
+        self.coder = KeyCoder(source.key_columns)
         self.numbers = [role for role in NUMBERS if role in source.roles]
         self.pieces: dict[str, list[Any]] = {name: [] for name in ("key", "score", "weight", "n", "cluster")}
         self.words = dict.fromkeys(NUMBERS, 0)
         self.fetched = 0
 
     def add(self, batch: Any) -> None:
-        """Take an Arrow batch: the columns of the key, then score, perhaps weight and cluster, and perhaps n.
-
-        Without n, a batch has one row for each.
-        """
+        """Take an Arrow batch: the columns of the key, then score, perhaps weight and cluster, and perhaps rows, n."""
         try:
             key = self.coder.encode(batch.columns[: len(self.coder.names)], batch.num_rows)
         except ValueError:
@@ -269,56 +331,51 @@ class GroupedRows:
 
     def finish(self, several: bool, called: Namer | None = None) -> CountedRows:
         """Check what was counted and put it into a table; ``called`` names groups, instead of the rules of memory."""
+        source = self.source
         n = self._whole("n") if self.pieces["n"] else None
         scores, key = self._whole("score"), self._whole("key")
-        explain(self.source, "score", scores, n, self.words["score"], whole=self.whole)
+        explain(source, "score", scores, n, self.words["score"], whole=self.whole)
         rows = np.bincount(key, weights=n, minlength=len(self.coder.keys)).astype(np.int64)
-        codes, groups, labels = name_keys(self.coder.keys, rows, self.source, several, called, scores)
-        of_row = None if labels is None else labels[key]
-        place = codes.astype(np.intp)[key] if len(groups) > 1 else None
-        del key
-        weight = None if self.source.weight is None else self._checked_weights(n, place, groups)
-        return CountedRows(self._table(_Found(scores, of_row, place, groups, weight), n), int(rows.sum()))
+        codes, groups, labels = name_keys(self.coder.keys, rows, source, several, called, scores)
+        columns: dict[str, Any] = {"scores": scores, "labels": None if labels is None else labels[key]}
+        columns["codes"] = codes.astype(np.intp)[key] if len(groups) > 1 else None
+        del scores, key
+        if source.weight is not None:
+            columns = self._weighted(columns, n, groups)
+        elif n is not None and n.max() > 1:
+            columns["weight"] = n
+        if source.cluster is not None:
+            columns["unit"], columns["units"] = _number_clusters(self.pieces.pop("cluster"), source)
+        columns |= {"lower_is_riskier": source.lower_is_riskier, "high_score_means": source.high_score_means}
+        table = replace(ScoreTable.from_rows(**columns, groups=groups), group_columns=tuple(source.group_columns))
+        return CountedRows(table, int(rows.sum()))
+
+    def _weighted(self, columns: dict[str, Any], n: Counts | None, groups: Sequence[Hashable]) -> dict[str, Any]:
+        """Add what columns weigh; where that is not a sum of whole numbers, row by row, as in memory."""
+        weight, codes = self._whole("weight"), columns["codes"]
+        explain(self.source, "weight", weight, n, self.words["weight"])
+        total = np.bincount(np.zeros(len(weight), dtype=np.intp) if codes is None else codes, weight, len(groups))
+        check_weight_of_groups(total, groups, f"column {self.source.weight!r}")
+        times = np.ones(len(weight), dtype=np.int64) if n is None else n
+        squared = are_squared(self.source)
+        exact = bool((weight == np.floor(weight)).all()) and float((weight * times).sum()) < EXACT
+        at_once = exact and (not squared or float((weight**2 * times).sum()) < EXACT)
+        if n is not None and not at_once and int(n.sum()) <= _ONE_BY_ONE:
+            each = np.repeat(np.arange(len(n)), n)
+            columns = {name: None if column is None else column[each] for name, column in columns.items()}
+            weight, times = weight[each], np.ones(len(each), dtype=np.int64)
+        return columns | {
+            "weight": (weight.astype(np.int64) if exact else weight) * times,
+            "square": weight**2 * times if squared else None,
+            "rows": times,
+        }
 
     def _refuse_swapped(self, batch: Any) -> None:
         """Say that labels of which there are too many are scores, if what stands for scores has two values."""
         if self.source.label is not None:
             labels = [*(key[-1] for key in self.coder.keys), *batch.columns[len(self.coder.names) - 1].to_pylist()]
             scores = np.concatenate([*self.pieces["score"], doubles(batch.column("score"))])
-            refuse_swapped(self.source, labels, scores, more=True)
-
-    def _checked_weights(self, n: Counts | None, place: Indices | None, groups: Sequence[Hashable]) -> Floats:
-        weight = self._whole("weight")
-        explain(self.source, "weight", weight, n, self.words["weight"])
-        total = np.bincount(np.zeros(len(weight), dtype=np.intp) if place is None else place, weight, len(groups))
-        check_weight_of_groups(total, groups, f"column {self.source.weight!r}")
-        return weight
-
-    def _table(self, found: _Found, n: Counts | None) -> ScoreTable:
-        source = self.source
-        if n is not None and n.max() == 1:
-            n = None
-        if n is not None and not _adds_up(found, n, source) and int(n.sum()) <= _ONE_BY_ONE:
-            found, n = found.taken(np.repeat(np.arange(len(n)), n)), None
-        weight: NDArray[Any] | None = n
-        square = times = None
-        if found.weight is not None:
-            times = np.ones(len(found.weight), dtype=np.int64) if n is None else n
-            square = found.weight**2 * times if _squared(source) else None
-            exact = _are_exact(found.weight, times)
-            weight = (found.weight.astype(np.int64) if exact else found.weight) * times
-        unit, units = (None, None) if source.cluster is None else number_clusters(self.pieces.pop("cluster"), source)
-        table = ScoreTable.from_rows(
-            *found[:4],
-            weight,
-            square=square,
-            unit=unit,
-            units=units,
-            rows=times,
-            lower_is_riskier=source.lower_is_riskier,
-            high_score_means=source.high_score_means,
-        )
-        return replace(table, group_columns=tuple(source.group_columns))
+            _refuse_swapped(self.source, labels, scores, more=True)
 
     def _whole(self, name: str) -> NDArray[Any]:
         """Join the pieces of a column, letting go of them."""
@@ -326,34 +383,118 @@ class GroupedRows:
         return np.concatenate(pieces) if pieces else np.empty(0, dtype=np.float64 if name == "score" else np.int64)
 
 
-class _Found(NamedTuple):
-    """Rows, or what several rows have in common: all that a table is made from."""
-
-    scores: Floats
-    labels: NDArray[np.int8] | None
-    place: Indices | None
-    groups: tuple[Hashable, ...]
-    weight: Floats | None
-
-    def taken(self, rows: Indices) -> _Found:
-        """Take rows by their numbers."""
-        some: list[Any] = [None if each is None else each[rows] for each in (self.labels, self.place, self.weight)]
-        return _Found(self.scores[rows], some[0], some[1], self.groups, some[2])
+def are_squared(source: Roles) -> bool:
+    """Whether weights say how much a row counts, so that their squares are needed."""
+    return source.weight is not None and check_weights_word(source.weights) == "importance"
 
 
-def _squared(source: Roles) -> bool:
-    """Whether weights say how much a row counts."""
-    return check_weights_word(source.weights) == "importance"
+def choose_edges(sample: Floats, limit: int, groups: int = 2) -> Floats:
+    """Choose where the bins of all groups begin, so that each holds about as many rows; frequent values are alone."""
+    bins = max(min(limit // max(groups, 2), MOST_BINS), 1)
+    if len(sample) == 0:
+        return np.array([-np.inf])
+    ordered = np.sort(sample) + 0.0
+    edges = ordered[np.linspace(0, len(ordered), bins, endpoint=False).astype(np.intp)]
+    values, times = np.unique(ordered, return_counts=True)
+    atoms = values[times >= _ATOM]
+    return np.unique(np.concatenate(([-np.inf], edges, atoms, np.nextafter(atoms, np.inf))))
 
 
-def _adds_up(found: _Found, n: Counts, source: Roles) -> bool:
-    """Whether equal rows can be added up at once: all sums are whole numbers that doubles hold."""
-    if found.weight is None:
-        return True
-    squares = float((found.weight**2 * n).sum()) if _squared(source) else 0.0
-    return _are_exact(found.weight, n) and squares < EXACT
+def bin_counter(edges: Floats, width: int, weighted: bool) -> BinCounter:
+    """Make the function that counts batches of ``width`` keys, a score and perhaps a weight in bins.
+
+    It gives a row for each combination of keys and each bin that it is in. It may go to workers of a cluster, that need
+    NumPy and PyArrow, not fairpot; scores and weights have been checked.
+    """
+
+    def count(batches: Iterator[Any]) -> Iterator[Any]:
+        import numpy as np
+        import pyarrow as pa
+
+        size, types = len(edges), []
+        low, high = np.full(size, np.inf), np.full(size, -np.inf)
+        held: dict[Any, Any] = {}
+        for batch in batches:
+            types = [column.type for column in batch.columns[:width]]
+            coded = [column.dictionary_encode(null_encoding="encode") for column in batch.columns[:width]]
+            key = np.zeros(batch.num_rows, dtype=np.int64)
+            for column in coded:
+                key = key * len(column.dictionary) + column.indices.to_numpy()
+            score = batch.column("score").to_numpy(zero_copy_only=False) + 0.0
+            weight: Any = batch.column("weight").to_numpy(zero_copy_only=False) if weighted else None
+            few = key.max(initial=0) < len(key)  # then they need no sort
+            for code in (np.flatnonzero(np.bincount(key)) if few else np.unique(key)).tolist():
+                rows = np.flatnonzero(key == code)
+                named = tuple(column[int(rows[0])].as_py() for column in coded)
+                sums = held.setdefault(named, np.zeros((3 if weighted else 1, size)))
+                # In the order of the scores, where bins begin among them says all.
+                order = np.argsort(score[rows]) if weighted else None
+                ordered = np.sort(score[rows]) if order is None else score[rows][order]
+                begin = np.searchsorted(ordered, edges)
+                used = np.flatnonzero(np.diff(begin, append=len(ordered)))
+                first, last = begin[used], np.append(begin[1:], len(ordered))[used] - 1
+                low[used], high[used] = np.minimum(low[used], ordered[first]), np.maximum(high[used], ordered[last])
+                sums[-1, used] += last - first + 1
+                for power, total in enumerate(sums[:-1], start=1):
+                    total[used] += np.add.reduceat(weight[rows][order] ** power, first)
+        for named, sums in held.items():
+            used = np.flatnonzero(sums[0])
+            columns = [pa.array([value] * len(used), type_) for value, type_ in zip(named, types)]
+            columns += [
+                pa.array(each) for each in (used, *sums[[0, len(sums) // 2, -1]][:, used], low[used], high[used])
+            ]
+            names = [*(f"key{i}" for i in range(width)), "bin", "mass", "squares", "rows", "low", "high"]
+            yield pa.RecordBatch.from_arrays(columns, names=names)
+
+    return count
 
 
-def _are_exact(weight: Floats, times: Counts) -> bool:
-    """Whether weights are whole numbers whose sum doubles hold."""
-    return bool((weight == np.floor(weight)).all()) and float((weight * times).sum()) < EXACT
+class BinnedRows:
+    """Weights of rows in bins that begin at ``edges``, their squares and their number, by combination of the coder."""
+
+    def __init__(self, source: Roles, coder: KeyCoder, edges: Floats) -> None:
+        self.source, self.coder = source, coder
+        kept = {"mass": True, "squares": are_squared(source), "rows": source.weight is not None}
+        self.sums = {name: np.zeros((len(coder.keys), len(edges))) for name in SUMS if kept[name]}
+        self.low, self.high = np.full(len(edges), np.inf), np.full(len(edges), -np.inf)
+
+    def take(self, batch: Any) -> None:
+        """Take what was counted in some bins: keys, bin, weight, its squares and rows, lowest and highest score."""
+        key = self.coder.encode(batch.columns[: len(self.coder.names)], batch.num_rows).astype(np.int64)
+        bins = as_numpy(batch.column("bin"))
+        for name, total in self.sums.items():
+            np.add.at(total.reshape(-1), key * len(self.low) + bins, doubles(batch.column(name)))
+        np.minimum.at(self.low, bins, doubles(batch.column("low")))
+        np.maximum.at(self.high, bins, doubles(batch.column("high")))
+
+    def finish(
+        self, codes: NDArray[Any], groups: tuple[Hashable, ...], labels: NDArray[np.int8] | None, whole: bool
+    ) -> tuple[ScoreTable, QuantisationBound]:
+        """Return the table, given the code and label of each combination, and how far it can be off."""
+        used = np.flatnonzero(self.low <= self.high)
+        low, high = self.low[used], self.high[used]
+        # The middle of each bin, whatever the order of the rows; a score alone in its bin stays as it was.
+        centres = np.where(low < high, low / 2 + high / 2, low)
+        sums = {name: np.zeros((2, len(groups), len(used))) for name in self.sums}  # positives first
+        for name, by_key in self.sums.items():
+            for key, each in enumerate(by_key):
+                sums[name][0 if labels is not None and labels[key] else 1, codes[key]] += each[used]
+        mass, counts = sums.pop("mass"), []
+        for group in range(len(groups)):
+            there = mass[:, group].sum(axis=0) > 0
+            sides = mass[:, group, there].astype(np.int64 if whole else np.float64)
+            behind: dict[str, Any] = {
+                name: tuple(each[:, group, there].astype(np.int64 if name == "rows" else np.float64))
+                for name, each in sums.items()
+            }
+            counts.append(GroupCounts(centres[there], sides[0], sides[1], **behind))
+        source = self.source
+        known = (None, source.lower_is_riskier, source.high_score_means)
+        table = ScoreTable(groups, tuple(counts), labels is not None, *known, tuple(source.group_columns))
+        # Only pairs of different scores that share a bin can change.
+        mixed = low < high
+        pairs = mass[0][:, mixed] @ mass[1][:, mixed].T
+        total = np.outer(mass[0].sum(axis=1), mass[1].sum(axis=1))
+        share = np.divide(pairs, total, out=np.zeros(pairs.shape), where=total > 0)
+        shift = float(np.maximum(centres - low, high - centres).max(initial=0.0))
+        return table, QuantisationBound(float(pairs.sum() / max(total.sum(), 1)), share, shift)

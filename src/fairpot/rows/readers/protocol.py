@@ -15,19 +15,14 @@ from fairpot.rows.roles import Roles
 from fairpot.table import QuantisationBound, ScoreTable
 from fairpot.transport import ScoreMap
 
-# With more distinct scores than this a table is quantised, unless the caller says otherwise.
-MOST_DISTINCT = 20_000_000
+MOST_DISTINCT = 20_000_000  # with more of them a table is quantised, unless the caller says otherwise
 Namer = Callable[[tuple[Any, ...]], Hashable]  # what a combination of values of the group columns is called
 Progress = Callable[[float], object]  # told how far a scan is, from 0 to 1
-
-
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([KMGT])(i?))?B\s*", re.IGNORECASE)
-# What Python and the libraries take before a row is read.
-_PROGRAM = 300_000_000
-# What the largest work on a table (a fit with its effect, a comparison, a report) takes for each entry, at its peak.
-_PER_ENTRY = 320
-# What it takes for each row, where rows belong together and are kept one by one.
-_PER_CLUSTERED_ROW = 740
+_PROGRAM = 300_000_000  # what Python and the libraries take before a row is read
+# What the largest work on a table (a fit with its effect, a comparison, a report) takes for each entry, at its peak;
+# and for each row, where rows belong together and are kept one by one.
+_PER_ENTRY, _PER_CLUSTERED_ROW = 320, 740
 # A table of so many entries is kept whatever the limit is, and the scan may hold so much.
 _LEAST_ENTRIES, _LEAST_SCAN = 50_000, 100_000_000
 DEFAULT_MEMORY = "2GB"
@@ -69,10 +64,9 @@ class Memory:
         return max((self.size - _PROGRAM) // _PER_CLUSTERED_ROW, _LEAST_ENTRIES)
 
     @staticmethod
-    def for_entries(entries: int, clustered: bool = False) -> str:
-        """Return a size, in whole gigabytes, in which so many entries or clustered rows fit."""
-        each = _PER_CLUSTERED_ROW if clustered else _PER_ENTRY
-        return f"{-(-(entries * each + _PROGRAM) // 10**9)}GB"
+    def for_clustered(rows: int) -> str:
+        """Return a size, in whole gigabytes, in which so many rows that belong together fit."""
+        return f"{-(-(rows * _PER_CLUSTERED_ROW + _PROGRAM) // 10**9)}GB"
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,15 +111,6 @@ class Counting:
         return min(2 * self.max_distinct, self.memory.entries)
 
 
-class Judge(Protocol):
-    """Looks at the scale of the scores before the output is put into place; what it raises leaves none."""
-
-    far: tuple[float, float]  # scores below the first and above the second are counted
-
-    def __call__(self, low: float, high: float, outside: int, rows: int) -> object:
-        """Judge the lowest and the highest score, and how many of all rows are far outside."""
-
-
 @dataclass(frozen=True)
 class Applying:
     """What is asked of an apply, see :func:`fairpot.apply`."""
@@ -147,14 +132,11 @@ class Applying:
     progress: Callable[[int, int], object] | None = None
     # What is said of those of a group who are moved, and of those of a group in which nobody is.
     words: Callable[[], Mapping[Hashable, tuple[str, ...]]] | None = None
-    judge: Judge | None = None
+    # Told the lowest and the highest score, and how many of all rows are far outside, before an output is in place.
+    judge: Callable[[float, float, int, int], object] | None = None
+    far: tuple[float, float] = (float("-inf"), float("inf"))  # scores below the first and above the second are outside
     inputs: Sequence[str | Path] = ()  # further files that no output may replace: that of the model
     made_by: Callable[[], str] | None = None  # what outputs are to say of themselves
-
-    @property
-    def far(self) -> tuple[float, float]:
-        """The scores below and above which others are counted as far outside."""
-        return (float("-inf"), float("inf")) if self.judge is None else self.judge.far
 
     def new_column(self, rows: Roles) -> str:
         """Return the name of the new column."""
@@ -162,7 +144,7 @@ class Applying:
 
     def refuse_others(self, known: Sequence[str], where: str) -> None:
         """Refuse what was asked for and is not among ``known``."""
-        own = ("output", "memory_limit", "threads", "progress", "words", "judge", "inputs", "made_by", *known)
+        own = ("output", "memory_limit", "threads", "progress", "words", "judge", "far", "inputs", "made_by", *known)
         asked = [f.name for f in fields(self) if f.name not in own and getattr(self, f.name) != f.default]
         if asked:
             raise TypeError(
@@ -192,9 +174,9 @@ class AppliedRows:
 class Reader(Protocol):
     """Count and adjust rows where they are.
 
-    Whatever the reader, equal rows give equal tables, to the last bit, and a bad row is an error in the words of
-    ``fairpot._validation.wording``, with the number of rows. A package provides one with an entry point of the group
-    ``fairpot.readers``, by whose name ``fairpot audit --engine NAME`` and sources (``reader``) find it.
+    Equal rows give equal tables, to the last bit, and a bad row is an error in the words of
+    ``fairpot._validation.wording``, with the number of rows. A package provides a reader with an entry point of the
+    group ``fairpot.readers``, by whose name ``fairpot audit --engine NAME`` and sources (``reader``) find it.
     """
 
     where: ClassVar[str]  # its rows are: "in files", as messages say

@@ -12,10 +12,8 @@ import numpy as np
 from fairpot._validation import wording
 from fairpot._validation.checked_rows import check_weight_of_groups
 from fairpot._warn import warn_user
-from fairpot.counting import check_weights_word
 from fairpot.rows.decoding import EXACT, MISSING_WORDS, alike, check_plain, check_score_type, doubles
-from fairpot.rows.readers.binned import MOST_BINS, BinCounter, BinnedRows, bin_counter, choose_edges
-from fairpot.rows.readers.grouped import MOST_KEYS, GroupedRows, KeyCoder, explain, name_keys
+from fairpot.rows.readers import grouped
 from fairpot.rows.readers.protocol import CountedRows, Counting, Memory, Progress
 from fairpot.rows.roles import NUMBERS, Roles
 from fairpot.transport import Floats
@@ -27,9 +25,7 @@ _INFINITE = "CAST('inf' AS DOUBLE)"
 class Scan(Protocol):
     """Rows that answer queries: a table with one column for each part, by the name of the part."""
 
-    @property
-    def source(self) -> Roles:
-        """The rows, which columns play which part, and what they mean."""
+    source: Any  # Roles: which columns play which part, and what the rows mean
 
     @property
     def types(self) -> Mapping[str, str]:
@@ -41,24 +37,28 @@ class Scan(Protocol):
     def drawn(self, select: str, share: float) -> Iterator[Any]:
         """Yield about a share of what ``select`` gives, the same each time."""
 
-    def binned(self, select: str, counter: BinCounter, progress: Progress | None) -> Iterator[Any]:
+    def binned(self, select: str, counter: grouped.BinCounter, progress: Progress | None) -> Iterator[Any]:
         """Yield what a counter of bins makes of a query."""
+        return counter(self.batches(select, progress))
 
     def most_rows(self) -> int | None:
         """Return a number that there are surely no more rows than; None if nothing is known."""
 
     def fits(self, select: str, most: int) -> bool:
         """Whether a query may be run: one that cannot be stopped on its way must not give more rows than this."""
+        return True
 
     def too_long(self, role: str) -> str:
         """Write the expression for a text whose column stays as it is, but is refused where it is too long."""
+        return role
 
 
 class Query:
     """What is asked about the rows of a scan, in SQL."""
 
     def __init__(self, scan: Scan, drop_missing: bool = False) -> None:
-        self.scan, self.source, self.types, self.drop_missing = scan, scan.source, scan.types, drop_missing
+        self.scan, self.types, self.drop_missing = scan, scan.types, drop_missing
+        self.source: Roles = scan.source
         roles = self.source.roles
         self.keys = [role for role in roles if role.startswith("group")] + ["label"] * ("label" in roles)
         self.numbers = [role for role in NUMBERS if role in roles]
@@ -118,11 +118,11 @@ class Query:
                 f"min(weight) FILTER (WHERE {usable} AND weight > 0) AS weight_least",
             ]
         chosen = ", ".join([*self.keys, *asked])
-        return self._answer(f"SELECT {chosen} FROM ({self.plain()}) GROUP BY ALL LIMIT {MOST_KEYS + 1}")
+        return self._answer(f"SELECT {chosen} FROM ({self.plain()}) GROUP BY ALL LIMIT {grouped.MOST_KEYS + 1}")
 
     def sample(self, rows: int, limit: int) -> Floats:
         """Draw scores at random, the same each time; all of them where they are few."""
-        share = min(1.0, 4 * min(limit, MOST_BINS) / max(rows, 1))
+        share = min(1.0, 4 * min(limit, grouped.MOST_BINS) / max(rows, 1))
         drawn = self.scan.drawn(f"SELECT {self.number('score')} AS score FROM {self.rows}", share)
         scores = np.concatenate([*(doubles(batch.column(0)) for batch in drawn), np.empty(0)])
         return scores[np.isfinite(scores)]
@@ -132,15 +132,11 @@ class Query:
         return [row for batch in self.scan.batches(select) for row in batch.to_pylist()]
 
     def number(self, role: str) -> str:
-        """Write a part, already grouped, as a double; a score of which a low one means high risk, with a minus.
-
-        Decimals go through their text, which rounds correctly; whole numbers that doubles cannot tell apart become
-        infinite.
-        """
+        """Write a part, already grouped, as a double; a score of which a low one means high risk, with a minus."""
         found, type_ = role, self.types[role]
-        if type_.startswith("DECIMAL"):
+        if type_.startswith("DECIMAL"):  # their text rounds correctly
             found = f"CAST(CAST({role} AS STRING) AS DOUBLE)"
-        elif "INT" in type_:
+        elif "INT" in type_:  # what doubles cannot tell apart becomes infinite
             inside = f"{role} BETWEEN -{EXACT} AND {EXACT}"
             found = f"(CASE WHEN {inside} THEN CAST({role} AS DOUBLE) WHEN {role} IS NOT NULL THEN {_INFINITE} END)"
         elif type_ != "DOUBLE":
@@ -196,7 +192,7 @@ def _one_by_one(query: Query, how: Counting) -> CountedRows:
     found = _gathered(query, query.plain(), min(most, held), how)
     if found is None:
         rows = sum(each["n"] for each in query.survey())
-        needed = None if most <= held else Memory.for_entries(rows, clustered=True)
+        needed = None if most <= held else Memory.for_clustered(rows)
         raise ValueError(wording.too_many_clustered(min(most, held), needed))
     return found
 
@@ -205,7 +201,7 @@ def _gathered(query: Query, select: str, limit: int, how: Counting) -> CountedRo
     """Fetch all combinations, or all rows; None if there are more than ``limit``."""
     if not query.scan.fits(select, limit):
         return None
-    counted = GroupedRows(query.source, query.whole)
+    counted = grouped.GroupedRows(query.source, query.whole)
     for batch in query.scan.batches(select, how.progress):
         if counted.fetched + batch.num_rows > limit:
             return None
@@ -216,23 +212,21 @@ def _gathered(query: Query, select: str, limit: int, how: Counting) -> CountedRo
 def _in_bins(query: Query, how: Counting) -> CountedRows:
     """Look at all rows before they are counted in bins: what can be wrong is told from there."""
     source, surveyed = query.source, check_numbers(query)
-    coder = KeyCoder.of(source)
+    coder = grouped.KeyCoder(source.key_columns)
     coder.limit(len(surveyed))
     for found in surveyed:
         coder.place(tuple(found[key] for key in query.keys))
     rows = np.array([found["n"] for found in surveyed], dtype=np.int64)
-    codes, groups, labels = name_keys(coder.keys, rows, source, how.several, how.called)
+    codes, groups, labels = grouped.name_keys(coder.keys, rows, source, how.several, how.called)
     whole = not any(found.get("weight_broken") for found in surveyed)
-    squared = source.weight is not None and check_weights_word(source.weights) == "importance"
     total = int(rows.sum())
-    edges = choose_edges(query.sample(total, how.distinct), how.distinct, len(groups))
-    binned = BinnedRows(source, coder, edges, squared)
-    weighing = " WHERE weight > 0" if source.weight is not None else ""
-    counter = bin_counter(edges, len(query.keys), source.weight is not None)
-    for batch in query.scan.binned(f"SELECT * FROM ({query.plain()}){weighing}", counter, how.progress):
+    edges = grouped.choose_edges(query.sample(total, how.distinct), how.distinct, len(groups))
+    binned, weighted = grouped.BinnedRows(source, coder, edges), source.weight is not None
+    asked = f"SELECT * FROM ({query.plain()}){' WHERE weight > 0' if weighted else ''}"
+    for batch in query.scan.binned(asked, grouped.bin_counter(edges, len(query.keys), weighted), how.progress):
         binned.take(batch)
     table, bound = binned.finish(codes, groups, labels, whole)
-    if source.weight is not None:
+    if weighted:
         mass = np.array([counts.weight.sum() for counts in table.counts])
         check_weight_of_groups(mass, groups, f"column {source.weight!r}")
     return CountedRows(table, total, bound)
@@ -249,11 +243,13 @@ def check_numbers(query: Query) -> list[dict[str, Any]]:
         values: list[tuple[float | None, int]] = [
             (np.nan, sum(all_of("missing") + all_of("nan"))),
             (np.inf, sum(all_of("infinite"))),
+            (min(all_of("low"), default=None), max(sum(all_of("negative")), 1)),
+            (max(all_of("high"), default=None), 1),
+            (min(all_of("least"), default=None), 1),
         ]
-        values += [(min(all_of("low"), default=None), max(sum(all_of("negative")), 1))]
-        values += [(max(all_of("high"), default=None), 1), (min(all_of("least"), default=None), 1)]
         there = [(value, n) for value, n in values if n and value is not None]
         numbers = np.array([value for value, _ in there], dtype=np.float64)
         words = sum(all_of("nan")) if query.source.kind != "typed" else 0
-        explain(query.source, role, numbers, np.array([n for _, n in there], dtype=np.int64), words, whole=query.whole)
+        rows = np.array([n for _, n in there], dtype=np.int64)
+        grouped.explain(query.source, role, numbers, rows, words, whole=query.whole)
     return surveyed

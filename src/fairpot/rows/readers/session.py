@@ -1,4 +1,4 @@
-"""A Spark session that works out of the box, and Spark's errors in one line."""
+"""A Spark session that works out of the box, Spark's errors in one line, and values and maps in its SQL."""
 
 from __future__ import annotations
 
@@ -12,10 +12,14 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 
+import numpy as np
+from numpy.typing import NDArray
+
 from fairpot._arguments import argument
 from fairpot._optional import import_optional
 from fairpot._validation import wording
 from fairpot.exceptions import InputFileError, UnreachableError
+from fairpot.transport.pieces import Pieces
 
 _PATIENCE = 10  # seconds until a cluster must have answered
 _MASTERS = r"local(\[(\*|[1-9]\d*)(,[1-9]\d*)?\])?|local-cluster\[.+\]|yarn|[a-z][a-z0-9+.-]*://.+"
@@ -39,17 +43,14 @@ def spark_session(master: str = "local[*]", *, config: Mapping[str, str] | None 
     Raises
     ------
     UnreachableError
-        If nothing that speaks Spark answers at ``master``; known within seconds, or within minutes where something
-        else answers there.
+        If nothing that speaks Spark answers at ``master``.
 
     Examples
     --------
     >>> from fairpot.rows import spark_session
     >>> spark = spark_session()  # doctest: +SKIP
-    >>> people = [(0.9, 1, "M"), (0.6, 0, "M"), (0.5, 1, "F"), (0.1, 0, "F")]  # doctest: +SKIP
-    >>> frame = spark.createDataFrame(people, ["risk", "died", "sex"])  # doctest: +SKIP
-    >>> frame.count()  # doctest: +SKIP
-    4
+    >>> spark.createDataFrame([(0.9, 1, "M"), (0.5, 1, "F")], ["risk", "died", "sex"]).count()  # doctest: +SKIP
+    2
     """
     if not re.fullmatch(_MASTERS, master):  # Java would end with pages, and PySpark say that there is none
         raise InputFileError(
@@ -68,8 +69,10 @@ def spark_session(master: str = "local[*]", *, config: Mapping[str, str] | None 
     if master.startswith("sc://"):
         with spark_errors(master), without_advice():
             return _connected(builder, master)
-    if master.startswith("spark://"):
-        _check_masters(master)
+    if master.startswith("spark://"):  # Java would tell in pages that none of them takes a connection
+        reasons = [_why_not(place) for place in master.removeprefix("spark://").split(",")]
+        if None not in reasons:
+            raise _unreachable(master, ", ".join(dict.fromkeys(reason or "" for reason in reasons)))
     builder = builder.master(master)
     for key, value in (settings | dict(config or {})).items():
         builder = builder.config(key, value)
@@ -99,14 +102,6 @@ def _connected(builder: Any, master: str) -> Any:
     return session
 
 
-def _check_masters(master: str) -> None:
-    """Raise unless one of the masters of a standalone cluster takes a connection; Java would tell it in pages."""
-    places = master.removeprefix("spark://").split(",")
-    reasons = [_why_not(place) for place in places]
-    if None not in reasons:
-        raise _unreachable(master, ", ".join(dict.fromkeys(reason or "" for reason in reasons)))
-
-
 def _why_not(endpoint: str) -> str | None:
     """Return why ``host:port`` takes no connection; None if it does."""
     host, colon, port = endpoint.rpartition(":")
@@ -132,10 +127,12 @@ def _unreachable(master: str, why: str) -> UnreachableError:
 @contextmanager
 def spark_errors(where: str) -> Iterator[None]:
     """Turn Spark's errors into ours."""
-    failures = _failures()
+    kinds: tuple[type[Exception], ...] = (import_optional("pyspark.errors", "spark").PySparkException,)
+    if "py4j.protocol" in sys.modules:
+        kinds += (sys.modules["py4j.protocol"].Py4JError,)
     try:
         yield
-    except failures as error:
+    except kinds as error:
         raise _explained(error, where) from error
 
 
@@ -165,14 +162,6 @@ def without_javas_log() -> Iterator[None]:
         os.close(kept)
 
 
-def _failures() -> tuple[type[Exception], ...]:
-    errors = import_optional("pyspark.errors", "spark")
-    kinds: list[type[Exception]] = [errors.PySparkException]
-    if "py4j.protocol" in sys.modules:
-        kinds.append(sys.modules["py4j.protocol"].Py4JError)
-    return tuple(kinds)
-
-
 # The last: Spark gave up looking for its master while the session was being made.
 _LOST = ("All masters are unresponsive", "RETRIES_EXCEEDED", "StatusCode.UNAVAILABLE", "on a stopped SparkContext")
 
@@ -190,13 +179,12 @@ def _explained(error: Exception, where: str) -> Exception:
         hint = "raise spark.driver.maxResultSize, or lower max_distinct so that scores are put into bins"
     elif "OutOfMemory" in text or "heap space" in text:
         hint = "give the driver or the executors more memory, or lower max_distinct"
-    elif "JAVA_GATEWAY_EXITED" in text and _has_java():
-        first, hint = (
-            "Java ended before Spark answered",
-            "what it wrote on standard error says why; 17 or newer is needed",
-        )
     elif "JAVA_GATEWAY_EXITED" in text:
+        home = os.environ.get("JAVA_HOME")  # where PySpark looks for it
         first, hint = "there is no Java", "install Java 17 or newer, and let JAVA_HOME name its folder"
+        if shutil.which("java" if home is None else os.path.join(home, "bin", "java")) is not None:
+            first = "Java ended before Spark answered"
+            hint = "what it wrote on standard error says why; 17 or newer is needed"
     elif "PATH_NOT_FOUND" in text or "does not exist" in text:
         hint = "every worker must see the path under the same name"
     else:
@@ -204,7 +192,31 @@ def _explained(error: Exception, where: str) -> Exception:
     return InputFileError(f"Spark could not read {where}: {first[:300]}\nHint: {hint}.")
 
 
-def _has_java() -> bool:
-    """Look for Java where PySpark does."""
-    home = os.environ.get("JAVA_HOME")
-    return shutil.which("java" if home is None else os.path.join(home, "bin", "java")) is not None
+_ESCAPES = {"\\": "\\\\", "'": "\\'", "\n": "\\n", "\r": "\\r", "\t": "\\t", "$": "\\u0024"}
+
+
+def spark_text(text: str) -> str:
+    """Write a text as a literal; a dollar sign could otherwise begin a variable, and some marks steer who reads it."""
+    # What is no printable character goes by its number, where four digits hold it.
+    by_number = {c: f"\\u{ord(c):04x}" for c in text if not c.isprintable() and c <= "\uffff"} | _ESCAPES
+    return "'" + "".join(by_number.get(c, c) for c in text) + "'"
+
+
+def array_lookup(score: str, pieces: Pieces) -> str:
+    """Write the value of a map at ``score``, itself an expression of finite doubles.
+
+    A CASE tree of a thousand branches breaks Spark's code generation; arrays do not, and are parsed once.
+    """
+    lo, x0, w, v0, d, vmin, vmax = map(_array, pieces)
+    steps = ", ".join(str(1 << k) for k in reversed(range(max(pieces.size - 1, 1).bit_length())))
+    # get() gives NULL beyond the end of an array, and IF takes NULL for no.
+    place = f"aggregate(array({steps}), 0, (p, k) -> IF(get({lo}, p + k) <= s, p + k, p))"
+    line = f"get({v0}, p) + ((s - get({x0}, p)) / get({w}, p)) * get({d}, p)"
+    held = f"LEAST(GREATEST({line}, get({vmin}, p)), get({vmax}, p))"
+    # A transform of one element is Spark's way to give a value a name.
+    inner = f"element_at(transform(array({place}), p -> {held}), 1)"
+    return f"element_at(transform(array({score}), s -> {inner}), 1)"
+
+
+def _array(values: NDArray[np.float64]) -> str:
+    return f"cast(split('{','.join(map(repr, values.tolist()))}', ',') AS array<double>)"

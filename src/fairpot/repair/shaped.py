@@ -1,22 +1,91 @@
-"""Scores that stay on their grid: deciles in, deciles out. Every map is cut, all else is as with any family."""
+"""Families made of families: scores that stay on their grid, and a repair of the top alone.
+
+Nobody below the top's first score is moved, and nobody from it upwards falls below it. The score is written down, so
+that new rows are judged by the same one; a promise about the top is about everybody scored there or above.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable
 from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
+from fairpot._defaults import Ties
+from fairpot.inference.dial import Cut
+from fairpot.metrics.wins import WinMatrix
 from fairpot.repair.family import Family
 from fairpot.table import ScoreTable
+from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.tradeoff.solve import Mover
 from fairpot.transport import Floats, ScoreMap
+
+Learn = Callable[[ScoreTable], Family]
+Places = NDArray[np.intp]
 
 MOST_SCORES = 1000
 # So many strengths are looked at in search of maps that differ.
 _VALUES = 2000
+
+
+def in_region(learn: Learn, cut: Cut) -> Learn:
+    """Make a method that learns from the rows above a cut and moves nobody below it: again a function of a table."""
+
+    def learnt(table: ScoreTable) -> Family:
+        rows = table.above(cut.starts)
+        empty = [g for g, c in zip(rows.groups, rows.counts) if len(c.score) == 0]
+        if empty:
+            raise ValueError(
+                f"group {empty[0]!r} has no rows in the top {100 * cut.alpha:.4g}%: nothing to align.\n"
+                f"Hint: give a larger {argument('top')}, or {argument('top_of', 'group')} for the top of each group."
+            )
+        return _starting(learn(rows), rows, cut)
+
+    return learnt
+
+
+def _starting(family: Family, rows: ScoreTable, cut: Cut) -> Family:
+    """Let all maps of a family start at the cut."""
+
+    def at(group: Hashable, value: float) -> ScoreMap:
+        return _started(family.map(group, value), rows[group].score, cut.starts[group])
+
+    def quick(table: ScoreTable, ties: Ties) -> TradeoffCurve | None:
+        """Trace the top at once; of a top of all rows, what is below neither wins nor loses."""
+        assert family.quick is not None
+        top = table.above(cut.starts)
+        found = family.quick(top, ties)
+        if found is None:
+            return None
+        before, there = WinMatrix.of(table, ties), WinMatrix.of(top, ties)
+        rest = float(before.half_wins.sum() - there.half_wins.sum())
+        pairs, inside = (float(each.positives.sum()) * float(each.negatives.sum()) for each in (before, there))
+        won = found.auc * inside if inside > 0 else 0.0 * found.lam
+        auc = np.minimum((won + rest / 2) / pairs, 1.0)
+        return replace(found, auc=auc, unrepaired_auc=before.auc(), alpha=cut.alpha)
+
+    # A start may cut an edge off what a trace at once assumes: where maps go down, or each group has its own start.
+    at_once = family.quick is not None and cut.region == "pooled" and family.shy == 0
+    if at_once:
+        last = family.maps(float(family.values[-1]))
+        at_once = all(each.floor is None and (each.values >= cut.starts[g]).all() for g, each in last.items())
+    none: dict[str, Any] = {"move": None, "scale": None, "settle": None, "moves_exactly": False, "shy": 0.0}
+    return replace(family, map=at, quick=quick if at_once else None, **none)
+
+
+def _started(found: ScoreMap, scores: Floats, start: float) -> ScoreMap:
+    """Let a map start at a score, and keep what it moves from falling below it."""
+    if found.is_identity:
+        return found
+    if type(found) is not ScoreMap:  # a formula becomes its values at the group's scores
+        knots = np.unique(np.append(scores, [start, 1.0] if scores[-1] <= 1 and start >= 0 else [start]))
+        found = ScoreMap(knots, found(knots))
+    if found.floor is None and (found.values < start).any():
+        found = ScoreMap(found.knots, found.values, below=found.below, above=found.above, floor=start)
+    return found.starting_at(start)
 
 
 def grid_of(table: ScoreTable) -> Floats:
@@ -34,9 +103,9 @@ def grid_of(table: ScoreTable) -> Floats:
 def on_grid(family: Family, grid: Floats) -> Family:
     """Cut every map of a family to the scores of a grid; the strengths are those at which the cut maps differ."""
     borders = _borders(grid)
-    known: dict[tuple[Hashable, float], NDArray[np.intp]] = {}
+    known: dict[tuple[Hashable, float], Places] = {}
 
-    def places(group: Hashable, value: float) -> NDArray[np.intp]:
+    def places(group: Hashable, value: float) -> Places:
         if (group, value) not in known:
             known[group, value] = np.searchsorted(borders, family.map(group, value)(grid), side="right")
         return known[group, value]
@@ -47,7 +116,7 @@ def on_grid(family: Family, grid: Floats) -> Family:
             return _differing(family.reach(group), [places(group, float(v)) for v in family.reach(group)])
         return _distinct(_start(family, family.reach(group)), lambda value: places(group, value))
 
-    def together(value: float) -> NDArray[np.intp]:
+    def together(value: float) -> Places:
         return np.concatenate([places(group, value) for group in family.moved])
 
     def move(group: Hashable, scores: Floats) -> Mover:
@@ -55,27 +124,17 @@ def on_grid(family: Family, grid: Floats) -> Family:
         return lambda value: grid[places(group, value)[nearest]]
 
     alone = family.listed and len(family.moved) == 1
-    values = own(family.moved[0]) if alone else _distinct(_start(family, family.values), together)
+    none: dict[str, Any] = dict.fromkeys(("finer", "few", "quick", "scale", "settle"))
     return replace(
         family,
         map=lambda group, value: cut_map(family.map(group, value), grid),
-        values=values,
-        finer=None,
-        few=None,
+        values=own(family.moved[0]) if alone else _distinct(_start(family, family.values), together),
         reach=None if family.reach is None else own,
-        quick=None,
         move=move,
         moves_exactly=True,
-        scale=None,
         shy=0.0,
-        settle=None,
+        **none,
     )
-
-
-def _start(family: Family, values: Floats) -> Floats:
-    """Give few enough strengths to begin with, the one that changes nothing among them."""
-    few = values[np.unique(np.linspace(0, len(values) - 1, _VALUES // 4).round().astype(np.intp))]
-    return few if family.dial.identity is None else np.union1d(few, family.dial.identity)
 
 
 def cut_map(full: ScoreMap, grid: Floats) -> ScoreMap:
@@ -100,7 +159,13 @@ def _borders(grid: Floats) -> Floats:
     return np.where(middle > grid[:-1], middle, grid[1:])
 
 
-def _distinct(values: Floats, places: Callable[[float], NDArray[np.intp]]) -> Floats:
+def _start(family: Family, values: Floats) -> Floats:
+    """Give few enough strengths to begin with, the one that changes nothing among them."""
+    few = values[np.unique(np.linspace(0, len(values) - 1, _VALUES // 4).round().astype(np.intp))]
+    return few if family.dial.identity is None else np.union1d(few, family.dial.identity)
+
+
+def _distinct(values: Floats, places: Callable[[float], Places]) -> Floats:
     """Give strengths at which the cut maps are others than at their neighbours.
 
     ``places`` gives what becomes of every score of the grid, as places on it. Every step over which more than one score
@@ -121,7 +186,7 @@ def _distinct(values: Floats, places: Callable[[float], NDArray[np.intp]]) -> Fl
     return _differing(np.array(order), [seen[value] for value in order])
 
 
-def _differing(values: Floats, places: list[NDArray[np.intp]]) -> Floats:
+def _differing(values: Floats, places: list[Places]) -> Floats:
     """Keep strengths at which the cut maps are others than at the one before, and 0."""
     rows = np.stack(places)
     new = np.append(True, (rows[1:] != rows[:-1]).any(axis=1))

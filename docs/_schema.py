@@ -1,60 +1,17 @@
-"""The JSON documents of all commands as records, and their JSON Schema, which is made from them."""
+"""Write the JSON Schema of the documents of all commands, made from their records: documents.schema.json."""
 
 from __future__ import annotations
 
 import json
-from collections.abc import Hashable, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from importlib import import_module
-from typing import Any, Self
+from typing import Any, get_type_hints
 
-from fairpot.cli._rows import Reads, types_of
-from fairpot.results.kinds import Group, schema_of, schema_of_value
-from fairpot.table import QuantisationBound
+from fairpot.cli._rows import Reads, RowOptions, meant_for
+from fairpot.results.kinds import schema_of, schema_of_value
 
-Inline = "inline"
 Schema = dict[str, Any]  # what JSON Schema is written in
-
-
-@dataclass(frozen=True)
-class Value:
-    """A number of one group."""
-
-    group: Group
-    value: float
-
-    @classmethod
-    def each(cls, values: Mapping[Hashable, float]) -> tuple[Self, ...]:
-        """List values by group."""
-        return tuple(cls(group, float(value)) for group, value in values.items())
-
-
-@dataclass(frozen=True)
-class Quantised:
-    """How far AUC, an xAUC and a score can be off where scores were put into bins."""
-
-    auc: float
-    xauc: float
-    score: float
-
-    @classmethod
-    def of(cls, bound: QuantisationBound | None) -> Self | None:
-        """Read it off a bound; None where every number is exact."""
-        return None if bound is None else cls(bound.auc, float(bound.xauc.max()), bound.score)
-
-
-@dataclass(frozen=True)
-class Dial:
-    """The repair strength: one, or one for each group."""
-
-    name: str
-    value: float | None
-    groups: tuple[Value, ...] = ()
-
-    @classmethod
-    def of(cls, name: str, value: Any) -> Self:
-        """Take one number, or one for each group."""
-        return cls(name, None, Value.each(value)) if isinstance(value, Mapping) else cls(name, value)
 
 
 @dataclass(frozen=True)
@@ -87,9 +44,7 @@ _DOCUMENTS = {
     "report": ("report", "ReportDocument"),
     "export": ("export", "ExportDocument"),
     "datasets list": ("datasets", "DatasetsDocument"),
-    "datasets fetch": ("datasets", "FetchedDocument"),
     "datasets write": ("datasets", "WrittenDocument"),
-    "demo": ("demo", "DemoDocument"),
     "compare": ("compare", "CompareDocument"),
 }
 _NUMBER = {"type": ["number", "null"]}
@@ -123,21 +78,16 @@ def _rows_of(document: str) -> Schema:
     reads |= {"apply": "scores", "export": "names"}
     if document not in reads:
         return {}
-    parts = {
-        section: _object({key: schema_of_value(hint, {}) for key, hint in types_of(reads[document], section).items()})
-        for section in ("columns", "files")
-    }
-    return parts if document != "export" else {"columns": parts["columns"]}
+    types = get_type_hints(RowOptions)
+    parts: Schema = {"columns": {}, "files": {}, "scan": {}}
+    for each in meant_for(reads[document]):
+        parts[each.section][each.key] = schema_of_value(types[each.name], {})
+    names = ("columns",) if document == "export" else ("columns", "files")
+    return {name: _object(parts[name]) for name in names}
 
 
 def documents_schema() -> Schema:
-    """Describe every document, as JSON Schema (draft 2020-12).
-
-    Examples
-    --------
-    >>> list(documents_schema()["$defs"]["demo"]["properties"])
-    ['fairpot', 'folder', 'files', 'commands']
-    """
+    """Describe every document, as JSON Schema (draft 2020-12)."""
     defs: Schema = _changes()
     head = schema_of(Head, defs)
     documents = {}
