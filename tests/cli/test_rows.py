@@ -54,7 +54,6 @@ SAID = {
     "delimiter": ";",
     "decimal": ",",
     "encoding": "latin-1",
-    "partitions": True,
     "follow_links": True,
     "drop_missing": True,
     "memory": "1GB",
@@ -173,7 +172,7 @@ def test_the_next_command_says_it_again(run, stays):
     assert run(name, *words, "--json", "--force").json["columns"]["weights"] == "importance"
     said = next_of(run(name, *words, "--force").out)
     name, *words = shlex.split(said.removeprefix("Next: fairpot "))
-    assert {"--drop-missing", "--partitions", "--threads", "1", "latin-1"} <= set(words)
+    assert {"--drop-missing", "--threads", "1", "latin-1"} <= set(words)
     run(name, *(str(stays) if w == "NEW_FILE" else "adjusted.csv" if w == "ADJUSTED_FILE" else w for w in words))
 
 

@@ -90,19 +90,6 @@ def test_programs_have_it_as_a_constant(here):
             assert done.stdout.strip() == line, done.stderr
 
 
-def test_onnx_keeps_what_the_model_before_says(here):
-    onnx = pytest.importorskip("onnx")
-    helper, double = onnx.helper, onnx.TensorProto.DOUBLE
-    x, s = (helper.make_tensor_value_info(name, double, ["n"]) for name in ("x", "s"))
-    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["s"])], "model", [x], [s])
-    before = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
-    helper.set_model_props(before, {"owner": "risk team"})
-    made = fairpot.load("other.json").to_onnx(model=before, group="sex")
-    said = {each.key: each.value for each in made.metadata_props}
-    assert said["owner"] == "risk team"
-    assert lineage_of(made.SerializeToString()).map_sha256 == digest("other.json")
-
-
 def test_maps_know_the_file_they_were_saved_to(here):
     model = FairPOT(0.8, reference="M").fit(range(80), sensitive_features=["F", "M"] * 40)
     unsaved = model.fair_maps_.sha256_

@@ -132,50 +132,16 @@ def test_no_rows():
     assert run_runtime(to_onnx(MAPS), **empty).shape == (0,)
 
 
-def test_behind_a_pipeline():
-    """Features and group in, fair score out, as one file: the maps on what the pipeline gives, bit for bit."""
-    skl2onnx = pytest.importorskip("skl2onnx")
-    from sklearn.linear_model import LogisticRegression
-    from sklearn.pipeline import make_pipeline
-    from sklearn.preprocessing import StandardScaler
-
-    rng = np.random.default_rng(0)
-    x = rng.normal(size=(300, 4))
-    y = (x[:, 0] + rng.normal(size=300) > 0).astype(int)
-    pipeline = make_pipeline(StandardScaler(), LogisticRegression()).fit(x, y)
-    kinds = [("x", skl2onnx.common.data_types.DoubleTensorType([None, 4]))]
-    base = skl2onnx.convert_sklearn(
-        pipeline, initial_types=kinds, options={"zipmap": False}, target_opset={"": 15, "ai.onnx.ml": 3}
-    )
-    knots = np.sort(rng.random(50))
-    maps = {"F": ScoreMap(knots, np.sort(rng.random(50))), "M": ScoreMap.identity()}
-    made = to_onnx(maps, model=base, model_output="probabilities")
-    assert [each.name for each in made.graph.input] == ["x", "group"]
-    assert [each.name for each in made.graph.output] == ["label", "probabilities", "score_adjusted"]
-    groups = rng.choice(np.array(["F", "M"], dtype=object), 300)
-    session = runtime.InferenceSession(made.SerializeToString(), providers=["CPUExecutionProvider"])
-    probabilities, got = session.run(["probabilities", "score_adjusted"], {"x": x, "group": groups})
-    raw = probabilities[:, 1].astype(np.float64)
-    np.testing.assert_allclose(raw, pipeline.predict_proba(x)[:, 1], atol=1e-6)
-    same_numbers(got, np.where(groups == "F", maps["F"](raw), raw))
-
-
-def one_output(shape, elements=None):
-    """Make a model that gives its input back."""
-    helper, kind = onnx.helper, onnx.TensorProto.FLOAT if elements is None else elements
-    given = helper.make_tensor_value_info("x", kind, shape)
-    taken = helper.make_tensor_value_info("p", kind, shape)
-    graph = helper.make_graph([helper.make_node("Identity", ["x"], ["p"])], "g", [given], [taken])
-    return helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
-
-
-@WAYS
-@pytest.mark.parametrize("shape", [(5,), (5, 1), (5, 2)])
-def test_shapes_of_scores(way, shape):
-    x = np.random.default_rng(1).random(shape).astype(np.float32)
-    made = to_onnx({"F": ScoreMap([0.0, 1.0], [2.0, 5.0])}, model=one_output([None, *shape[1:]]))
-    expected = ScoreMap([0.0, 1.0], [2.0, 5.0])(x.reshape(5, -1)[:, -1].astype(np.float64))
-    same_numbers(way(made, x=x, group=np.array(["F"] * 5, dtype=object)), expected)
+def test_behind_a_model():
+    """One file, made by ONNX's own tool: the maps on what the model gives."""
+    helper, double = onnx.helper, onnx.TensorProto.DOUBLE
+    given, taken = (helper.make_tensor_value_info(name, double, ["n"]) for name in ("x", "p"))
+    graph = helper.make_graph([helper.make_node("Sigmoid", ["x"], ["p"])], "g", [given], [taken])
+    base = helper.make_model(graph, opset_imports=[helper.make_opsetid("", 18)], ir_version=8)
+    whole = onnx.compose.merge_models(base, to_onnx(MAPS), io_map=[("p", "score")])
+    x, groups = np.linspace(-3, 3, 50), np.array([NAMES[3]] * 50, dtype=object)
+    [p] = runtime.InferenceSession(base.SerializeToString(), providers=["CPUExecutionProvider"]).run(None, {"x": x})
+    same_numbers(run_runtime(whole, x=x, group=groups), mapped(MAPS[NAMES[3]], p))
 
 
 @pytest.mark.parametrize(
@@ -185,11 +151,8 @@ def test_shapes_of_scores(way, shape):
         ({0.5: ScoreMap.identity()}, {}, "these are float"),
         ({2**70: ScoreMap.identity()}, {}, "more than 64 bits"),
         ({"F": ScoreMap.identity()}, {"unknown_group": "raw"}, "unknown_group must be one of 'error', 'keep', 'null'"),
-        ({"F": ScoreMap.identity()}, {"model_output": "q"}, r"no output 'q': it has \['p'\]"),
-        ({"F": ScoreMap.identity()}, {"group": "x"}, "already uses the name 'x'"),
-        ({"F": ScoreMap.identity()}, {"model": one_output([None], onnx.TensorProto.INT64)}, "no tensor of floats"),
     ],
 )
 def test_refusals(maps, options, message):
     with pytest.raises((ValueError, TypeError), match=message):
-        to_onnx(maps, **{"model": one_output([None]), **options})
+        to_onnx(maps, **options)

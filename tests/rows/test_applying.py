@@ -148,7 +148,7 @@ def test_strangers_in_memory_and_in_files(frame, tmp_path, unknown, missing):
         target = tmp_path / "new.parquet"
         try:
             if isinstance(given, Path):
-                done = fairpot.apply(model, given, target, **COLUMNS, **ways, overwrite=True, types="auto")
+                done = fairpot.apply(model, given, target, **COLUMNS, **ways, overwrite=True)
                 assert (done.unknown, done.missing) == (3, 2)
                 got = pd.read_parquet(target)["risk_adjusted"]
             else:

@@ -91,7 +91,7 @@ def test_links_in_parquet(folder):
     assert counted(folder) == 12
 
 
-@pytest.mark.parametrize("name", ["c.csv", "c.json", "c.xlsx"])
+@pytest.mark.parametrize("name", ["c.csv", "c.jsonl", "c.xlsx"])
 def test_what_is_no_file(folder, name, monkeypatch):
     monkeypatch.chdir(folder)  # names of sockets are short
     os.mkfifo(name)

@@ -33,12 +33,14 @@ def test_every_format_to_every_format(file, frame, tmp_path, suffix):
     target = tmp_path / f"out.{suffix}"
     told = []
     source = RowSource(file, score=SCORE, groups="sex")
-    done = apply(model.maps_, source, output=target, types="auto", progress=lambda *a: told.append(a))
+    done = apply(model.maps_, source, output=target, progress=lambda *a: told.append(a))
     assert (done.rows, done.column) == (len(frame), SCORE + "_adjusted")
     assert done.moved == (expected != frame[SCORE]).sum()
     assert told[-1] == (len(frame), len(frame))
     after, before = read(target), read(file)
     np.testing.assert_array_equal(after.pop(done.column), expected)
+    if after.dtypes.to_list() != before.dtypes.to_list():  # text stays text in files that have types
+        after, before = after.astype(str), before.astype(str)
     pd.testing.assert_frame_equal(after, before, check_dtype=file.suffix == target.suffix)
 
 
@@ -273,12 +275,14 @@ def test_workbooks_hold_what_was_read(tmp_path):
 
 def test_workbooks_from_text_have_numbers(tmp_path):
     (tmp_path / "x.csv").write_text("s,g,code,n\n0.1,a,007,1\n0.2,b,=A1,2\n")
-    for types, row in ((None, [0.1, "a", "007", 1]), ("text", ["0.1", "a", "007", "1"])):
-        apply(HALVED, tmp_path / "x.csv", tmp_path / "y.xlsx", score="s", group="g", types=types, overwrite=True)
-        assert cells(tmp_path / "y.xlsx")[1][:-1] == row
+    apply(HALVED, tmp_path / "x.csv", tmp_path / "y.xlsx", score="s", group="g")
+    assert cells(tmp_path / "y.xlsx")[1] == [0.1, "a", "007", 1, 0.05]
     options = {"neutralise_formulas": True, "overwrite": True}
     apply(HALVED, tmp_path / "x.csv", tmp_path / "y.xlsx", score="s", group="g", **options)
     assert cells(tmp_path / "y.xlsx")[2][2] == "'=A1"
+    (tmp_path / "x.csv").write_text("s;g;n\n0,5;a;-1,25e3\n0,25;b;\n")
+    apply(HALVED, tmp_path / "x.csv", tmp_path / "y.xlsx", score="s", group="g", decimal=",", overwrite=True)
+    assert cells(tmp_path / "y.xlsx")[1:] == [[0.5, "a", -1250, 0.25], [0.25, "b", None, 0.125]]
 
 
 @pytest.mark.parametrize("text", ["a\x01b", "_x0041_", "x" * 40_000])

@@ -15,7 +15,6 @@ from fairpot.cli._errors import Failure
 from fairpot.cli._printing import Inline, Output, count, percent, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, row_options
 from fairpot.repair.stored import stored_maps
-from fairpot.rows.applying import TYPES
 from fairpot.rows.applying import apply as apply_map
 from fairpot.rows.formats.layout import OUTPUTS
 from fairpot.rows.readers.protocol import AppliedRows
@@ -44,12 +43,6 @@ class ApplyDocument:
 @opt.output_option("--keep COLUMN", "In --changes: also this column, such as an identifier.", multiple=True)
 @opt.unmapped_options
 @opt.output_option("--output-format", "Format of the output; default: what its name ends in.", type=tuple(OUTPUTS))
-@opt.output_option(
-    "--types",
-    "What fields of CSV become in other formats: text (default), or numbers where all are (default in Excel).",
-    type=tuple(TYPES),
-    rare=True,
-)
 @opt.output_option("--neutralise-formulas", "In CSV and Excel: an apostrophe before text such as =1+1.", rare=True)
 @opt.option(
     "--other-scale warn|error",

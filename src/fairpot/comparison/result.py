@@ -104,8 +104,8 @@ class Answer:
 class Picture:
     """Every method at many strengths, judged on the held-out rows, in arrays; the first is the original scores.
 
-    ``signed_gap`` is positive where the reference is ranked higher; ``distance_to_limit`` is the best possible AUC there
-    minus the AUC, NaN where that is not known; ``pareto`` marks what no other point beats in both gap and AUC.
+    ``signed_gap`` is positive where the reference is ranked higher; ``distance_to_limit`` is the best possible AUC at
+    that gap minus the AUC, NaN where that is not known; ``pareto`` marks what no other point beats in both gap and AUC.
     """
 
     method: NDArray[np.str_]

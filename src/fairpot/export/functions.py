@@ -6,7 +6,7 @@ import json
 import math
 import sys
 from bisect import bisect_right
-from collections.abc import Hashable, Iterator, Mapping
+from collections.abc import Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -24,50 +24,51 @@ from fairpot.transport.pieces import Formula, Odds, Pieces, Sigmoid, formula_of,
 
 Name = str | int | float | bool
 Exportable = Maps | SimplifiedMaps
-# What becomes of a score beyond the limits.
-Outside = Literal["refuse", "clamp"]
+Outside = Literal["refuse", "clamp"]  # what becomes of a score beyond the limits
 OUTSIDE = ("refuse", "clamp")
+MODULES = ("commonjs", "esm")
 
 
 class Formulas(dict[Name, Formula]):
-    """The numbers of each group's own map, and in ``then`` those of the map that follows them all, if one does.
+    """The numbers of each group's own map, and what is to be said and done about all of them.
 
-    ``limits`` are the scores below and above which others are on another scale than in fit, where that is known, and
-    ``clamped`` says that these count as the limits.
+    ``then`` is the map that follows them all, if one does. Beyond ``limits``, where they are known, scores are on
+    another scale than in fit; where ``clamped``, these count as the limits.
     """
 
     then: Pieces | None = None
     limits: tuple[float, float] | None = None
     clamped: bool = False
+    note: str = ""
+    map_sha256: str | None = None
 
     @property
-    def refused(self) -> tuple[float, float] | None:
-        """The limits, where scores beyond them get no adjusted score."""
-        return None if self.clamped else self.limits
+    def made_by(self) -> str:
+        """The program and the map file that what is written comes from."""
+        return lineage_line(self.map_sha256)
+
+    def has(self, kind: type) -> bool:
+        """Whether a group's map is of a kind."""
+        return any(isinstance(each, kind) for each in self.values())
 
 
-def note_of(maps: Exportable) -> str:
-    """Return what is to be said about maps, for a comment in what is written."""
-    return f"; {maps}" if isinstance(maps, SimplifiedMaps) else ""
-
-
-def known_sha256(maps: Exportable) -> str | None:
-    """Return the SHA-256 of the map file that maps are of, where they know it."""
-    return maps.map_sha256 if isinstance(maps, SimplifiedMaps) else None
-
-
-def formulas_of(maps: Exportable, limits: tuple[float, float] | None = None, outside: str = "refuse") -> Formulas:
-    """Return the numbers of each group's map, and what is to become of scores beyond limits.
-
-    Raises
-    ------
-    TypeError, ValueError
-        If these are no maps by group, or a group is no text, number or boolean.
-    """
+def formulas_of(
+    maps: Exportable,
+    limits: tuple[float, float] | None = None,
+    outside: str = "refuse",
+    unmapped: tuple[str, str] = ("error", "error"),
+    map_sha256: str | None = None,
+) -> Formulas:
+    """Check what every export takes, and return the numbers of each group's map."""
     check_choice(outside, "outside", OUTSIDE)
+    for value, name in zip(unmapped, ("unknown_group", "missing_group")):
+        check_choice(value, name, UNMAPPED)
+    found = Formulas()
+    found.map_sha256 = map_sha256
     if isinstance(maps, SimplifiedMaps):
         limits = maps.limits if limits is None else limits
-        maps = maps.maps
+        found.map_sha256 = maps.map_sha256 if map_sha256 is None else map_sha256
+        found.note, maps = f"; {maps}", maps.maps
     if not isinstance(maps, Mapping):
         raise TypeError(
             f"maps must be a dict of group to ScoreMap, got {type(maps).__name__}.\n"
@@ -76,17 +77,16 @@ def formulas_of(maps: Exportable, limits: tuple[float, float] | None = None, out
     if not maps:
         raise ValueError("maps is empty: there is no group to export.")
     own, then = parted(maps)
-    found = Formulas({plain_name(group): formula_of(each) for group, each in own.items()})
+    found.update({_plain_name(group): formula_of(each) for group, each in own.items()})
     found.then = None if then is None else pieces(then)
     found.limits = None if limits is None or not all(map(math.isfinite, limits)) else limits
     found.clamped = outside == "clamp" and found.limits is not None
     return found
 
 
-def plain_name(group: Hashable) -> Name:
-    """Return a group's name as text, number or boolean of Python."""
+def _plain_name(group: Any) -> Name:
     name = group.item() if isinstance(group, np.generic) else group
-    if not isinstance(name, str | int | float) or name != name or name in (float("inf"), float("-inf")):
+    if not isinstance(name, str | int | float) or name != name or name in (math.inf, -math.inf):
         raise TypeError(
             f"the group {group!r} is a {type(group).__name__}; exports know texts, numbers and booleans as groups.\n"
             "Hint: turn the column into text before fit."
@@ -99,15 +99,9 @@ def count_pieces(formulas: Formulas) -> int:
     return sum(each.size for each in (*formulas.values(), formulas.then) if isinstance(each, Pieces))
 
 
-def check_unmapped(unknown_group: Any, missing_group: Any) -> None:
-    """Check what is to become of rows that no map belongs to."""
-    check_choice(unknown_group, "unknown_group", UNMAPPED)
-    check_choice(missing_group, "missing_group", UNMAPPED)
-
-
 _PYTHON = '''
 
-def {name}(score, group):
+def adjusted_score(score, group):
     """Return the adjusted score, a float; a score that is not finite is a ValueError.
 
     No group: {missing}. A group without a map: {unknown}.{far}
@@ -150,18 +144,13 @@ _PYTHON_OUTSIDE = """    if not {low!r} <= s <= {high!r}:
 """
 _PYTHON_CLAMP = "    s = min(max(s, {low!r}), {high!r})\n"
 _SAID = {"error": "a ValueError", "keep": "the score as it is", "null": "NaN"}
-_PYTHON_WAYS = {
-    "error": 'raise ValueError("%s")',
-    "keep": "return s",
-    "null": 'return float("nan")',
-}
+_PYTHON_WAYS = {"error": 'raise ValueError("%s")', "keep": "return s", "null": 'return float("nan")'}
 _JAVASCRIPT_WAYS = {"error": "throw new RangeError(%s);", "keep": "return score;", "null": "return NaN;"}
 _JAVASCRIPT_OUTSIDE = "  if (score < {low!r} || score > {high!r}) return NaN;\n"
 _JAVASCRIPT_CLAMP = "  score = Math.min(Math.max(score, {low!r}), {high!r});\n"
-MODULES = ("commonjs", "esm")
 _JAVASCRIPT = """]);
 
-{export}function {name}(score, group) {{
+{export}function adjustedScore(score, group) {{
   if (typeof score !== "number" || !Number.isFinite(score)) throw new RangeError("the score must be finite");
   if (group === null || group === undefined || Number.isNaN(group)) {when_missing}
   const map = MAPS.get(group);
@@ -184,27 +173,24 @@ function piece(map, score) {{
   return Math.min(Math.max(v0[low] + ((score - x0[low]) / w[low]) * d[low], vmin[low]), vmax[low]);
 }}
 """
-_COMMONJS = '\nif (typeof module !== "undefined") module.exports = {{ {name}, MADE_BY }};\n'
+_COMMONJS = '\nif (typeof module !== "undefined") module.exports = { adjustedScore, MADE_BY };\n'
 
 
 @documented
 def to_python(
     maps: Exportable,
     *,
-    name: str = "adjusted_score",
     unknown_group: Unmapped = "error",
     missing_group: Unmapped = "error",
     limits: tuple[float, float] | None = None,
     outside: Outside = "refuse",
     map_sha256: str | None = None,
 ) -> str:
-    """Write maps as a Python module with one function and no imports (a sigmoid needs ``math.exp``).
+    """Write maps as a Python module with a function ``adjusted_score`` and no imports but ``exp`` for a sigmoid.
 
     Parameters
     ----------
     {exported}
-    name : str, default "adjusted_score"
-        Name of the function, which takes a score and a group.
     {unmapped}
     {beyond, made_from}
 
@@ -221,32 +207,30 @@ def to_python(
     >>> names["adjusted_score"](0.4, "F")
     0.55
     """
-    formulas = formulas_of(maps, limits, outside)
-    sigmoid = any(isinstance(each, Sigmoid) for each in formulas.values())
-    head = f'"""{_origin(formulas, maps)}"""\n\n' + ("from math import exp\n\n" if sigmoid else "")
+    formulas = formulas_of(maps, limits, outside, (unknown_group, missing_group), map_sha256)
     entries = "".join(f"    {group!r}: {_numbers(found, '()')},\n" for group, found in formulas.items())
-    check_unmapped(unknown_group, missing_group)
     after = _after(formulas, "_piece(_THEN, ")
+    beyond, far = _beyond(formulas, _PYTHON_OUTSIDE, _PYTHON_CLAMP)
     body = _PYTHON.format(
-        name=_checked(name),
-        sigmoid=_PYTHON_SIGMOID.format(**after) if sigmoid else "",
-        odds=_PYTHON_ODDS.format(**after) if any(isinstance(each, Odds) for each in formulas.values()) else "",
+        sigmoid=_PYTHON_SIGMOID.format(**after) if formulas.has(Sigmoid) else "",
+        odds=_PYTHON_ODDS.format(**after) if formulas.has(Odds) else "",
         **after,
-        **_beyond(formulas, _PYTHON_OUTSIDE, _PYTHON_CLAMP),
+        outside=beyond,
+        far=far,
         missing=_SAID[missing_group],
         unknown=_SAID[unknown_group],
         when_missing=_PYTHON_WAYS[missing_group].replace("%s", "the group is missing"),
         when_unknown=_PYTHON_WAYS[unknown_group].replace('"%s"', '"no map for the group %r" % (group,)'),
     )
+    head = f'"""{_origin(formulas)}"""\n\n' + ("from math import exp\n\n" if formulas.has(Sigmoid) else "")
     then = "" if formulas.then is None else f"_THEN = {_numbers(formulas.then, '()')}\n"
-    return f'{head}MADE_BY = "{lineage_line(map_sha256 or known_sha256(maps))}"\n_MAPS = {{\n{entries}}}\n{then}{body}'
+    return f'{head}MADE_BY = "{formulas.made_by}"\n_MAPS = {{\n{entries}}}\n{then}{body}'
 
 
 @documented
 def to_javascript(
     maps: Exportable,
     *,
-    name: str = "adjustedScore",
     module: Literal["commonjs", "esm"] = "commonjs",
     unknown_group: Unmapped = "error",
     missing_group: Unmapped = "error",
@@ -254,13 +238,11 @@ def to_javascript(
     outside: Outside = "refuse",
     map_sha256: str | None = None,
 ) -> str:
-    """Write maps as a JavaScript file with one function, for browsers and Node.
+    """Write maps as a JavaScript file with a function ``adjustedScore``, which throws where Python raises.
 
     Parameters
     ----------
     {exported}
-    name : str, default "adjustedScore"
-        Name of the function, which takes a score and a group; it throws where Python raises.
     module : {"commonjs", "esm"}, default "commonjs"
         How the function is had: ``require("./map.js")`` or a plain ``<script>``; or ``import`` of an ES module
         (``map.mjs``).
@@ -280,23 +262,19 @@ def to_javascript(
     ['export function adjustedScore(score, group) {', 'function piece(map, score) {']
     """
     check_choice(module, "module", MODULES)
-    check_unmapped(unknown_group, missing_group)
-    formulas = formulas_of(maps, limits, outside)
+    formulas = formulas_of(maps, limits, outside, (unknown_group, missing_group), map_sha256)
     entries = "".join(f"  [{_key(group)}, {_numbers(found, '[]')}],\n" for group, found in formulas.items())
+    export, head, end = ("export ", "", "") if module == "esm" else ("", '"use strict";\n', _COMMONJS)
     body = _JAVASCRIPT.format(
-        name=_checked(name),
-        export="export " if module == "esm" else "",
+        export=export,
         **_after(formulas, "piece(THEN, "),
-        outside=_beyond(formulas, _JAVASCRIPT_OUTSIDE, _JAVASCRIPT_CLAMP)["outside"],
+        outside=_beyond(formulas, _JAVASCRIPT_OUTSIDE, _JAVASCRIPT_CLAMP)[0],
         when_missing=_JAVASCRIPT_WAYS[missing_group].replace("%s", '"the group is missing"'),
         when_unknown=_JAVASCRIPT_WAYS[unknown_group].replace("%s", '"no map for the group " + String(group)'),
     )
-    head, end = ("", "") if module == "esm" else ('"use strict";\n', _COMMONJS.format(name=name))
     then = "" if formulas.then is None else f"const THEN = {_numbers(formulas.then, '[]')};\n"
-    made = (
-        f'{"export " if module == "esm" else ""}const MADE_BY = "{lineage_line(map_sha256 or known_sha256(maps))}";\n'
-    )
-    return f"{head}// {_origin(formulas, maps)}\n{made}{then}const MAPS = new Map([\n{entries}{body}{end}"
+    made = f'{export}const MADE_BY = "{formulas.made_by}";\n'
+    return f"{head}// {_origin(formulas)}\n{made}{then}const MAPS = new Map([\n{entries}{body}{end}"
 
 
 def _after(formulas: Formulas, call: str) -> dict[str, str]:
@@ -304,38 +282,29 @@ def _after(formulas: Formulas, call: str) -> dict[str, str]:
     return {"then": "", "end": ""} if formulas.then is None else {"then": call, "end": ")"}
 
 
-def _beyond(formulas: Formulas, refusing: str, clamping: str) -> dict[str, str]:
+def _beyond(formulas: Formulas, refusing: str, clamping: str) -> tuple[str, str]:
     """Give what becomes of scores beyond the limits, as a statement and in words."""
     if formulas.limits is None:
-        return {"outside": "", "far": ""}
+        return "", ""
     low, high = formulas.limits
     far = "counts as that" if formulas.clamped else "is a ValueError"
     statement = (clamping if formulas.clamped else refusing).format(low=low, high=high)
-    return {"outside": statement, "far": f"\n    A score below {low:.6g} or above {high:.6g} {far}."}
+    return statement, f"\n    A score below {low:.6g} or above {high:.6g} {far}."
 
 
-def _origin(formulas: Formulas, maps: Exportable) -> str:
-    return f"Maps of scores by group: {count_pieces(formulas)} straight pieces{note_of(maps)}."
+def _origin(formulas: Formulas) -> str:
+    return f"Maps of scores by group: {count_pieces(formulas)} straight pieces{formulas.note}."
 
 
-def _numbers(found: object, brackets: str) -> str:
-    """Write the numbers of a map; the shortest text of a double reads back as the same double in both languages."""
-    begin, end = brackets[0], brackets[1]
-    if isinstance(found, Sigmoid):
-        return f"{begin}{found.alpha!r}, {found.beta!r}{end}"
-    if isinstance(found, Odds):
-        return f"{begin}{found.factor!r}{',' if begin == '(' else ''}{end}"
-    return begin + ", ".join(_listed(found, begin, end)) + end
-
-
-def _listed(fields: object, begin: str, end: str) -> Iterator[str]:
-    for field in fields:  # type: ignore[attr-defined]
-        comma = "," if field.size == 1 and begin == "(" else ""
-        yield begin + ", ".join(map(repr, field.tolist())) + comma + end
+def _numbers(found: Any, brackets: str) -> str:
+    """Write numbers, or fields of them; the shortest text of a double reads back as the same in both languages."""
+    items = found.tolist() if isinstance(found, np.ndarray) else found
+    texts = [repr(each) if isinstance(each, float) else _numbers(each, brackets) for each in items]
+    comma = "," if len(texts) == 1 and brackets == "()" else ""
+    return brackets[0] + ", ".join(texts) + comma + brackets[1]
 
 
 def _key(group: Name) -> str:
-    """Write the name of a group in JavaScript."""
     if isinstance(group, int) and not isinstance(group, bool) and abs(group) > 2**53:
         raise ValueError(
             f"the group {group} is beyond 2**53, where JavaScript's numbers are not exact.\n"
@@ -344,17 +313,11 @@ def _key(group: Name) -> str:
     return json.dumps(group)
 
 
-def _checked(name: str) -> str:
-    if not (isinstance(name, str) and name.isidentifier() and name.isascii()):
-        raise ValueError(f"name must be the name of a function, got {name!r}.")
-    return name
-
-
 @documented
 class RowScorer:
     """Adjust one score at a time, with the numbers of ``transform``, in about a microsecond.
 
-    What it holds never changes, so any number of threads may share one. It is built once, at the start of a service.
+    Build it once; any number of threads may share it.
 
     Parameters
     ----------
@@ -382,38 +345,19 @@ class RowScorer:
         limits: tuple[float, float] | None = None,
         outside: Outside = "refuse",
     ) -> None:
-        check_unmapped(unknown_group, missing_group)
         self._unknown, self._missing = unknown_group, missing_group
-        formulas = formulas_of(maps, limits, outside)
+        formulas = formulas_of(maps, limits, outside, (unknown_group, missing_group))
         self._low, self._high = formulas.limits or (-sys.float_info.max, sys.float_info.max)
         self._clamped = formulas.clamped
         self._formulas = {group: _frozen(found) for group, found in formulas.items()}
         self._then = None if formulas.then is None else _frozen(formulas.then)
         self._find = GroupFinder(list(self._formulas))
 
-    @property
-    def groups(self) -> tuple[Name, ...]:
-        """Names of the groups."""
-        return tuple(self._formulas)
-
     def __call__(self, score: float, group: Any) -> float:
         """Return the adjusted score.
 
-        Parameters
-        ----------
-        score : float
-        group : name of a group
-            Of an intersection also its values as a tuple, in the order of ``fit``, or a dict of column to value.
-
-        Raises
-        ------
-        UnseenGroupError
-            If the group has no map, unless ``unknown_group`` says otherwise.
-        TypeError
-            If the score is a text or a boolean.
-        ValueError
-            If the score is NaN or infinite, or far outside the fitted range and ``outside`` is not "clamp"; or if the
-            group is missing and ``missing_group`` does not say otherwise.
+        A group that is an intersection is given by its name, as a tuple of its values in the order of ``fit``, or as
+        a dict of column to value. What has no adjusted score is an UnseenGroupError, a TypeError or a ValueError.
         """
         try:
             found = self._formulas[group]
@@ -421,7 +365,7 @@ class RowScorer:
             return self._without_a_map(score, group)
         s = score if score.__class__ is float and self._low <= score <= self._high else self._checked(score)
         if isinstance(found, Sigmoid):
-            y = sigma(found.alpha * s + found.beta)
+            y = _sigma(found.alpha * s + found.beta)
         elif isinstance(found, Odds):
             sign = found.sign
             y = sign / (1.0 + ((1.0 - sign * s) / s) / found.factor) if 0.0 < sign * s < 1.0 else s
@@ -430,7 +374,6 @@ class RowScorer:
         return y if self._then is None else _looked_up(self._then, y)
 
     def _checked(self, score: Any) -> float:
-        """Turn a number into a float; refuse one that is not finite, or far outside the fitted range."""
         s = _as_float(score)
         if self._low <= s <= self._high:
             return s
@@ -447,17 +390,16 @@ class RowScorer:
             return self(score, seen)
         missing = group is None or group != group
         way = self._missing if missing else self._unknown
-        if way == "error" and missing:
-            raise ValueError(
-                f"the group is missing.\nHint: give it one that was seen in fit, {_WAYS_OUT % 'missing_group'}."
-            )
-        if way == "error":
-            raise UnseenGroupError(
-                f"the group {quoted(group)} was not seen in fit (seen: {list(self._formulas)}).\n"
-                f"Hint: fit with rows of that group, {_WAYS_OUT % 'unknown_group'}."
-            )
-        s = _as_float(score)
-        return s if way == "keep" else math.nan
+        if way != "error":
+            s = _as_float(score)
+            return s if way == "keep" else math.nan
+        ways_out = f"or {'missing' if missing else 'unknown'}_group='keep' (the score as it is) or 'null' (NaN)"
+        if missing:
+            raise ValueError(f"the group is missing.\nHint: give it one that was seen in fit, {ways_out}.")
+        raise UnseenGroupError(
+            f"the group {quoted(group)} was not seen in fit (seen: {list(self._formulas)}).\n"
+            f"Hint: fit with rows of that group, {ways_out}."
+        )
 
 
 def _as_float(score: Any) -> float:
@@ -473,12 +415,6 @@ def _as_float(score: Any) -> float:
     return s
 
 
-_WAYS_OUT = "or %s='keep' (the score as it is) or 'null' (NaN)"
-
-
-_Rows = tuple[tuple[float, ...], tuple[tuple[float, ...], ...]]
-
-
 def _frozen(found: Formula) -> Any:
     """Return the pieces of a map as plain tuples, as they are quickest to look up; a closed form as it is."""
     if isinstance(found, Sigmoid | Odds):
@@ -487,16 +423,15 @@ def _frozen(found: Formula) -> Any:
     return tuple(lo), tuple(zip(*rest))
 
 
-def _looked_up(found: _Rows, s: float) -> float:
+def _looked_up(found: tuple[tuple[float, ...], tuple[tuple[float, ...], ...]], s: float) -> float:
     lo, rows = found
     x0, w, v0, d, vmin, vmax = rows[bisect_right(lo, s) - 1]
     y = v0 + ((s - x0) / w) * d
     return vmin if y < vmin else vmax if y > vmax else y
 
 
-def sigma(z: float) -> float:
-    """Return 1 / (1 + exp(-z)); an exponential that is too large for a number makes it 0."""
+def _sigma(z: float) -> float:
     try:
         return 1.0 / (1.0 + math.exp(-z))
-    except OverflowError:
+    except OverflowError:  # an exponential that is too large for a number
         return 0.0

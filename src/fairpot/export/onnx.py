@@ -9,22 +9,20 @@ import numpy as np
 
 from fairpot._defaults import Unmapped
 from fairpot._docs import documented
-from fairpot._lineage import lineage_line
 from fairpot._optional import import_optional
 from fairpot._version import __version__
-from fairpot.export.functions import Exportable, Formulas, Outside, check_unmapped, formulas_of, known_sha256, note_of
+from fairpot.export.functions import Exportable, Formulas, Outside, formulas_of
 from fairpot.transport.pieces import LARGEST, Odds, Pieces, Sigmoid
 
-_OPSET, _OPSET_ML, _IR = 18, 3, 8
+_OPSETS, _IR = {"": 18, "ai.onnx.ml": 3}, 8
 _PREFIX = "fairpot_"
+_BOOL, _INT64 = 9, 7  # types to cast to
 
 
 @documented
 def to_onnx(
     maps: Exportable,
     *,
-    model: Any = None,
-    model_output: str | None = None,
     score: str = "score",
     group: str = "group",
     output: str = "score_adjusted",
@@ -34,21 +32,15 @@ def to_onnx(
     outside: Outside = "refuse",
     map_sha256: str | None = None,
 ) -> Any:
-    """Write maps as an ONNX model, by themselves or after a model that makes the scores.
+    """Write maps as an ONNX model; ``onnx.compose.merge_models`` puts it after one that makes the scores.
 
     Parameters
     ----------
     maps : dict of group to ScoreMap
         The ``maps_`` of a fitted method or of a loaded map file. Groups are all text, or all whole numbers or
         booleans.
-    model : onnx.ModelProto or None, default None
-        A model, such as skl2onnx makes of a pipeline, whose output is the score. The result takes its inputs and
-        the group, and gives its outputs and the adjusted score.
-    model_output : str or None, default None
-        Which output of ``model`` is the score: of shape (n,) or (n, 1), or (n, 2) with the positive class last. None
-        takes its last.
     score, group, output : str
-        Names of inputs and output; ``score`` is float64 of shape (n,) and an input only without ``model``.
+        Names of inputs and output; ``score`` is float64 of shape (n,).
     unknown_group : {"error", "keep", "null"}, default "error"
         For a row whose group has no map: stop with an error, keep the original score, or return NaN. A score that is
         not finite stops the run with "error" and gives NaN otherwise.
@@ -70,35 +62,38 @@ def to_onnx(
     >>> [each.name for each in made.graph.input], [each.name for each in made.graph.output]
     (['score', 'group'], ['score_adjusted'])
     """
-    check_unmapped(unknown_group, "error" if missing_group is None else missing_group)
     onnx = import_optional("onnx", "onnx")
-    graph = _Graph(onnx.helper)
-    formulas = formulas_of(maps, limits, outside)
-    kind, elements = _kind_of(onnx, formulas)
-    _check_missing(kind, formulas, missing_group)
-    inputs = [onnx.helper.make_tensor_value_info(group, elements, ["n"])]
-    if model is None:
-        inputs.insert(0, onnx.helper.make_tensor_value_info(score, onnx.TensorProto.DOUBLE, ["n"]))
-        s = score
-    else:
-        s = _score_of(onnx, graph, model, model_output, taken={group, output})
-    place = _group_place(graph, group, kind, formulas)
-    finite = graph.node("LessOrEqual", graph.node("Abs", s), graph.numbers(LARGEST))
-    usable = graph.node("And", finite, graph.node("GreaterOrEqual", place, graph.whole(0)))
-    value = _within(graph, formulas, graph.node("Where", usable, s, graph.numbers(0.0)), place, usable)
-    # By its place from the end a row finds what becomes of it: -1 is a group without a map, -2 a missing one.
     ways = (missing_group or "error", unknown_group)
+    graph, formulas = _Graph(onnx), formulas_of(maps, limits, outside, ways[::-1], map_sha256)
+    kind, elements = _kind_of(onnx, formulas)
+    if missing_group is not None:
+        _check_missing(kind, formulas)
+    place = _group_place(graph, group, kind, formulas)
+    finite = graph.node("LessOrEqual", graph.node("Abs", score), graph.numbers(LARGEST))
+    usable = graph.node("And", finite, graph.node("GreaterOrEqual", place, graph.whole(0)))
+    value = _within(graph, formulas, graph.node("Where", usable, score, graph.numbers(0.0)), place)
+    # By its place from the end a row finds what becomes of it: -1 is a group without a map, -2 a missing one.
     kept = graph.node("And", finite, _chosen(graph, ways, "keep", place))
-    value = graph.node("Where", usable, value, graph.node("Where", kept, s, graph.numbers(np.nan)))
+    value = graph.node("Where", usable, value, graph.node("Where", kept, score, graph.numbers(np.nan)))
     stopped = graph.node("And", finite, _chosen(graph, ways, "error", place))
     if unknown_group == "error":
         stopped = graph.node("Or", stopped, graph.node("Not", finite))
     # There is no operator that stops a run; reading beyond the end of a list does.
     beyond = graph.node("Where", stopped, graph.whole(2**40), graph.whole(0))
     graph.node("Add", value, graph.node("Gather", graph.numbers([0.0]), beyond), name=output)
-    outputs = [onnx.helper.make_tensor_value_info(output, onnx.TensorProto.DOUBLE, ["n"])]
-    made = _assembled(onnx, graph, inputs, outputs, model, note_of(maps))
-    onnx.helper.set_model_props(made, {**_metadata(model), "made_by": lineage_line(map_sha256 or known_sha256(maps))})
+    helper, double = onnx.helper, onnx.TensorProto.DOUBLE
+    inputs = [helper.make_tensor_value_info(*each, ["n"]) for each in ((score, double), (group, elements))]
+    outputs = [helper.make_tensor_value_info(output, double, ["n"])]
+    made = helper.make_model(
+        helper.make_graph(graph.nodes, "fairpot", inputs, outputs, graph.constants),
+        opset_imports=[helper.make_opsetid(domain, version) for domain, version in _OPSETS.items()],
+        producer_name="fairpot",
+        producer_version=__version__,
+        doc_string=f"Maps of scores by group{formulas.note}.",
+        ir_version=_IR,
+    )
+    onnx.checker.check_model(made, full_check=True)
+    helper.set_model_props(made, {"made_by": formulas.made_by})
     return made
 
 
@@ -106,13 +101,11 @@ def _chosen(graph: _Graph, ways: tuple[str, str], way: str, place: str) -> str:
     """Say of each row whether it has no map and ``way`` is what is to become of it."""
     flags = graph.whole([each == way for each in ways] + [False])
     at = graph.node("Add", graph.node("Min", place, graph.whole(0)), graph.whole(2))
-    return graph.node("Cast", graph.node("Gather", flags, at), to=9)
+    return graph.node("Cast", graph.node("Gather", flags, at), to=_BOOL)
 
 
-def _check_missing(kind: str, formulas: Formulas, missing_group: str | None) -> None:
+def _check_missing(kind: str, formulas: Formulas) -> None:
     """Refuse a choice about missing groups where the graph could not tell one."""
-    if missing_group is None:
-        return
     if kind != "str":
         raise ValueError(
             "missing_group has nothing to decide: whole numbers and booleans of ONNX cannot be missing.\n"
@@ -128,32 +121,27 @@ def _check_missing(kind: str, formulas: Formulas, missing_group: str | None) -> 
 class _Graph:
     """Nodes and constants as they are added; each gets a name of its own."""
 
-    def __init__(self, helper: Any) -> None:
-        self.helper = helper
+    def __init__(self, onnx: Any) -> None:
+        self.onnx = onnx
         self.nodes: list[Any] = []
         self.constants: list[Any] = []
 
     def node(self, operator: str, *inputs: str, name: str | None = None, **attributes: Any) -> str:
         """Add a node with one output and return that output's name."""
-        made = f"{_PREFIX}{len(self.nodes)}_{operator}" if name is None else name
-        self.nodes.append(
-            self.helper.make_node(operator, list(inputs), [made], name=f"{_PREFIX}{len(self.nodes)}", **attributes)
-        )
+        number = f"{_PREFIX}{len(self.nodes)}"
+        made = name or f"{number}_{operator}"
+        self.nodes.append(self.onnx.helper.make_node(operator, inputs, [made], name=number, **attributes))
         return made
 
-    def numbers(self, values: Any) -> str:
+    def numbers(self, values: Any, dtype: type = np.float64) -> str:
         """Add a constant of doubles."""
-        return self._constant(np.asarray(values, dtype=np.float64))
+        name = f"{_PREFIX}c{len(self.constants)}"
+        self.constants.append(self.onnx.numpy_helper.from_array(np.asarray(values, dtype=dtype), name))
+        return name
 
     def whole(self, values: Any) -> str:
         """Add a constant of whole numbers."""
-        return self._constant(np.asarray(values, dtype=np.int64))
-
-    def _constant(self, values: np.ndarray[Any, Any]) -> str:
-        name = f"{_PREFIX}c{len(self.constants)}"
-        numpy_helper = import_optional("onnx.numpy_helper", "onnx")
-        self.constants.append(numpy_helper.from_array(values, name))
-        return name
+        return self.numbers(values, np.int64)
 
 
 def _kind_of(onnx: Any, formulas: Formulas) -> tuple[str, int]:
@@ -174,37 +162,36 @@ def _kind_of(onnx: Any, formulas: Formulas) -> tuple[str, int]:
 
 def _group_place(graph: _Graph, group: str, kind: str, formulas: Formulas) -> str:
     """Number the groups; one that has no map is -1, an empty text -2."""
-    places = list(range(len(formulas)))
-    code: dict[str, Any] = {"domain": "ai.onnx.ml", "values_int64s": places, "default_int64": -1}
+    places: dict[Any, int] = {name: place for place, name in enumerate(formulas)}
     if kind == "str":
-        names = list(formulas)
-        if "" not in formulas:  # an empty text is a missing group
-            names, code["values_int64s"] = [*names, ""], [*places, -2]
-        return graph.node("LabelEncoder", group, keys_strings=names, **code)
-    if kind == "bool":
-        graph_input = graph.node("Cast", group, to=7)
-        return graph.node("LabelEncoder", graph_input, keys_int64s=[int(g) for g in formulas], **code)
-    return graph.node("LabelEncoder", group, keys_int64s=list(formulas), **code)
+        names, places = "keys_strings", {**places, "": places.get("", -2)}  # an empty text is a missing group
+    else:
+        names, places = "keys_int64s", {int(name): place for name, place in places.items()}
+        group = graph.node("Cast", group, to=_INT64) if kind == "bool" else group
+    code: dict[str, Any] = {names: [*places], "values_int64s": [*places.values()], "default_int64": -1}
+    return graph.node("LabelEncoder", group, domain="ai.onnx.ml", **code)
 
 
-def _within(graph: _Graph, formulas: Formulas, s: str, place: str, usable: str) -> str:
+def _within(graph: _Graph, formulas: Formulas, s: str, place: str) -> str:
     """Compute each row's map; a score beyond the limits counts as one of them, or gives NaN."""
     if formulas.limits is None:
-        return _mapped(graph, formulas, s, place, usable)
+        return _mapped(graph, formulas, s, place)
     low, high = map(graph.numbers, formulas.limits)
     held = graph.node("Min", graph.node("Max", s, low), high)
-    value = _mapped(graph, formulas, held, place, usable)
-    if formulas.clamped:
-        return value
-    return graph.node("Where", graph.node("Equal", held, s), value, graph.numbers(np.nan))
+    value = _mapped(graph, formulas, held, place)
+    return (
+        value if formulas.clamped else graph.node("Where", graph.node("Equal", held, s), value, graph.numbers(np.nan))
+    )
 
 
-def _mapped(graph: _Graph, formulas: Formulas, s: str, place: str, usable: str) -> str:
-    """Compute each row's map, and the one that follows them all."""
-    found = [each if isinstance(each, Pieces) else _NO_PIECES for each in formulas.values()]
+def _mapped(graph: _Graph, formulas: Formulas, s: str, place: str) -> str:
     code = graph.node("Max", place, graph.whole(0))
-    value = _looked_up(graph, found, s, code)
-    value = _with_odds(graph, formulas, s, code, _with_sigmoids(graph, formulas, s, code, value))
+    value = _looked_up(graph, [each if isinstance(each, Pieces) else _NO_PIECES for each in formulas.values()], s, code)
+    for kind, write in ((Sigmoid, _sigmoids), (Odds, _odds)):
+        if formulas.has(kind):
+            made, flags = write(graph, formulas, s, code), [isinstance(each, kind) for each in formulas.values()]
+            chosen = graph.node("Cast", graph.node("Gather", graph.whole(flags), code), to=_BOOL)
+            value = graph.node("Where", chosen, made, value)
     if formulas.then is None:
         return value
     return _looked_up(graph, [formulas.then], value, graph.node("Mul", code, graph.whole(0)))
@@ -229,103 +216,22 @@ def _looked_up(graph: _Graph, found: Sequence[Pieces], s: str, code: str) -> str
 _NO_PIECES = Pieces(*np.array([[-LARGEST], [0.0], [1.0], [0.0], [0.0], [0.0], [0.0]]))
 
 
-def _with_sigmoids(graph: _Graph, formulas: Formulas, s: str, code: str, value: str) -> str:
-    """Put the sigmoid in where a group has one."""
-    flags = [isinstance(each, Sigmoid) for each in formulas.values()]
-    if not any(flags):
-        return value
-    both = [each if isinstance(each, Sigmoid) else Sigmoid(0.0, 0.0) for each in formulas.values()]
-    alpha, beta = (graph.node("Gather", graph.numbers(column), code) for column in zip(*both))
+def _sigmoids(graph: _Graph, formulas: Formulas, s: str, code: str) -> str:
+    """Compute each group's sigmoid; anything where it has none."""
+    found = [each if isinstance(each, Sigmoid) else Sigmoid(0.0, 0.0) for each in formulas.values()]
+    alpha, beta = (graph.node("Gather", graph.numbers(column), code) for column in zip(*found))
     z = graph.node("Add", graph.node("Mul", alpha, s), beta)
     power = graph.node("Exp", graph.node("Neg", z))
-    sigma = graph.node("Div", graph.numbers(1.0), graph.node("Add", graph.numbers(1.0), power))
-    chosen = graph.node("Gather", graph.whole(flags), code)
-    return graph.node("Where", graph.node("Cast", chosen, to=9), sigma, value)
+    return graph.node("Div", graph.numbers(1.0), graph.node("Add", graph.numbers(1.0), power))
 
 
-def _with_odds(graph: _Graph, formulas: Formulas, s: str, code: str, value: str) -> str:
-    """Put the factor on the odds in where a group has one."""
-    flags = [isinstance(each, Odds) for each in formulas.values()]
-    if not any(flags):
-        return value
+def _odds(graph: _Graph, formulas: Formulas, s: str, code: str) -> str:
+    """Compute the probability after each group's factor on the odds; anything where it has none."""
     found = [each if isinstance(each, Odds) else Odds(1.0) for each in formulas.values()]
-    sign, factor = (
-        graph.node("Gather", graph.numbers(column), code)
-        for column in ([each.sign for each in found], [each.factor for each in found])
-    )
+    sign = graph.node("Gather", graph.numbers([each.sign for each in found]), code)
+    factor = graph.node("Gather", graph.numbers([each.factor for each in found]), code)
     one, zero, p = graph.numbers(1.0), graph.numbers(0.0), graph.node("Mul", sign, s)
     against = graph.node("Div", graph.node("Div", graph.node("Sub", one, p), s), factor)
     made = graph.node("Div", sign, graph.node("Add", one, against))
     inside = graph.node("And", graph.node("Less", zero, p), graph.node("Less", p, one))
-    chosen = graph.node("Cast", graph.node("Gather", graph.whole(flags), code), to=9)
-    return graph.node("Where", chosen, graph.node("Where", inside, made, s), value)
-
-
-def _score_of(onnx: Any, graph: _Graph, model: Any, wanted: str | None, taken: set[str]) -> str:
-    """Turn an output of a model into scores of shape (n,) in float64."""
-    outputs = {each.name: each for each in model.graph.output}
-    name = model.graph.output[-1].name if wanted is None else wanted
-    if name not in outputs:
-        raise ValueError(f"the model has no output {name!r}: it has {list(outputs)}.\nHint: name one as model_output.")
-    names = {each.name for each in [*model.graph.input, *model.graph.initializer]}
-    names |= {output for node in model.graph.node for output in node.output}
-    clash = sorted(n for n in names if n in taken or n.startswith(_PREFIX))
-    if clash:
-        raise ValueError(
-            f"the model already uses the name {clash[0]!r}.\nHint: choose another name for group or output."
-        )
-    kind = outputs[name].type
-    if not kind.HasField("tensor_type") or kind.tensor_type.elem_type not in (
-        onnx.TensorProto.FLOAT,
-        onnx.TensorProto.DOUBLE,
-    ):
-        raise ValueError(
-            f"the output {name!r} of the model is no tensor of floats.\n"
-            "Hint: convert a classifier with options={'zipmap': False} and name 'probabilities'."
-        )
-    double = graph.node("Cast", name, to=onnx.TensorProto.DOUBLE)
-    # (n,), (n, 1) and (n, 2) alike: one row a case, and of it the last number.
-    rows = graph.node("Shape", double, start=0, end=1)
-    table = graph.node("Reshape", double, graph.node("Concat", rows, graph.whole([-1]), axis=0))
-    return graph.node("Gather", table, graph.whole(-1), axis=1)
-
-
-def _assembled(onnx: Any, graph: _Graph, inputs: Sequence[Any], outputs: Sequence[Any], model: Any, note: str) -> Any:
-    """Make the model, behind the one it follows if there is one, and have it checked."""
-    helper = onnx.helper
-    nodes, constants, imports = list(graph.nodes), list(graph.constants), {"": _OPSET, "ai.onnx.ml": _OPSET_ML}
-    doc = f"Maps of scores by group{note}."
-    if model is None:
-        made = helper.make_graph(nodes, "fairpot", inputs, outputs, constants)
-    else:
-        model = onnx.version_converter.convert_version(model, _OPSET) if _default_opset(model) < _OPSET else model
-        before = model.graph
-        made = helper.make_graph(
-            [*before.node, *nodes],
-            "fairpot",
-            [*before.input, *inputs],
-            [*before.output, *outputs],
-            [*before.initializer, *constants],
-        )
-        imports |= {
-            each.domain: each.version
-            for each in model.opset_import
-            if each.domain != "ai.onnx.ml" or each.version > _OPSET_ML
-        }
-    opsets = [helper.make_opsetid(domain, version) for domain, version in imports.items()]
-    functions = [] if model is None else list(model.functions)
-    result = helper.make_model(
-        made, opset_imports=opsets, producer_name="fairpot", producer_version=__version__, doc_string=doc,
-        ir_version=_IR if model is None else max(_IR, model.ir_version), functions=functions,
-    )  # fmt: skip
-    onnx.checker.check_model(result, full_check=model is None)
-    return result
-
-
-def _metadata(model: Any) -> dict[str, str]:
-    """Give what a model that the maps follow says of itself."""
-    return {} if model is None else {each.key: each.value for each in model.metadata_props}
-
-
-def _default_opset(model: Any) -> int:
-    return int(next((each.version for each in model.opset_import if each.domain == ""), _OPSET))
+    return graph.node("Where", inside, made, s)

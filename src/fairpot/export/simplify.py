@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any, cast
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -20,9 +20,9 @@ _WINDOW = 64
 
 
 def fewest_points(x: Floats, v: Floats, low: Floats, high: Floats) -> NDArray[np.intp]:
-    """Choose points of a polyline, the first and the last among them, that stay between ``low`` and ``high``.
+    """Return the places of points of a polyline, first and last among them, that stay between ``low`` and ``high``.
 
-    Returned are their places: of the fewest there are up to 2,000 points, of about as few beyond.
+    They are the fewest there are up to 2,000 points, and about as few beyond.
     """
     if len(x) <= 2:
         return np.arange(len(x))
@@ -56,8 +56,7 @@ def _shortest(x: Floats, v: Floats, low: Floats, high: Floats) -> NDArray[np.int
     for first in range(len(x) - 1):
         ends = _reachable(x, v, low, high, first)
         better = ends[steps[ends] > steps[first] + 1]
-        steps[better] = steps[first] + 1
-        before[better] = first
+        steps[better], before[better] = steps[first] + 1, first
     way = [len(x) - 1]
     while way[-1] > 0:
         way.append(int(before[way[-1]]))
@@ -75,8 +74,7 @@ def _walked(x: Floats, v: Floats, low: Floats, high: Floats) -> NDArray[np.intp]
 def _spread_points(x: Floats, v: Floats, count: int) -> NDArray[np.intp]:
     """Choose so many points of a long polyline, the first and the last among them, with a small largest error.
 
-    A quarter of them lie evenly among all points; the others where a line between two chosen ones misses by most. It
-    takes time for one pass over the points, and a few over the parts that are not yet close enough.
+    A quarter of them lie evenly among all points; the others where a line between two chosen ones misses by most.
     """
     chosen = np.unique(np.linspace(0, len(x) - 1, max(count // 4, 2)).astype(np.intp))
     missed, at = _worst(x, v, chosen[:-1], chosen[1:])
@@ -93,7 +91,7 @@ def _spread_points(x: Floats, v: Floats, count: int) -> NDArray[np.intp]:
 
 
 def _worst(x: Floats, v: Floats, first: NDArray[np.intp], last: NDArray[np.intp]) -> tuple[Floats, NDArray[np.intp]]:
-    """Find how far, and where, the line from each first point to its last misses the points between them by most."""
+    """Find how far, and where, the line from each first to its last point misses those between them by most."""
     size = last - first
     begin = np.cumsum(size) - size
     part = np.repeat(np.arange(len(first)), size)
@@ -108,9 +106,6 @@ def _worst(x: Floats, v: Floats, first: NDArray[np.intp], last: NDArray[np.intp]
     where[part[hits]] = place[hits]
     most[where == first] = 0.0
     return most, where
-
-
-_HALVINGS = 40
 
 
 @dataclass(frozen=True, eq=False)
@@ -130,13 +125,10 @@ class SimplifiedMaps:
 
     Examples
     --------
-    >>> import numpy as np
     >>> from fairpot import ScoreMap
     >>> from fairpot.export import simplify
-    >>> grid = np.linspace(0, 1, 101)
-    >>> found = simplify({"F": ScoreMap(grid, grid**2)}, max_error=0.012)
-    >>> found.knots, found.errors["F"] <= 0.012
-    ({'F': (101, 6)}, True)
+    >>> simplify({"F": ScoreMap([0, 1, 2], [0, 1, 2.1])}, max_error=0.1).knots
+    {'F': (3, 2)}
     """
 
     maps: dict[Hashable, ScoreMap]
@@ -150,13 +142,6 @@ class SimplifiedMaps:
         """The largest error of any group."""
         return max(self.errors.values())
 
-    def followed_by(self, then: ScoreMap | None) -> SimplifiedMaps:
-        """Let one map follow all of them, and say by how much scores can then differ; None follows nothing."""
-        if then is None:
-            return self
-        errors = {group: _steepest(then) * error for group, error in self.errors.items()}
-        return replace(self, maps=followed(self.maps, then), errors=errors)
-
     def __str__(self) -> str:
         before, after = (sum(pair[i] for pair in self.knots.values()) for i in (0, 1))
         return f"simplified from {before} to {after} breakpoints, scores within {self.error:.3g}"
@@ -165,12 +150,7 @@ class SimplifiedMaps:
 def spread_knots(maps: Maps, total: int) -> SimplifiedMaps:
     """Leave so many knots to all maps together, each its share, with a small largest error.
 
-    For maps of hundreds of thousands of knots and more, for which :func:`simplify` takes long. Sigmoids, shifts and
-    identities stay as they are.
-
-    >>> x = np.linspace(0, 1, 100_001)
-    >>> print(spread_knots({"F": ScoreMap(x, x**2)}, 100))
-    simplified from 100001 to 100 breakpoints, scores within 2.71e-05
+    For maps of hundreds of thousands of knots, for which :func:`simplify` takes long. Closed forms stay as they are.
     """
     full = {group: each.compact() if type(each) is ScoreMap else each for group, each in maps.items()}
     knots = sum(len(each.knots) for each in full.values() if type(each) is ScoreMap)
@@ -185,8 +165,7 @@ def spread_knots(maps: Maps, total: int) -> SimplifiedMaps:
 def simplify(maps: Maps, *, max_error: float | None = None, max_knots: int | None = None) -> SimplifiedMaps:
     """Use as few of the maps' own breakpoints as a stated error allows.
 
-    The breakpoints (knots) of a map are scores of people it was fitted on. Those that are dropped are no longer in what
-    is exported; those that stay still are.
+    Breakpoints (knots) are scores of people; those that are dropped are no longer in what is exported.
 
     Parameters
     ----------
@@ -196,6 +175,7 @@ def simplify(maps: Maps, *, max_error: float | None = None, max_knots: int | Non
         No score's new value may differ by more than this.
     max_knots : int >= 2 or None, default None
         No map may have more knots; the error is then the smallest that a search finds.
+
     Returns
     -------
     SimplifiedMaps
@@ -212,19 +192,20 @@ def simplify(maps: Maps, *, max_error: float | None = None, max_knots: int | Non
     """
     _check(max_error, max_knots)
     maps, then = parted(maps)
-    made: dict[Hashable, ScoreMap] = {}
+    # The most by which a map that follows can enlarge a difference.
+    factor = 1.0 if then is None else float(np.abs(np.diff(then.values) / np.diff(then.knots)).max(initial=0.0))
+    made = dict(maps)
     for group, full in maps.items():
-        if type(full) is not ScoreMap or len(full.knots) <= 2:
-            made[group] = full
-        elif max_error is None:
-            made[group] = _at_most(full, cast(int, max_knots))
-        else:
-            made[group] = _within(full, float(max_error) / (1.0 if then is None else _steepest(then)))
-    return _simplified(maps, made).followed_by(then)
+        if type(full) is ScoreMap and len(full.knots) > 2:
+            made[group] = _at_most(full, max_knots) if max_knots else _within(full, float(max_error or 0.0) / factor)
+    found = _simplified(maps, made)
+    if then is None:
+        return found
+    errors = {group: factor * error for group, error in found.errors.items()}
+    return replace(found, maps=followed(found.maps, then), errors=errors)
 
 
 def _simplified(maps: Maps, made: dict[Hashable, ScoreMap]) -> SimplifiedMaps:
-    """Measure what fewer knots change."""
     return SimplifiedMaps(
         maps=made,
         errors={group: _error(full, made[group]) for group, full in maps.items()},
@@ -232,23 +213,18 @@ def _simplified(maps: Maps, made: dict[Hashable, ScoreMap]) -> SimplifiedMaps:
     )
 
 
-def _steepest(then: ScoreMap) -> float:
-    """Give the most by which a map that follows can enlarge a difference."""
-    return float(np.abs(np.diff(then.values) / np.diff(then.knots)).max(initial=0.0))
-
-
 def _check(max_error: Any, max_knots: Any) -> None:
     if max_error is not None and not (is_number(max_error) and 0 <= max_error < np.inf):
         raise ValueError(f"max_error must be a number >= 0, got {max_error!r}.")
     if max_knots is not None and (not isinstance(max_knots, int) or isinstance(max_knots, bool) or max_knots < 2):
         raise ValueError(f"max_knots must be a whole number from 2 on, got {max_knots!r}.")
-    if max_knots is not None and max_error is not None:
+    if max_error is None and max_knots is None:
+        raise ValueError("nothing says how far to simplify.\nHint: pass max_error or max_knots.")
+    if max_error is not None and max_knots is not None:
         raise ValueError(
             "max_knots takes whatever error it needs, and cannot keep to max_error as well.\n"
             "Hint: give the error, and look at the number of breakpoints that comes out."
         )
-    if max_error is None and max_knots is None:
-        raise ValueError("nothing says how far to simplify.\nHint: pass max_error or max_knots.")
 
 
 def _chosen(full: ScoreMap, places: NDArray[np.intp]) -> ScoreMap:
@@ -263,7 +239,7 @@ def _at_most(full: ScoreMap, count: int) -> ScoreMap:
         return full
     low, high = 0.0, float(np.ptp(v))
     best = np.array([0, len(x) - 1])
-    for _ in range(_HALVINGS):
+    for _ in range(40):
         middle = (low + high) / 2
         places = fewest_points(x, v, v - middle, v + middle)
         if len(places) <= count:

@@ -4,24 +4,14 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
 from fairpot._defaults import ADJUSTED, Unmapped
 from fairpot._docs import documented
-from fairpot._lineage import lineage_line
 from fairpot._validation import check_choice
-from fairpot.export.functions import (
-    Exportable,
-    Formulas,
-    Outside,
-    check_unmapped,
-    count_pieces,
-    formulas_of,
-    known_sha256,
-    note_of,
-)
-from fairpot.export.sql_dialects import DIALECTS, Dialect
+from fairpot.export.functions import Exportable, Formulas, Name, Outside, count_pieces, formulas_of
+from fairpot.export.sql_dialects import DIALECTS, JOINS, Dialect
 from fairpot.rows.readers.session import array_lookup
 from fairpot.transport.pieces import LARGEST, Formula, Odds, Pieces, Sigmoid
 
@@ -34,16 +24,12 @@ _NOTHING = 1e-20
 def pieces_case(dialect: Dialect, score: str, pieces: Pieces, first: int = 0, end: int | None = None) -> str:
     """Write the tree over the pieces from ``first`` to before ``end``."""
     end = pieces.size if end is None else end
-    if end - first == 1:
-        return _piece(dialect, score, pieces, first)
-    middle = (first + end) // 2
-    lower = pieces_case(dialect, score, pieces, first, middle)
-    upper = pieces_case(dialect, score, pieces, middle, end)
-    return f"CASE WHEN {score} < {dialect.number(float(pieces.lo[middle]))} THEN {lower} ELSE {upper} END"
-
-
-def _piece(dialect: Dialect, score: str, pieces: Pieces, place: int) -> str:
-    _, x0, w, v0, d, vmin, vmax = (float(field[place]) for field in pieces)
+    if end - first > 1:
+        middle = (first + end) // 2
+        lower = pieces_case(dialect, score, pieces, first, middle)
+        upper = pieces_case(dialect, score, pieces, middle, end)
+        return f"CASE WHEN {score} < {dialect.number(float(pieces.lo[middle]))} THEN {lower} ELSE {upper} END"
+    _, x0, w, v0, d, vmin, vmax = (float(field[first]) for field in pieces)
     if (vmin, vmax) == (-LARGEST, LARGEST):  # nothing holds it: the score, or the score and a constant
         return score if v0 == 0 else f"{score} + {dialect.number(v0)}"
     if d == 0:
@@ -56,67 +42,55 @@ def line(dialect: Dialect, s: str, x0: str, w: str, v0: str, d: str, vmin: str, 
     return f"{dialect.least}({dialect.greatest}({v0} + (({s} - {x0}) / {w}) * {d}, {vmin}), {vmax})"
 
 
-def sigmoid(dialect: Dialect, score: str, found: Sigmoid) -> str:
+def closed_form(dialect: Dialect, score: str, found: Sigmoid | Odds) -> str:
+    """Write a map that is one formula everywhere."""
+    return _sigmoid(dialect, score, found) if isinstance(found, Sigmoid) else _odds(dialect, score, found)
+
+
+def _sigmoid(dialect: Dialect, score: str, found: Sigmoid) -> str:
     """Write sigma(alpha s + beta), with arms for scores where a product or the exponential would leave the range."""
-    one, zero, level = dialect.number(1.0), dialect.number(0.0), dialect.number(_sigma(found.beta))
+    sigma = 0.0 if found.beta < _LOWEST else 1.0 / (1.0 + math.exp(-found.beta))
+    one, zero, level = map(dialect.number, (1.0, 0.0, sigma))
     if found.alpha == 0:
         return level
-    ends = [(_HIGHEST - found.beta) / found.alpha, (_LOWEST - found.beta) / found.alpha]
+    ends = ((_HIGHEST - found.beta) / found.alpha, (_LOWEST - found.beta) / found.alpha, _NOTHING / abs(found.alpha))
+    high, low, least = (dialect.number(min(max(end, -LARGEST), LARGEST)) for end in ends)
     over, under = (">", "<") if found.alpha > 0 else ("<", ">")
-    arms = [f"WHEN {score} {over} {dialect.number(_finite(ends[0]))} THEN {one}"]
-    arms += [f"WHEN {score} {under} {dialect.number(_finite(ends[1]))} THEN {zero}"]
-    arms += [f"WHEN ABS({score}) <= {dialect.number(_finite(_NOTHING / abs(found.alpha)))} THEN {level}"]
+    arms = f"WHEN {score} {over} {high} THEN {one} WHEN {score} {under} {low} THEN {zero}"
     z = f"{dialect.number(found.alpha)} * {score} + {dialect.number(found.beta)}"
-    return f"CASE {' '.join(arms)} ELSE {one} / ({one} + EXP(-({z}))) END"
+    return f"CASE {arms} WHEN ABS({score}) <= {least} THEN {level} ELSE {one} / ({one} + EXP(-({z}))) END"
 
 
-def odds(dialect: Dialect, score: str, found: Odds) -> str:
+def _odds(dialect: Dialect, score: str, found: Odds) -> str:
     """Write the odds of probabilities times a factor; what is none stays, and odds beyond all numbers give 0."""
-    one, zero, factor = (dialect.number(value) for value in (1.0, 0.0, abs(found.factor)))
+    one, zero, factor, lowest = map(dialect.number, (1.0, 0.0, abs(found.factor), found.lowest))
     if found.factor > 0:
-        outside, below = f"{score} <= {zero} OR {score} >= {one}", f"{score} < {dialect.number(found.lowest)}"
+        outside, below = f"{score} <= {zero} OR {score} >= {one}", f"{score} < {lowest}"
         value = f"{one} / ({one} + (({one} - {score}) / {score}) / {factor})"
     else:
-        outside, below = f"{score} >= {zero} OR {score} <= -{one}", f"{score} > -{dialect.number(found.lowest)}"
+        outside, below = f"{score} >= {zero} OR {score} <= -{one}", f"{score} > -{lowest}"
         value = f"-({one} / ({one} + (({one} + {score}) / -({score})) / {factor}))"
     return f"CASE WHEN {outside} THEN {score} WHEN {below} THEN {zero} ELSE {value} END"
 
 
-def closed_form(dialect: Dialect, score: str, found: Sigmoid | Odds) -> str:
-    """Write a map that is one formula everywhere."""
-    return sigmoid(dialect, score, found) if isinstance(found, Sigmoid) else odds(dialect, score, found)
-
-
-def _sigma(z: float) -> float:
-    return 0.0 if z < _LOWEST else 1.0 / (1.0 + math.exp(-z))
-
-
-def _finite(value: float) -> float:
-    return min(max(value, -LARGEST), LARGEST)
-
-
 _COLUMNS = ("lo", "x0", "w", "v0", "d", "vmin", "vmax")
-_END: tuple[tuple[str, ...], ...] = ((), ("hi",))  # a range join needs to know where a piece ends
 _INFINITY = {"BigQuery": "CAST('inf' AS FLOAT64)", "Oracle": "BINARY_DOUBLE_INFINITY"}
 _ROWS = 500  # of one INSERT
+_LONGEST = 50  # name, before the hash; PostgreSQL's names have 63 bytes
 
 
 def create_table(dialect: Dialect, name: str, formulas: Formulas) -> Iterator[str]:
     """Write the statements that make and fill the table of pieces, in one transaction; run again, they do it again."""
     keyed = ", PRIMARY KEY (g, lo)" if dialect.join in ("lateral", "max", "apply") else ""
     whole = "INT64" if dialect.name == "BigQuery" else "INTEGER"
-    columns = ", ".join(f"{c} {dialect.double}" for c in _COLUMNS + _END[dialect.join == "range"])
-    if dialect.creates_in_transaction and dialect.begin:
-        yield dialect.begin
+    names = (*_COLUMNS, "hi") if dialect.join == "range" else _COLUMNS
+    columns = f"(g {whole}, {', '.join(f'{c} {dialect.double}' for c in names)}{keyed})"
+    made = [f"CREATE TABLE IF NOT EXISTS {name} {columns}", f"DELETE FROM {name} WHERE 1 = 1"]
     if dialect.name == "SQL Server":  # it does not know IF NOT EXISTS
-        yield f"DROP TABLE IF EXISTS {name}"
-        yield f"CREATE TABLE {name} (g {whole}, {columns}{keyed})"
-    else:
-        yield f"CREATE TABLE IF NOT EXISTS {name} (g {whole}, {columns}{keyed})"
-    if not dialect.creates_in_transaction:
-        yield dialect.begin
-    if dialect.name != "SQL Server":
-        yield f"DELETE FROM {name} WHERE 1 = 1"
+        made = [f"DROP TABLE IF EXISTS {name}", f"CREATE TABLE {name} {columns}"]
+    if dialect.begin:
+        made.insert(0 if dialect.creates_in_transaction else 1, dialect.begin)
+    yield from made
     for code, found in enumerate(formulas.values()):
         if isinstance(found, Pieces):
             yield from _filled(dialect, name, code, found)
@@ -124,12 +98,16 @@ def create_table(dialect: Dialect, name: str, formulas: Formulas) -> Iterator[st
 
 
 def _filled(dialect: Dialect, name: str, code: int, found: Pieces) -> Iterator[str]:
-    """Write the statements that put the pieces of one map into the table."""
-    if dialect.array is not None:
-        fields = ", ".join(dialect.array(",".join(map(repr, field.tolist()))) for field in found)
+    if dialect.array:
+        fields = ", ".join(dialect.array.format(numbers=",".join(map(repr, field.tolist()))) for field in found)
         yield f"INSERT INTO {name} SELECT {code}, {fields}"
         return
-    rows = list(_rows(dialect, code, found))
+    begins = list(map(dialect.number, found.lo.tolist()))
+    ends = [f", {end}" for end in (*begins[1:], _INFINITY.get(dialect.name, ""))]
+    rows = []
+    for place, row in enumerate(zip(*(field.tolist() for field in found))):
+        end = ends[place] if dialect.join == "range" else ""
+        rows.append(f"({code}, {', '.join(map(dialect.number, row))}{end})")
     for first in range(0, len(rows), _ROWS):
         yield f"INSERT INTO {name} VALUES\n" + ",\n".join(rows[first : first + _ROWS])
 
@@ -142,45 +120,10 @@ def table_of(name: str, formulas: Formulas) -> str:
             "Hint: what tells this map from others is added to it, and databases cut longer names."
         )
     found = hashlib.sha256()
-    for group, each in formulas.items():
-        numbers = [field.tobytes() for field in each] if isinstance(each, Pieces) else each
-        found.update(repr((type(group).__name__, group, list(numbers))).encode())
-    # The map that follows is no part of the table: it is written into the SELECT.
-    return f"{name}_{found.hexdigest()[:_HASH]}"
-
-
-_HASH, _LONGEST = 12, 50  # PostgreSQL's names have 63 bytes
-
-
-def _rows(dialect: Dialect, code: int, found: Pieces) -> Iterator[str]:
-    begins = list(map(dialect.number, found.lo.tolist()))
-    ends = [f", {end}" for end in (*begins[1:], _INFINITY.get(dialect.name, ""))]
-    for place, row in enumerate(zip(*(field.tolist() for field in found))):
-        end = ends[place] if dialect.join == "range" else ""
-        yield f"({code}, {', '.join(map(dialect.number, row))}{end})"
-
-
-def join(dialect: Dialect, name: str, score: str, code: str) -> str:
-    """Write the join of the rows ``t`` with their pieces ``p``."""
-    if dialect.join == "asof":
-        return f"ASOF LEFT JOIN {name} AS p ON {code} = p.g AND {score} >= p.lo"
-    if dialect.join == "lateral":
-        found = f"SELECT * FROM {name} AS q WHERE q.g = {code} AND q.lo <= {score} ORDER BY q.lo DESC LIMIT 1"
-        return f"LEFT JOIN LATERAL ({found}) AS p ON TRUE"
-    if dialect.join == "max":
-        found = f"SELECT MAX(q.lo) FROM {name} AS q WHERE q.g = {code} AND q.lo <= {score}"
-        return f"LEFT JOIN {name} AS p ON p.g = {code} AND p.lo = ({found})"
-    if dialect.join == "apply":
-        found = f"SELECT TOP 1 * FROM {name} AS q WHERE q.g = {code} AND q.lo <= {score} ORDER BY q.lo DESC"
-        return f"OUTER APPLY ({found}) AS p"
-    if dialect.join == "match":
-        return f"ASOF JOIN {name} AS p MATCH_CONDITION ({score} >= p.lo) ON {code} = p.g"
-    return f"LEFT JOIN {name}{dialect.named}p ON p.g = {code} AND {score} >= p.lo AND {score} < p.hi"
-
-
-def looked_up(dialect: Dialect, score: str) -> str:
-    """Write the formula on the row that was found."""
-    return line(dialect, score, *(f"p.{name}" for name in _COLUMNS[1:]))
+    for group, each in formulas.items():  # the map that follows is written into the SELECT
+        numbers = [field.tobytes() for field in each] if isinstance(each, Pieces) else list(each)
+        found.update(repr((type(group).__name__, group, numbers)).encode())
+    return f"{name}_{found.hexdigest()[:12]}"
 
 
 def _found_among(dialect: Dialect, value: str, pieces: Pieces) -> str:
@@ -220,8 +163,8 @@ def to_sql(
 ) -> str:
     """Write maps as SQL that gives the numbers ``transform`` gives.
 
-    Small maps become one CASE expression, large ones a table of pieces and a join (for Spark, arrays). Where
-    the numbers are the same bit for bit, https://fairpot.github.io/fairpot/reference/sql-dialects.html says.
+    Small maps become one CASE expression, large ones a table of pieces and a join (for Spark, arrays).
+    https://fairpot.github.io/fairpot/reference/sql-dialects.html says where the numbers are the same bit for bit.
 
     Parameters
     ----------
@@ -233,8 +176,7 @@ def to_sql(
     group : str or list of str, default "group"
         Name of the column with the group; several form intersections, in the order of ``fit``.
     table : str, list of str or None, default None
-        The table to read: the result is a SELECT of its columns and the new one. None gives the expression
-        alone. A dot separates schema and table; a list names the parts one by one.
+        The table to select from, None for the expression alone. A dot separates schema and table, as a list does.
     column : str or None, default None
         Name of the new column; None takes that of the score and ``_adjusted``.
     unknown_group : {"error", "keep", "null"}, default "error"
@@ -246,17 +188,14 @@ def to_sql(
     form : {"auto", "case", "table"}, default "auto"
         The form of the maps; "auto" chooses by their number of pieces.
     pieces_table : str, default "fairpot_pieces"
-        How the name of the table of pieces begins, where there is one; the map's hash ends it. The statements that
-        come first make and fill it in one transaction, as often as they are run.
+        How the name of the table of pieces begins, where there is one; the map's hash ends it.
     map_sha256 : str or None, default None
-        SHA-256 of the map file that the maps are of, for a comment, and for a column beside the new one that says in
-        each row which map made its score.
+        SHA-256 of the map file, for a comment and a column that says in each row which map made its score.
 
     Returns
     -------
     str
-        An expression, a SELECT, or statements that end in a SELECT; each statement ends in a semicolon where there
-        are several.
+        An expression, a SELECT, or statements that end in a SELECT and in semicolons.
 
     Examples
     --------
@@ -267,25 +206,17 @@ def to_sql(
     /* fairpot ...: 2 groups, 2 pieces */ CASE WHEN ... THEN CASE WHEN "sex" = 'F' THEN 0.5e0 WHEN "sex" = 'M' ...
     """
     check_choice(dialect, "dialect", tuple(DIALECTS))
-    check_unmapped(unknown_group, missing_group)
     check_choice(form, "form", ("auto", "case", "table"))
-    writer = _Writer(
-        DIALECTS[dialect],
-        formulas_of(maps, limits, outside),
-        score,
-        group,
-        (unknown_group, missing_group),
-        qualified=table is not None,
-    )
-    map_sha256 = known_sha256(maps) if map_sha256 is None else map_sha256
-    writer.note, writer.made_by = note_of(maps), lineage_line(map_sha256)
+    unmapped = (unknown_group, missing_group)
+    formulas = formulas_of(maps, limits, outside, unmapped, map_sha256)
+    writer = _Writer(DIALECTS[dialect], formulas, score, group, unmapped, "" if table is None else "t.")
     limit = writer.dialect.most_pieces if table is None else writer.dialect.quick_pieces
-    own = sum(each.size for each in writer.formulas.values() if isinstance(each, Pieces))
+    own = sum(each.size for each in formulas.values() if isinstance(each, Pieces))
     small = form == "case" or (form == "auto" and own <= limit)
     column = f"{score}{ADJUSTED}" if column is None else column
     named = writer.name(column)
-    if map_sha256 is not None:
-        named += f", {writer.dialect.text(writer.made_by)} AS {writer.name(column + BY)}"
+    if formulas.map_sha256 is not None:
+        named += f", {writer.dialect.text(formulas.made_by)} AS {writer.name(column + BY)}"
     if small or writer.dialect.join == "":
         expression = writer.expression(arrays=not small)
         if table is None:
@@ -294,11 +225,11 @@ def to_sql(
         return f"{writer.comment()}\nSELECT t.*, {expression} AS {named}\nFROM {rows}"
     if table is None:
         raise ValueError(
-            f"the maps have {count_pieces(writer.formulas)} pieces: too many for one expression in "
+            f"the maps have {count_pieces(formulas)} pieces: too many for one expression in "
             f"{writer.dialect.name}, and a join needs to know the table.\n"
             "Hint: pass table=..., simplify the maps first, or insist with form='case'."
         )
-    return writer.script(writer.table(table), named, writer.table(table_of(pieces_table, writer.formulas)))
+    return writer.script(writer.table(table), named, writer.table(table_of(pieces_table, formulas)))
 
 
 class _Writer:
@@ -311,27 +242,27 @@ class _Writer:
         score: str,
         group: str | Sequence[str],
         unmapped: tuple[str, str],
-        *,
-        qualified: bool,
+        prefix: str,
     ) -> None:
-        self.dialect, self.formulas, self.note, self.made_by = dialect, formulas, "", lineage_line(None)
-        self.prefix = "t." if qualified else ""
+        self.dialect, self.formulas, self.prefix = dialect, formulas, prefix
         self.column = self.prefix + self.name(score)
         self.score = original = dialect.cast(self.column)
-        if formulas.clamped and formulas.limits is not None:
+        self.refused = formulas.limits is not None and not formulas.clamped
+        if formulas.limits is not None and formulas.clamped:
             low, high = map(dialect.number, formulas.limits)
             self.score = f"{dialect.least}({dialect.greatest}({original}, {low}), {high})"
         groups = [group] if isinstance(group, str) else list(group)
         if not groups:
             raise ValueError("group names no column.")
         self.group = self._group(groups)
-        value = {"error": dialect.failing(_REASON, self.group), "keep": original, "null": "NULL"}
+        failing = dialect.failing.format(reason=_REASON, column=self.group)
+        value = {"error": failing, "keep": original, "null": "NULL"}
         self.unknown, self.missing = value[unmapped[0]], value[unmapped[1]]
         self.bad = value["error"] if unmapped[0] == "error" else "NULL"
         self.gone = self._gone(groups)
 
     def name(self, column: str) -> str:
-        """Write the name of a column."""
+        """Write a name."""
         if not isinstance(column, str) or not column or not column.translate(_ENDS).isprintable():
             raise ValueError(
                 f"the name of a column must be a printable text that is not empty, got {column!r}.\n"
@@ -347,19 +278,15 @@ class _Writer:
         """Say where the text comes from, in a comment that fits anywhere; no name of a group goes into it."""
         untried = "" if self.dialect.run_by_tests else f"; written for {self.dialect.name}, parsed but never run there"
         groups, found = len(self.formulas), count_pieces(self.formulas)
-        return f"/* {self.made_by}: {groups} groups, {found} pieces{self.note}{untried} */"
+        return f"/* {self.formulas.made_by}: {groups} groups, {found} pieces{self.formulas.note}{untried} */"
 
     def expression(self, *, arrays: bool) -> str:
         """Write all maps as one expression."""
-        arms = " ".join(
-            f"WHEN {self.dialect.same(self.group, group)} THEN {self._value(found, arrays)}"
-            for group, found in self.formulas.items()
-        )
+        known = self._known(self.formulas)
+        arms = " ".join(f"WHEN {self._is(g)} THEN {self._value(found, arrays)}" for g, found in self.formulas.items())
         if self.formulas.then is not None:  # written once, for all groups
-            known = " OR ".join(self.dialect.same(self.group, group) for group in self.formulas)
             arms = f"WHEN {known} THEN {self._then(f'CASE {arms} END')}"
-        if self.formulas.refused is not None:
-            known = " OR ".join(self.dialect.same(self.group, group) for group in self.formulas)
+        if self.refused:
             arms = f"WHEN ({self._far()}) AND ({known}) THEN NULL {arms}"
         if self.missing != self.unknown:
             arms += f" WHEN {self.gone} THEN {self.missing}"
@@ -370,32 +297,32 @@ class _Writer:
         """Write the table of pieces and the SELECT that uses it."""
         closed = {g: f for g, f in self.formulas.items() if isinstance(f, Sigmoid | Odds)}
         arms = [f"WHEN NOT ({self.dialect.usable(self.column)}) OR {self.column} IS NULL THEN {self.bad}"]
-        known = " OR ".join(self.dialect.same(self.group, g) for g in closed)
-        none = "p.lo IS NULL" + (f" AND CASE WHEN {known} THEN 0 ELSE 1 END = 1" if closed else "")
+        none = "p.lo IS NULL" + (f" AND CASE WHEN {self._known(closed)} THEN 0 ELSE 1 END = 1" if closed else "")
         if self.missing != self.unknown:
             arms += [f"WHEN {none} AND {self.gone} THEN {self.missing}"]
-        value = looked_up(self.dialect, self.score)
+        value = line(self.dialect, self.score, *(f"p.{name}" for name in _COLUMNS[1:]))
         if closed:
-            formed = [
-                f"WHEN {self.dialect.same(self.group, g)} THEN {closed_form(self.dialect, self.score, f)}"
-                for g, f in closed.items()
-            ]
+            formed = [f"WHEN {self._is(g)} THEN {closed_form(self.dialect, self.score, f)}" for g, f in closed.items()]
             value = f"CASE {' '.join(formed)} ELSE {value} END"
         arms += [f"WHEN {none} THEN {self.unknown}"]
-        if self.formulas.refused is not None:
+        if self.refused:
             arms += [f"WHEN {self._far()} THEN NULL"]
         arms += [f"ELSE {self._then(value)}"]
-        codes = " ".join(
-            f"WHEN {self.dialect.same(self.group, group)} THEN {code}" for code, group in enumerate(self.formulas)
-        )
-        joined = join(self.dialect, pieces, self.score, f"CASE {codes} END")
+        codes = " ".join(f"WHEN {self._is(group)} THEN {code}" for code, group in enumerate(self.formulas))
+        parts = {"name": pieces, "score": self.score, "code": f"CASE {codes} END", "named": self.dialect.named}
+        joined = JOINS[self.dialect.join].format(**parts)
         select = f"SELECT t.*, CASE {' '.join(arms)} END AS {column}\nFROM {table}{self.dialect.named}t\n{joined}"
         statements = [*create_table(self.dialect, pieces, self.formulas), select]
         return self.comment() + "\n" + "".join(f"{each};\n" for each in statements)
 
+    def _is(self, group: Name) -> str:
+        return self.dialect.same(self.group, group)
+
+    def _known(self, groups: Iterable[Name]) -> str:
+        return " OR ".join(map(self._is, groups))
+
     def _far(self) -> str:
-        """Ask whether a score is far outside the fitted range."""
-        low, high = map(self.dialect.number, self.formulas.refused or (-LARGEST, LARGEST))
+        low, high = map(self.dialect.number, self.formulas.limits or ())
         return f"{self.score} < {low} OR {self.score} > {high}"
 
     def _then(self, value: str) -> str:

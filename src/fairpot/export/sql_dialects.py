@@ -6,7 +6,6 @@ import itertools
 import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from fairpot.export.functions import Name
 from fairpot.rows.readers.session import spark_text
@@ -14,64 +13,43 @@ from fairpot.rows.readers.session import spark_text
 # A number that is written out, for databases that take any text for one.
 _NUMBER = "^ *[-+]?([0-9]+[.]?[0-9]*|[.][0-9]+)([eE][-+]?[0-9]+)? *$"
 
-Join = Literal["asof", "lateral", "max", "match", "range", "apply"]
+# How the rows t are joined with their pieces p; a range needs to know where a piece ends.
+JOINS = {
+    "asof": "ASOF LEFT JOIN {name} AS p ON {code} = p.g AND {score} >= p.lo",
+    "match": "ASOF JOIN {name} AS p MATCH_CONDITION ({score} >= p.lo) ON {code} = p.g",
+    "lateral": "LEFT JOIN LATERAL (SELECT * FROM {name} AS q WHERE q.g = {code} AND q.lo <= {score} "
+    "ORDER BY q.lo DESC LIMIT 1) AS p ON TRUE",
+    "apply": "OUTER APPLY (SELECT TOP 1 * FROM {name} AS q WHERE q.g = {code} AND q.lo <= {score} "
+    "ORDER BY q.lo DESC) AS p",
+    "max": "LEFT JOIN {name} AS p ON p.g = {code} AND p.lo = "
+    "(SELECT MAX(q.lo) FROM {name} AS q WHERE q.g = {code} AND q.lo <= {score})",
+    "range": "LEFT JOIN {name}{named}p ON p.g = {code} AND {score} >= p.lo AND {score} < p.hi",
+}
 
 
 @dataclass(frozen=True)
 class Dialect:
-    """One database's way of writing SQL.
+    """One database's way of writing SQL."""
 
-    Attributes
-    ----------
-    name : str
-        As people know the database.
-    double : str
-        Its type of 64-bit floats.
-    text_type : str
-        Its type of text.
-    number, text, identifier : callables
-        Write a double, a text and the name of a column so that they are read back exactly.
-    failing : callable
-        Make an expression of doubles that stops the query, from the text of a reason and a column.
-    join : str
-        How the table of pieces is joined; "" where arrays take its place.
-    most_pieces : int
-        How many pieces one CASE may have where nothing but an expression will do.
-    quick_pieces : int
-        Up to how many pieces one CASE is quicker than the join.
-    creates_in_transaction : bool
-        Whether a table can be made within a transaction.
-    run_by_tests : bool
-        Whether this project's tests run it on the database; if not, it has only been parsed.
-    least, greatest : str
-    array : callable or None
-        Turn a text of numbers with commas into as many rows; much quicker than as many literals.
-    begin : str
-        What begins a transaction.
-    named : str
-        What stands between a table and its short name.
-    names_values : bool
-        Whether a value can be given a name in a subquery that looks at the row around it.
-    """
-
-    name: str
-    double: str
+    name: str  # as people know the database
+    double: str  # its type of 64-bit floats
     text_type: str
+    # Write a double, a text and the name of a column so that they are read back exactly.
     number: Callable[[float], str]
     text: Callable[[str], str]
     identifier: Callable[[str], str]
-    failing: Callable[[str, str], str]
-    join: Join | Literal[""]
-    most_pieces: int = 1000
-    quick_pieces: int = 1000
-    creates_in_transaction: bool = True
-    run_by_tests: bool = True
+    failing: str  # an expression of doubles that stops the query and quotes its {reason}, made with a {column}
+    join: str  # one of JOINS; "" where arrays take the place of a table of pieces
+    most_pieces: int = 1000  # that one CASE may have where nothing but an expression will do
+    quick_pieces: int = 1000  # up to which one CASE is quicker than the join
+    creates_in_transaction: bool = True  # a table can be made within one
+    run_by_tests: bool = True  # else it has only been parsed
     least: str = "LEAST"
     greatest: str = "GREATEST"
-    array: Callable[[str], str] | None = None
+    array: str = ""  # turns {numbers} with commas into as many rows; much quicker than as many literals
     begin: str = "BEGIN TRANSACTION"
-    named: str = " AS "
-    names_values: bool = True
+    named: str = " AS "  # between a table and its short name
+    names_values: bool = True  # a value can be named in a subquery that looks at the row around it
 
     def value(self, group: Name) -> str:
         """Write the name of a group."""
@@ -121,9 +99,8 @@ class Dialect:
 
 
 def _exponent(value: float) -> str:
-    """Write a double so that it is not taken for a decimal."""
     text = repr(value)
-    return text if "e" in text else f"{text}e0"
+    return text if "e" in text else f"{text}e0"  # not to be taken for a decimal
 
 
 def _cast_text(type_: str) -> Callable[[float], str]:
@@ -202,11 +179,7 @@ def _escaped(text: str) -> str:
     return spark_text(_without_nul(text))  # BigQuery and Snowflake know the same escapes
 
 
-def _bigquery_name(name: str) -> str:
-    # Names know the escapes of texts there: a backslash that is not escaped would take the mark that ends the name.
-    return f"`{name.translate(_IN_NAMES)}`"
-
-
+# Names know the escapes of texts in BigQuery: a backslash that is not escaped would take the mark that ends the name.
 _IN_NAMES = str.maketrans({"\\": "\\\\", "`": "\\`", "\n": "\\n", "\t": "\\t"})
 
 
@@ -216,78 +189,53 @@ def _without_nul(text: str) -> str:
     return text
 
 
-def _error_call(function: str, double: str, text: Callable[[str], str]) -> Callable[[str, str], str]:
-    return lambda reason, column: f"CAST({function}({text(reason)}) AS {double})"
-
-
-def _failing_cast(reason: str, column: str) -> str:
-    # With the column in it the planner cannot work it out beforehand, which would stop every query.
-    return f"CAST(CONCAT('{reason}: ', CAST({column} AS text)) AS double precision)"
-
-
-def _snowflake_cast(reason: str, column: str) -> str:
-    return f"CAST('{reason}: ' || COALESCE(CAST({column} AS VARCHAR), 'NULL') AS DOUBLE)"
-
-
-def _mysql_failing(reason: str, column: str) -> str:
-    # Nothing raises there; a number that is too large is an error that quotes how it was made.
-    return f"EXP(1000 + LENGTH(CONCAT('{reason}: ', COALESCE({column}, 'NULL'))))"
-
-
-def _sql_server_failing(reason: str, column: str) -> str:
-    # A text that is no whole number is quoted in the error.
-    return f"CAST(N'{reason}: ' + COALESCE(CAST({column} AS nvarchar(4000)), N'NULL') AS int)"
-
-
-def _oracle_failing(reason: str, column: str) -> str:
-    return f"TO_BINARY_DOUBLE('{reason}: ' || {column})"
-
-
-def _sqlite_failing(reason: str, column: str) -> str:
-    # There is no function that raises; a path that is none is quoted in the error.
-    return f"json_extract('{{}}', '{reason}: ' || COALESCE({column}, 'NULL'))"
-
-
+# Where nothing raises, a query is stopped by an error that quotes how a value was made. It holds the column, or the
+# planner would work it out beforehand and stop every query.
 DIALECTS = {
     "postgres": Dialect(
-        "PostgreSQL", "double precision", "text", _cast_text("float8"), _postgres_text, _doubled('"'), _failing_cast,
-        "lateral", most_pieces=2000, quick_pieces=500, array=lambda numbers: f"unnest('{{{numbers}}}'::float8[])",
+        "PostgreSQL", "double precision", "text", _cast_text("float8"), _postgres_text, _doubled('"'),
+        "CAST(CONCAT('{reason}: ', CAST({column} AS text)) AS double precision)", "lateral",
+        most_pieces=2000, quick_pieces=500, array="unnest('{{{numbers}}}'::float8[])",
     ),
     "duckdb": Dialect(
         "DuckDB", "DOUBLE", "VARCHAR", _exponent, _joined(lambda c: f"chr({ord(c)})"), _doubled('"'),
-        lambda reason, column: f"CAST(error(CONCAT('{reason}: ', {column})) AS DOUBLE)", "asof",
-        quick_pieces=80, array=lambda numbers: f"unnest(string_split('{numbers}', ',')::DOUBLE[])",
+        "CAST(error(CONCAT('{reason}: ', {column})) AS DOUBLE)", "asof",
+        quick_pieces=80, array="unnest(string_split('{numbers}', ',')::DOUBLE[])",
     ),
     "sqlite": Dialect(
-        "SQLite", "REAL", "TEXT", _sqlite_number, _joined(lambda c: f"char({ord(c)})"), _doubled('"'), _sqlite_failing,
-        "max", most_pieces=2000, quick_pieces=2000, least="MIN", greatest="MAX",
+        "SQLite", "REAL", "TEXT", _sqlite_number, _joined(lambda c: f"char({ord(c)})"), _doubled('"'),
+        "json_extract('{{}}', '{reason}: ' || COALESCE({column}, 'NULL'))", "max",
+        most_pieces=2000, quick_pieces=2000, least="MIN", greatest="MAX",
     ),
     "spark": Dialect(
         "Spark SQL", "DOUBLE", "STRING", lambda value: f"{value!r}D", _escaped, _doubled("`"),
-        _error_call("raise_error", "DOUBLE", _escaped), "", most_pieces=40, quick_pieces=40,
+        "CAST(raise_error('{reason}') AS DOUBLE)", "", most_pieces=40, quick_pieces=40,
     ),
     "bigquery": Dialect(
-        "BigQuery", "FLOAT64", "STRING", _exponent, _escaped, _bigquery_name,
-        _error_call("ERROR", "FLOAT64", _escaped), "range", run_by_tests=False,
-        creates_in_transaction=False,
+        "BigQuery", "FLOAT64", "STRING", _exponent, _escaped, lambda name: f"`{name.translate(_IN_NAMES)}`",
+        "CAST(ERROR('{reason}') AS FLOAT64)", "range", run_by_tests=False, creates_in_transaction=False,
     ),
     "snowflake": Dialect(
-        "Snowflake", "DOUBLE", "VARCHAR", _cast_text("DOUBLE"), _escaped, _doubled('"'), _snowflake_cast, "match",
+        "Snowflake", "DOUBLE", "VARCHAR", _cast_text("DOUBLE"), _escaped, _doubled('"'),
+        "CAST('{reason}: ' || COALESCE(CAST({column} AS VARCHAR), 'NULL') AS DOUBLE)", "match",
         run_by_tests=False, creates_in_transaction=False,
     ),
     "mysql": Dialect(
-        "MySQL", "DOUBLE", "CHAR", _exponent, _mysql_text, _doubled("`"), _mysql_failing, "max",
+        "MySQL", "DOUBLE", "CHAR", _exponent, _mysql_text, _doubled("`"),
+        "EXP(1000 + LENGTH(CONCAT('{reason}: ', COALESCE({column}, 'NULL'))))", "max",
         most_pieces=40_000, quick_pieces=40_000,  # a join that finds a piece by its beginning reads half the table
         creates_in_transaction=False, begin="START TRANSACTION", names_values=False,
     ),
     "sqlserver": Dialect(
         "SQL Server", "float", "nvarchar(4000)", _exponent,
         _joined(lambda c: " + ".join(f"NCHAR({code})" for code in _utf16(c)), " + ", "N"),
-        lambda name: f"[{name.replace(']', ']]')}]", _sql_server_failing, "apply", run_by_tests=False,
+        lambda name: f"[{name.replace(']', ']]')}]",
+        "CAST(N'{reason}: ' + COALESCE(CAST({column} AS nvarchar(4000)), N'NULL') AS int)", "apply", run_by_tests=False,
     ),
     "oracle": Dialect(
         "Oracle", "BINARY_DOUBLE", "VARCHAR2(4000)", _oracle_number,
         _joined(lambda c: f"UNISTR('{''.join(f'{chr(92)}{code:04X}' for code in _utf16(c))}')"),
-        _oracle_name, _oracle_failing, "range", run_by_tests=False, begin="", named=" ", names_values=False,
+        _oracle_name, "TO_BINARY_DOUBLE('{reason}: ' || {column})", "range",
+        run_by_tests=False, begin="", named=" ", names_values=False,
     ),
 }  # fmt: skip

@@ -277,6 +277,27 @@ def group_auc(y_true: Any, y_score: Any, *, sensitive_features: Any, group: Hash
     return wins.cell(place, place, missing)
 
 
+@_of_pairs
+def by_group(y_true: Any, y_score: Any, *, sensitive_features: Any, **pairs: Unpack[Pairs]) -> Any:
+    """Return counts and AUC of each group as a frame (pandas, Polars or PyArrow, whichever the columns are).
+
+    {y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined}
+
+    Examples
+    --------
+    >>> from fairpot.metrics import by_group
+    >>> y, score, sex = [1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6], ["F", "F", "M", "M"]
+    >>> print(by_group(y, score, sensitive_features=sex).to_string(index=False))
+    group  positives  negatives  auc
+        F          1          1  1.0
+        M          1          1  1.0
+    """
+    table, wins, missing = _count(y_true, y_score, sensitive_features, **pairs)
+    aucs = [wins.cell(k, k, missing) for k in range(len(table.groups))]
+    columns = {"group": list(table.groups), "positives": table.positives, "negatives": table.negatives, "auc": aucs}
+    return make_frame(columns, y_score, y_true, sensitive_features)
+
+
 @by_name
 def tied_share(
     y_true: Any, y_score: Any, *, sample_weight: Any = None, pos_label: Any = None, undefined: Undefined = "nan"

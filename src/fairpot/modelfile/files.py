@@ -17,13 +17,15 @@ from typing import Any, NoReturn
 
 from fairpot._arguments import argument
 from fairpot._log import tell
-from fairpot.exceptions import ModelFileError
+from fairpot._warn import warn_user
+from fairpot.exceptions import FairpotWarning, ModelFileError
 from fairpot.modelfile.content import ModelFile
 from fairpot.modelfile.forms import CHANGED, FORMAT, SCHEMA_VERSION, Object, refuse, shown
 from fairpot.rows.output import atomic_file
 
 # What a file may have unless more is allowed: some two million knots.
 MAX_BYTES = 100_000_000
+_MAX_SIGNATURE = 10_000  # bytes of one of an earlier version
 _MOST_DIGITS = 20  # of 64 bits, with a minus
 # Far above what a model needs: some thirty objects, lists, keys and texts a group, and two numbers a knot.
 MAX_PARTS = 1_000_000
@@ -84,6 +86,7 @@ def read(
             check_digest(digest, expect_sha256)
         model = loads(data)
     tell("loaded", map=os.fspath(path), bytes=len(data), sha256=digest)
+    _warn_of_signature(os.fspath(path) + ".sig")
     return model, digest
 
 
@@ -96,6 +99,21 @@ def check_digest(found: str, expected: str) -> None:
         raise ModelFileError(
             f"its SHA-256 is {found}, expected is {wanted}.\nHint: this is another file than the one you know; "
             "ask where it comes from before you use it."
+        )
+
+
+def _warn_of_signature(signature: str) -> None:
+    """Say so if a signature of an earlier version stands beside the file: nobody has checked it."""
+    try:
+        ours = b'"fairpot-signature"' in bytes_of(signature, _MAX_SIGNATURE)
+    except ModelFileError:  # there is none, or it is another program's
+        return
+    if ours:
+        warn_user(
+            f"the signature {signature!r} was not checked: fairpot itself signs and verifies no files any more.\n"
+            f"Hint: insist on the file that you know with {argument('expect_sha256', 'HEX')}, or verify it with a "
+            "program for that, https://fairpot.github.io/fairpot/how-to/share.html",
+            FairpotWarning,
         )
 
 

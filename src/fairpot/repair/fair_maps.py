@@ -353,16 +353,12 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """
         return to_sql(_own_scale(self), dialect=dialect, **self.exported, **options)
 
-    def to_onnx(self, model: Any = None, **options: Any) -> Any:
+    def to_onnx(self, **options: Any) -> Any:
         """Write the maps as an ONNX model, see :func:`fairpot.export.to_onnx`.
 
-        Parameters
-        ----------
-        model : onnx.ModelProto or None, default None
-            A model whose output is the score, to come before the maps.
         {**options}
         """
-        return to_onnx(_own_scale(self), model=model, **self.exported, **options)
+        return to_onnx(_own_scale(self), **self.exported, **options)
 
     def to_python(self, **options: Any) -> str:
         """Write the maps as a Python module, see :func:`fairpot.export.to_python`.

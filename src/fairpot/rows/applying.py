@@ -24,8 +24,6 @@ from fairpot.rows.source import READING
 from fairpot.rows.streams import hashing
 from fairpot.transport import ScoreMap
 
-TYPES = ("text", "auto")
-
 
 @by_name
 def apply(
@@ -45,7 +43,6 @@ def apply(
     threshold: float | None = None,
     keep: Sequence[str] = (),
     output_format: str | None = None,
-    types: Literal["text", "auto"] | None = None,
     neutralise_formulas: bool = False,
     expect_sha256: str | None = None,
     overwrite: bool = False,
@@ -85,9 +82,6 @@ def apply(
     output_format : str or None, default None
         One of "parquet", "csv", "tsv", "arrow", "jsonl", "xlsx"; None takes the name of the output, and for standard
         output the format of the input.
-    types : {"text", "auto"} or None, default None
-        What fields of CSV become in other formats: text; or numbers and booleans where all fields of a column are.
-        None is "auto" for Excel, else "text".
     neutralise_formulas : bool, default False
         Whether text that a spreadsheet would run as a formula (``=1+1``) is written with an apostrophe before it.
     expect_sha256 : str or None, default None
@@ -129,9 +123,8 @@ def apply(
             f"{argument('drop_missing')} leaves rows without a group out, and "
             f"{argument('missing_group', missing_group)} lets them through.\nHint: give one of the two."
         )
-    for name, value, known in (("other_scale", other_scale, ("warn", "error")), ("types", types, TYPES)):
-        if value is not None:
-            check_choice(value, name, known)
+    if other_scale is not None:
+        check_choice(other_scale, "other_scale", ("warn", "error"))
     if changes is None and (threshold is not None or keep):
         raise ValueError(
             "threshold and keep say what goes into changes, which is not given.\nHint: changes=... names a file."
@@ -150,7 +143,6 @@ def apply(
         drop_missing,
         overwrite,
         output_format,
-        types,
         neutralise_formulas,
         None if changes is None else os.fspath(changes),
         threshold,

@@ -32,10 +32,7 @@ _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": 
 
 
 def decoded(values: Sequence[Any], kind: Kind) -> list[Any]:
-    """Turn the distinct values of a column into Python objects; None where missing.
-
-    A column of text is taken as integers, numbers or booleans if all its values are, as pandas does.
-    """
+    """Turn the distinct values of a column into Python objects; text as integers, numbers or booleans if all are."""
     if kind == "json":
         return [None if v is None else json.loads(v) for v in values]
     if kind == "typed":
@@ -46,21 +43,16 @@ def decoded(values: Sequence[Any], kind: Kind) -> list[Any]:
 
 
 def _reader(texts: list[str]) -> Callable[[str], Any]:
-    """Choose how to read a column of text from all that is in it."""
-    if texts and all(_INTEGER.fullmatch(t) for t in texts):
-        return int
-    if texts and all(_FLOAT.fullmatch(t) for t in texts):
-        return float
-    if texts and all(t in _BOOLEANS for t in texts):
-        return lambda t: _BOOLEANS[t.strip()]
-    return str
+    ways = ((_INTEGER.fullmatch, int), (_FLOAT.fullmatch, float), (_BOOLEANS.__contains__, _boolean))
+    return next((read for fits, read in ways if texts and all(map(fits, texts))), str)
+
+
+def _boolean(text: str) -> bool:
+    return _BOOLEANS[text.strip()]
 
 
 def readings(value: Any, kind: Kind) -> list[Any]:
-    """Return what a value of a group column may be called, the likeliest first.
-
-    Text says nothing of its type: "1" may have been 1, "true" True where the map was fitted.
-    """
+    """Return what a value of a group column may be called, the likeliest first: "1" may have been 1 in fit."""
     [known] = decoded([value], "json" if kind == "json" else "typed")
     if kind != "text" or known is None:
         return [known]
@@ -104,12 +96,11 @@ def _number(word: str | None, decimal: str) -> float | None:
 
 
 def _too_long(word: str | None) -> bool:
-    """Whether a text is a whole number beyond what doubles can tell apart."""
     return word is not None and _INTEGER.fullmatch(word) is not None and (len(word) > 20 or abs(int(word)) > EXACT)
 
 
 def numbers(column: Any, kind: Kind, name: str, decimal: str = ".") -> Any:
-    """Read an Arrow column as doubles, however its values come; see the functions for each kind."""
+    """Read an Arrow column as doubles, however its values come."""
     if kind == "typed":
         return numbers_from_column(column)
     if kind == "text":
@@ -138,14 +129,8 @@ def numbers_from_column(column: Any) -> Any:
     column = plain(column)
     if pa.types.is_decimal(column.type):  # through their text, which rounds correctly
         column = column.cast(pa.string())
-    elif pa.types.is_integer(column.type):
-        return _inside_doubles(column)
-    return column if column.type == pa.float64() else column.cast(pa.float64(), safe=False)
-
-
-def _inside_doubles(column: Any) -> Any:
-    found = column.cast(pa.float64(), safe=False)
-    if column.type.bit_width < 64:
+    found = column if column.type == pa.float64() else column.cast(pa.float64(), safe=False)
+    if not pa.types.is_integer(column.type) or column.type.bit_width < 64:
         return found
     beyond = pc.greater(column, pa.scalar(EXACT, column.type))
     if pa.types.is_signed_integer(column.type):
@@ -184,7 +169,7 @@ def texts(*words: str) -> Any:
 
 
 def doubles(column: Any) -> NDArray[np.float64]:
-    """Return an Arrow column of doubles; missing ones become NaN."""
+    """Return an Arrow column as doubles; missing ones become NaN."""
     return np.asarray(as_numpy(column), dtype=np.float64)
 
 
@@ -200,8 +185,7 @@ def check_score_type(type_name: str, name: str) -> None:
     """Refuse columns that are no numbers."""
     kind = type_name.upper()
     if kind.startswith(("VARCHAR", "ENUM", "STRING", "LARGE_STRING", "DICTIONARY")):
-        hint = "convert the column to numbers first (apply from CSV writes numbers with types='auto')"
-        raise TypeError(wording.wrong_kind(f"column {name!r}", "text", hint))
+        raise TypeError(wording.wrong_kind(f"column {name!r}", "text", "convert the column to numbers first"))
     if kind.startswith("BOOL"):
         raise TypeError(wording.wrong_kind(f"column {name!r}", "booleans", "pass the score itself, not a class"))
     if "[" in kind or not kind.startswith(_NUMBERS + _FRACTIONS):

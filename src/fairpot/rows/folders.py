@@ -12,8 +12,7 @@ from pathlib import Path
 from fairpot._arguments import argument
 from fairpot._validation import wording
 from fairpot.exceptions import InputFileError
-from fairpot.rows.formats.layout import format_of_name, known_endings
-from fairpot.rows.formats.workbook import CONVERTED, converts
+from fairpot.rows.formats.layout import WORKBOOKS, format_of_name, known_endings
 
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 _DEEPEST = 100  # folders inside of each other
@@ -51,10 +50,7 @@ def _files_of(item: str, any_name: bool, follow_links: bool) -> list[Path]:
 
 
 def files_inside(folder: Path, *, any_name: bool, follow_links: bool) -> list[Path]:
-    """List the files of a folder that are read, sorted; a link and what is no file are errors, if they would be.
-
-    A stranger's link leads to any file of the reader's, and a pipe that nobody writes to has no end.
-    """
+    """List the files of a folder that are read, sorted; a link, and what is no file, is an error."""
     found, links, seen = [], [], {os.path.realpath(folder)}
     for here, inside, names in os.walk(folder, onerror=_refuse_unread, followlinks=follow_links):
         if len(Path(here).parts) - len(folder.parts) > _DEEPEST:
@@ -64,25 +60,20 @@ def files_inside(folder: Path, *, any_name: bool, follow_links: bool) -> list[Pa
         inside[:] = sorted(name for name in inside if not name.startswith((".", "_")))
         links += [Path(here, name) for name in inside if os.path.islink(os.path.join(here, name))]
         if follow_links:  # a folder that was seen before may lead to itself
-            inside[:] = [name for name in inside if _new(os.path.realpath(os.path.join(here, name)), seen)]
+            real = {name: os.path.realpath(os.path.join(here, name)) for name in inside}
+            inside[:] = [name for name in inside if real[name] not in seen]
+            seen.update(real.values())
         paths = [Path(here, name) for name in names if not name.startswith((".", "_"))]
-        found += [p for p in paths if any_name or format_of_name(p) or p.suffix.lower() in CONVERTED]
+        found += [p for p in paths if any_name or format_of_name(p) or p.suffix.lower() in WORKBOOKS]
     _refuse_links([] if follow_links else [*links, *(p for p in found if p.is_symlink())], str(folder))
     _refuse_special([p for p in found if not p.is_file()], str(folder))
-    return sorted(p for p in found if any_name or format_of_name(p) or converts(p))
+    return sorted(found)
 
 
 def _refuse_unread(error: OSError) -> None:
-    """Refuse a folder that cannot be looked into: its rows would be left out without a word."""
     raise InputFileError(
         f"the folder {error.filename} cannot be read: {error.strerror}.\nHint: look who may read it, or remove it."
     ) from error
-
-
-def _new(place: str, seen: set[str]) -> bool:
-    before = len(seen)
-    seen.add(place)
-    return len(seen) > before
 
 
 def _is_linked(path: Path, fixed: int) -> bool:
@@ -108,10 +99,7 @@ def _refuse_special(files: Sequence[Path], where: str) -> None:
 
 
 def would_read(paths: Paths | None, target: str | os.PathLike[str]) -> bool:
-    """Whether a new file would be among the rows the next time: it lies in a folder, or fits a pattern, of these.
-
-    Links are followed both ways. A file that is named itself is not asked about.
-    """
+    """Whether a new file would be among the rows the next time: it lies in a folder, or fits a pattern, of these."""
     places = {os.path.abspath(target), os.path.realpath(target)}
     return any(_takes_in(os.fspath(item), place) for item in listed(paths) for place in places)
 

@@ -7,7 +7,7 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from difflib import get_close_matches
 from itertools import islice
 from pathlib import Path
@@ -31,31 +31,20 @@ _PLAIN = ({"0", "1"}, {"true", "false"})
 
 @contextmanager
 def looked_at(source: RowSource) -> Iterator[None]:
-    """Let an error about a text file name all that has to be said of it, where that is more than one thing.
-
-    What has to be said is an attribute of the error, ``needs``, too, by the names of arguments.
-    """
+    """Let an error about a text file say all that it needs, in a hint and as ``needs``, where it is several."""
     try:
         yield
     except (ValueError, TypeError) as error:
-        told = _with_needs(error, source)
-        if told is error:
+        needs: dict[str, Any] = {}
+        with suppress(Exception):  # what is known is told, whatever else comes up
+            needs = _needed(source)
+        if len(needs) < 2 or not needs.keys() & _FOREIGN:  # the error says it all
             raise
+        message, _, _ = str(error).partition("\nHint:")
+        said = ", ".join(argument(name, value) for name, value in needs.items())
+        told = type(error)(f"{message}\nHint: say all that this file needs at once, if the columns are right: {said}")
+        told.__dict__ |= error.__dict__ | {"needs": needs}
         raise told from error
-
-
-def _with_needs(error: Exception, source: RowSource) -> Exception:
-    try:
-        needs = _needed(source)
-    except Exception:  # what is known is told, whatever else comes up
-        return error
-    if len(needs) < 2 or not needs.keys() & _FOREIGN:  # else the error says it all
-        return error
-    message, _, _ = str(error).partition("\nHint:")
-    said = ", ".join(argument(name, value) for name, value in needs.items())
-    told = type(error)(f"{message}\nHint: say all that this file needs at once, if the columns are right: {said}")
-    told.__dict__ |= error.__dict__ | {"needs": needs}
-    return told
 
 
 def _needed(source: RowSource) -> dict[str, Any]:
@@ -75,7 +64,6 @@ def _needed(source: RowSource) -> dict[str, Any]:
 
 
 def _encoding(path: Path) -> str:
-    """Find an encoding in which all of a file is text."""
     with open_bytes(path) as stream:
         head = stream.read(1000)
         if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):

@@ -220,7 +220,7 @@ class Mapper:
         self.name, self.maps, self.how, self.kind = source.score, maps, how, batches.kind
         self.decimal = "." if batches.layout is None else batches.layout.decimal
         schema, named = batches.schema, source.group_columns
-        self.places = GroupPlaces(named, list(maps), how, batches.kind, batches.exact_types)
+        self.places = GroupPlaces(named, list(maps), how, batches.kind)
         self.dropped = self.outside = self.words = 0
         self.unmapped = {-1: 0, -2: 0}  # rows without a map that were let through
         self.whole_scores = self.whole_results = True

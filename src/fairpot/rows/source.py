@@ -9,11 +9,10 @@ import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, BinaryIO, ClassVar, Self, cast
-from urllib.parse import unquote
 
 from fairpot._arguments import argument
 from fairpot._leftovers import scratch_folder
@@ -22,12 +21,20 @@ from fairpot._validation import wording
 from fairpot.exceptions import InputFileError
 from fairpot.rows.folders import Paths, expanded, listed
 from fairpot.rows.formats import parquet, read_layout
-from fairpot.rows.formats.layout import FORMATS, Format, Layout, format_of_bytes, format_of_name, known_endings
-from fairpot.rows.formats.workbook import convert, converts, is_workbook
+from fairpot.rows.formats.layout import (
+    FORMATS,
+    WORKBOOKS,
+    Format,
+    Layout,
+    format_of_bytes,
+    format_of_name,
+    known_endings,
+)
+from fairpot.rows.formats.xlsx import convert
 from fairpot.rows.roles import Kind, Roles, find_column
 
 # How files are read, beside the parts of their columns.
-READING = ("format", "sql", "database", "delimiter", "decimal", "encoding", "sheet", "partitions", "follow_links")
+READING = ("format", "sql", "database", "delimiter", "decimal", "encoding", "sheet", "follow_links")
 _LEAST_BYTES = 4  # that a row of text takes
 
 
@@ -39,22 +46,20 @@ class RowSource(Roles):
     ----------
     path : path, sequence of paths or None
         Files, folders or patterns such as ``"scores/*.parquet"``; ``"-"`` is standard input. Parquet, CSV
-        and TSV, JSON lines (also ``.gz`` and ``.zst``), Arrow IPC or Feather; JSON arrays, and sheets of
-        Excel workbooks (with the extra ``excel``).
+        and TSV, JSON lines (also ``.gz`` and ``.zst``), Arrow IPC or Feather; sheets of Excel workbooks (with
+        the extra ``excel``).
     score, label, weight, cluster : str
-        The columns with the score, the outcome, the weight of a row, and what rows have in common that are not
-        independent of each other: the patient of each visit.
+        The columns with the score, the outcome, the weight, and what rows that belong together have in common.
     groups : str or sequence of str, default ()
         The columns with the group; several form intersections.
     weights, lower_is_riskier, high_score_means, pos_label
         What they mean, see :func:`fairpot.score_table`.
     format : str or None, default None
-        One of "parquet", "csv", "tsv", "arrow", "jsonl", where names of files do not say.
+        "parquet", "csv", "tsv", "arrow" or "jsonl", where names of files do not say.
     sql : str or None, default None
         A SELECT instead of files, in DuckDB's dialect.
     database : path or None, default None
-        The DuckDB file that ``sql`` asks; it is opened for reading only, and nothing in it can reach other files than
-        those that ``sql`` itself names.
+        The DuckDB file that ``sql`` asks, opened for reading only; it reaches no other files than ``sql`` names.
     delimiter : str or None, default None
         What stands between the fields of CSV; None finds ``,`` ``;`` tab or ``|`` in the first line.
     decimal : {".", ","}, default "."
@@ -63,8 +68,6 @@ class RowSource(Roles):
         Of CSV, such as "latin-1"; None is UTF-8.
     sheet : str or None, default None
         The sheet of an Excel workbook; without it, a workbook with several is an error that names them.
-    partitions : bool, default False
-        Whether folders named such as ``sex=F`` make a column. A column of that name in a file is an error.
     follow_links : bool, default False
         Whether links inside folders and among what a pattern fits are followed; else they are an error.
 
@@ -85,7 +88,6 @@ class RowSource(Roles):
     decimal: str = "."
     encoding: str | None = None
     sheet: str | None = None
-    partitions: bool = False
     follow_links: bool = False
 
     reader: ClassVar[str] = "duckdb"
@@ -115,8 +117,7 @@ class RowSource(Roles):
 
     @cached_property
     def _spooled_as(self) -> dict[Path, str]:
-        """What temporary files are called in messages."""
-        return {}
+        return {}  # what temporary files are called in messages
 
     @cached_property
     def files(self) -> dict[Path, Layout]:
@@ -144,7 +145,7 @@ class RowSource(Roles):
         if len(set(formats.values())) > 1:
             kinds = ", ".join(sorted(set(formats.values())))
             raise InputFileError(f"the files have different formats: {kinds}.\nHint: one format at a time.")
-        layouts = {p: _with_folders(p, read_layout(p, f, self), self.partitions) for p, f in formats.items()}
+        layouts = {p: read_layout(p, f, self) for p, f in formats.items()}
         _check_alike(layouts, self.roles)
         return layouts
 
@@ -176,10 +177,8 @@ class RowSource(Roles):
 
     def most_rows(self) -> int | None:
         """Return a number that there are surely no more rows than; None for a query."""
-        if self.sql is not None:
-            return None
         known = self.known_rows()
-        if known is not None:
+        if known is not None or self.sql is not None:
             return known
         factor = 1000 if any(layout.packed for layout in self.files.values()) else 1
         total = sum(path.stat().st_size for path in self.files)
@@ -199,9 +198,10 @@ class RowSource(Roles):
         if not path.is_file():
             with path.open("rb") as stream:
                 return self._spooled(str(path), stream)
-        if self.sheet is not None and not is_workbook(path):
+        workbook = path.suffix.lower() in WORKBOOKS
+        if self.sheet is not None and not workbook:
             raise InputFileError(f"{path} is not a workbook, and has no sheet {self.sheet!r}.\nHint: leave it out.")
-        if self.format is None and converts(path):
+        if self.format is None and workbook:
             place = scratch_folder(self) / f"{path.name}.jsonl"
             self._spooled_as[place] = str(path)
             convert(path, place, self.sheet)
@@ -242,25 +242,10 @@ def _check_reading(delimiter: str | None, decimal: str, encoding: str | None) ->
 
 
 def _is_encoding(name: str) -> bool:
-    """Whether bytes become text by it; Python knows others, which make text of text or bytes of bytes."""
-    try:
+    try:  # Python knows others, which make text of text or bytes of bytes
         return isinstance(b"a".decode(name, "ignore"), str) and codecs.getincrementaldecoder(name) is not None
     except (LookupError, ValueError):
         return False
-
-
-def _with_folders(path: Path, layout: Layout, wanted: bool) -> Layout:
-    """Add the columns that the names of folders make."""
-    if not wanted:
-        return layout
-    pairs = [part.split("=", 1) for part in path.parent.parts if "=" in part[1:]]
-    found = tuple((unquote(name), unquote(value)) for name, value in pairs)
-    clash = [name for name, _ in found if name in layout.columns]
-    if clash:
-        raise InputFileError(
-            f"{path} has a column {clash[0]!r}, and a folder of that name.\nHint: leave partitions out, or rename one."
-        )
-    return replace(layout, partitions=found)
 
 
 def _refuse_devices(stream: BinaryIO, name: str) -> None:
@@ -291,9 +276,8 @@ def _check_alike(layouts: dict[Path, Layout], roles: dict[str, str]) -> None:
     """Insist that every file has the columns that are used, and of one type."""
     first: tuple[Path, list[str]] | None = None
     for path, layout in layouts.items():
-        columns = layout.all_columns
-        known = bool(set(roles.values()) & set(columns))
-        places = [find_column(name, columns, str(path), role, known) for role, name in roles.items()]
+        known = bool(set(roles.values()) & set(layout.columns))
+        places = [find_column(name, layout.columns, str(path), role, known) for role, name in roles.items()]
         types = [layout.types[i] for i in places if i < len(layout.types)]
         if first is None:
             first = path, types

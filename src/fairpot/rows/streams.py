@@ -67,20 +67,12 @@ class HashedFile(io.RawIOBase):
     """A file that is written from its beginning to its end, and its SHA-256."""
 
     def __init__(self, path: Path) -> None:
-        self._file, self._sha256 = path.open("wb", buffering=0), hashlib.sha256()
-
-    def writable(self) -> bool:
-        """Whether it can be written: who writes asks."""
-        return True
+        self._file, self._sha256 = path.open("wb"), hashlib.sha256()
 
     def write(self, data: Any) -> int:
-        """Write bytes, all of them."""
-        left = memoryview(data).cast("B")
-        self._sha256.update(left)
-        written = len(left)
-        while left:
-            left = left[self._file.write(left) :]
-        return written
+        """Write bytes."""
+        self._sha256.update(data)
+        return self._file.write(data)
 
     def close(self) -> None:
         """Close the file."""
@@ -103,12 +95,10 @@ class Text(io.RawIOBase):
         # UTF-8 is only checked; anything else is turned into it.
         self._decoder = codecs.getincrementaldecoder(encoding or "utf-8")()
         self._checked_only = encoding is None or codecs.lookup(encoding).name == "utf-8"
-        self._lines = 0
-        self._begun = False
-        self._left = b""
+        self._lines, self._begun, self._left = 0, False, b""
 
     def readable(self) -> bool:
-        """Whether it can be read: who reads asks."""
+        """Say that it can be read."""
         return True
 
     def readinto(self, buffer: Any) -> int:
@@ -170,7 +160,7 @@ _LEVELS = 12  # bytes that go with a value in a list when it is written
 def longest_cell(column: Any) -> int:
     """Return the bytes of the longest text of an Arrow column; 0 for other types."""
     values = column.dictionary if hasattr(column, "dictionary") else column
-    return int(pc.max(pc.binary_length(values)).as_py() or 0) if _is_text(values.type) else 0
+    return int(pc.max(pc.binary_length(values)).as_py() or 0) if is_text(values.type) else 0
 
 
 def check_cell(longest: int, what: str = "text") -> None:
@@ -193,7 +183,10 @@ def check_packing(packed: int, unpacked: int) -> None:
 def portions(batch: Any) -> Iterator[Any]:
     """Cut a batch of Parquet or Arrow so that no part takes much more memory once written out; refuse long cells."""
     check_cell(max(map(longest_cell, batch.columns), default=0))
-    folded = [place for place, column in enumerate(batch.columns) if _is_folded(column.type)]
+    # Columns that may hold less than they show: what they hold once may stand in many rows.
+    types, is_run = pa.types, lambda type_: hasattr(type_, "run_end_type")
+    kinds = (types.is_nested, types.is_dictionary, is_run)
+    folded = [i for i, column in enumerate(batch.columns) if any(is_kind(column.type) for is_kind in kinds)]
     yield from _cut(batch, folded) if folded else [batch]
 
 
@@ -210,16 +203,9 @@ def _cut(batch: Any, folded: list[int]) -> Iterator[Any]:
         yield batch
 
 
-def _is_text(type_: Any) -> bool:
-    types = pa.types
-    kinds = (types.is_string, types.is_binary, types.is_large_string, types.is_large_binary)
-    return any(is_kind(type_) for is_kind in kinds)
-
-
-def _is_folded(type_: Any) -> bool:
-    """Whether a column may hold less than it shows: what it holds once may stand in many rows."""
-    types = pa.types
-    return types.is_nested(type_) or types.is_dictionary(type_) or hasattr(type_, "run_end_type")
+def is_text(type_: Any) -> bool:
+    """Whether an Arrow type is of text or bytes."""
+    return any(type_ == kind for kind in (pa.string(), pa.large_string(), pa.binary(), pa.large_binary()))
 
 
 def unfolded(column: Any) -> int:
@@ -229,28 +215,30 @@ def unfolded(column: Any) -> int:
         return unfolded(column.storage)
     if types.is_dictionary(type_):
         most = rows * _widest(column.dictionary)
-        if most <= MAX_CELL or not _is_text(type_.value_type):
+        if most <= MAX_CELL or not is_text(type_.value_type):
             return most
         return int(pc.sum(pc.take(pc.binary_length(column.dictionary), column.indices)).as_py() or 0)
     if hasattr(type_, "run_end_type"):
         return rows * _widest(column.values)
+    inside = 0
     if hasattr(column, "sizes"):  # views of lists, which may show the same values again and again
-        return _LEVELS * rows + int(pc.sum(column.sizes).as_py() or 0) * _widest(column.values)
-    if types.is_struct(type_):
-        return _LEVELS * rows + sum(map(unfolded, column.flatten()))
-    if types.is_union(type_):
-        return _LEVELS * rows + sum(unfolded(column.field(i)) for i in range(type_.num_fields))
-    if types.is_map(type_) and rows:  # which no function flattens
+        inside = int(pc.sum(column.sizes).as_py() or 0) * _widest(column.values)
+    elif types.is_struct(type_):
+        inside = sum(map(unfolded, column.flatten()))
+    elif types.is_union(type_):
+        inside = sum(unfolded(column.field(i)) for i in range(type_.num_fields))
+    elif types.is_map(type_) and rows:  # which no function flattens
         first, last = column.offsets[0].as_py(), column.offsets[-1].as_py()
-        return _LEVELS * rows + sum(unfolded(each[first:last]) for each in (column.keys, column.items))
-    if types.is_nested(type_):
-        return _LEVELS * rows + (unfolded(column.flatten()) if rows else 0)
-    return _LEVELS * rows + (column.nbytes if not types.is_null(type_) else 0)
+        inside = sum(unfolded(each[first:last]) for each in (column.keys, column.items))
+    elif types.is_nested(type_):
+        inside = unfolded(column.flatten()) if rows else 0
+    elif not types.is_null(type_):
+        inside = column.nbytes
+    return _LEVELS * rows + inside
 
 
 def _widest(values: Any) -> int:
-    """Return the bytes that one of some values takes, at most."""
-    if _is_text(values.type):
+    if is_text(values.type):
         return longest_cell(values) + _LEVELS
     if pa.types.is_primitive(values.type):
         return 8 + _LEVELS
@@ -276,8 +264,8 @@ _QUOTE, _FEED, _RETURN = b'"'[0], b"\n"[0], b"\r"[0]
 class RecordCounter:
     """Count records block by block: a line end outside quotes ends one, an empty line is none.
 
-    Inside and outside are told by the number of quotes so far, which is right where quotes stand only around fields
-    or are doubled inside. Where one stands elsewhere, ``odd`` becomes True and the count means nothing.
+    Inside is where the number of quotes so far is odd. Where a quote stands neither around a field nor doubled inside,
+    ``odd`` becomes True and the count means nothing.
     """
 
     def __init__(self, delimiter: str, lines: int = 1) -> None:

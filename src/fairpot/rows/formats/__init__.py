@@ -1,11 +1,7 @@
-"""One file a format, called like it: its columns, its rows as Arrow batches, and its writing.
-
-Each has ``layout``, ``read`` and ``batches``, a class ``Writer``, and ``schema_of`` where a file says its types.
-"""
+"""One file a format: ``layout`` (its columns), ``read`` and ``batches`` (its rows), ``Writer`` and ``schema_of``."""
 
 from __future__ import annotations
 
-import json
 import zlib
 from collections.abc import Iterator, Mapping
 from csv import Error as CSVError
@@ -18,7 +14,7 @@ from fairpot._optional import Lazy
 from fairpot._validation import wording
 from fairpot.exceptions import InputFileError
 from fairpot.rows.decoding import numbers, plain
-from fairpot.rows.formats.layout import TEXT, Batches, Format, Layout, Sink, Target, refuse_others, unreadable
+from fairpot.rows.formats.layout import TEXT, Batches, Format, Layout, Sink, Target, guarded, refuse_others, unreadable
 from fairpot.rows.roles import LONGEST_NAME, NUMBERS, Roles
 from fairpot.rows.streams import MOST_AT_ONCE, longest_cell
 
@@ -67,7 +63,7 @@ def role_schema(path: Path, layout: Layout, roles: Mapping[str, str]) -> Any:
     if layout.types:
         own = _file(layout.format).schema_of(path)
         for role, place in layout.places(roles).items():
-            types[role] = _taken(own.field(place).type) if place < len(layout.columns) else pa.string()
+            types[role] = _taken(own.field(place).type)
     return pa.schema([pa.field(role, type_) for role, type_ in types.items()])
 
 
@@ -83,15 +79,11 @@ def _taken(type_: Any) -> Any:
 def role_batches(path: Path, layout: Layout, roles: Mapping[str, str]) -> Iterator[Any]:
     """Yield the columns that play a part, named by their part, in the order of the rows."""
     schema, places = role_schema(path, layout, roles), layout.places(roles)
-    own = {role: place for role, place in places.items() if place < len(layout.columns)}
-    for batch in _file(layout.format).read(path, layout, list(own.values())):
-        columns = dict(zip(own, batch.columns))
-        for role in [role for role in own if role in NUMBERS and layout.kind != "typed"]:
+    rows = _file(layout.format).read(path, layout, list(places.values()))
+    for batch in guarded(rows, path, layout.format):
+        columns = dict(zip(places, batch.columns))
+        for role in [role for role in places if role in NUMBERS and layout.kind != "typed"]:
             columns[role] = numbers(columns[role], layout.kind, f"column {roles[role]!r}", layout.decimal)
-        for role in places.keys() - own.keys():
-            value = layout.constant(places[role])
-            value = json.dumps(value) if layout.format == "jsonl" else value
-            columns[role] = pa.repeat(pa.scalar(value, pa.string()), batch.num_rows)
         lengths = {role: longest_cell(column) for role, column in columns.items()}
         for role in lengths.keys() - set(NUMBERS):
             if lengths[role] > LONGEST_NAME:

@@ -1,4 +1,4 @@
-"""CSV and TSV: every field is the text it is, or, where asked for, of the type it seems to have."""
+"""CSV and TSV: every field is the text it is."""
 
 from __future__ import annotations
 
@@ -6,26 +6,16 @@ import csv
 import io
 import re
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fairpot._optional import Lazy
 from fairpot.exceptions import InputFileError, OutputFileError
-from fairpot.rows.decoding import as_arrow, numbers_from_text, plain, texts
-from fairpot.rows.formats.layout import (
-    TEXT,
-    Batches,
-    Format,
-    Layout,
-    Sink,
-    Target,
-    byte_stream,
-    file_batches,
-    guarded,
-    same_columns,
-)
+from fairpot.rows.decoding import plain, texts
+from fairpot.rows.formats.layout import Batches, Format, Layout, Sink, Target, byte_stream, file_batches, same_columns
 from fairpot.rows.roles import Roles
 from fairpot.rows.streams import MAX_LINE, RecordCounter, Text, check_lines, packing_of
 from fairpot.transport import Floats
@@ -54,7 +44,7 @@ def layout(path: Path, what: Format, source: Any) -> Layout:
 
 
 def _first_record(text: Text) -> str:
-    """Read the line of column names, in which quotes may hold line ends, and no more."""
+    """Read the line of column names, in which quotes may hold line ends."""
     head, seen, quotes = bytearray(), 0, 0
     while True:
         block = text.read(1 << 20)
@@ -105,12 +95,10 @@ class _Body(Text):
 
 
 def read(path: Path, layout: Layout, places: Sequence[int] | None = None) -> Iterator[Any]:
-    """Yield batches of text, of all columns or of those at some places, named c0, c1, ..."""
-    yield from guarded(_read(path, layout, places), path, layout.format)
+    """Yield batches of text, of all columns or of those at some places, named c0, c1, ...
 
-
-def _read(path: Path, layout: Layout, places: Sequence[int] | None) -> Iterator[Any]:
-    """Yield batches; a quote that is never closed, ragged lines, what is no text and a lost row are errors."""
+    A quote that is never closed, ragged lines, what is no text and a lost row are errors.
+    """
     rows = 0
     try:
         with _Body(path, layout) as body:
@@ -161,7 +149,7 @@ def _explained(body: _Body, path: Path, layout: Layout, reason: str) -> InputFil
 
 
 def _slowly(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
-    """Yield the number of the last line of each record, and its fields, as Python's own parser finds them."""
+    """Yield the last line of each record, and its fields, as Python's own parser finds them."""
     with io.TextIOWrapper(io.BufferedReader(Text(path, layout.encoding)), encoding="utf-8", newline="") as lines:
         reader = csv.reader(lines, delimiter=layout.delimiter, strict=True)
         csv.field_size_limit(MAX_LINE)
@@ -175,7 +163,6 @@ def _slowly(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
 
 
 def _ragged(path: Path, layout: Layout) -> InputFileError:
-    """Say which lines have more or fewer fields than there are columns."""
     wanted = len(layout.columns)
     wrong = [(line, len(fields)) for line, fields in _slowly(path, layout) if len(fields) != wanted]
     shown = ", ".join(f"line {line} has {found}" for line, found in wrong[:_SHOWN])
@@ -187,11 +174,20 @@ def _ragged(path: Path, layout: Layout) -> InputFileError:
 
 
 def batches(files: dict[Path, Layout], wanted: Format, source: Roles, how: Applying) -> Batches:
-    """Read every field as the text it is, unless its type is to be found."""
-    schema = pa.schema([pa.field(name, pa.string()) for name in same_columns(files).columns])
+    """Read every field as the text it is; for a workbook, find the columns that hold numbers alone."""
+    layout = same_columns(files)
+    schema = pa.schema([pa.field(name, pa.string()) for name in layout.columns])
     found = file_batches(files, schema, read, "text")
-    types = how.types or ("auto" if wanted == "xlsx" else "text")
-    return _typed(found, source.score) if types == "auto" and wanted not in TEXT else found
+    return replace(found, numbers=_number_columns(found, layout.decimal)) if wanted == "xlsx" else found
+
+
+def _number_columns(rows: Batches, decimal: str) -> frozenset[int]:
+    """Find the columns in which every field is a number, or empty; one with a leading zero is a code."""
+    number = rf"^(-?(0|[1-9][0-9]{{0,14}})({re.escape(decimal)}[0-9]+)?([eE][+-]?[0-9]+)?)?$"
+    left = set(range(len(rows.schema.names)))
+    for batch in rows:
+        left = {i for i in left if pc.all(pc.match_substring_regex(batch.column(i), number)).as_py()}
+    return frozenset(left)
 
 
 class Writer(Sink):
@@ -199,36 +195,28 @@ class Writer(Sink):
 
     def __init__(self, batches: Batches, target: Target) -> None:
         super().__init__(byte_stream(target), batches, target)
-        layout = batches.layout if batches.layout is not None and batches.layout.format in TEXT else None
+        layout = batches.layout
         self.delimiter = "\t" if target.format == "tsv" else ","
         if layout is not None and layout.format == target.format:
             self.delimiter = layout.delimiter
         self.decimal, self.neutralise = "." if layout is None else layout.decimal, target.neutralise
-        self._names = self.schema.names  # made anew whenever it is asked for, which tells with thousands of columns
         header = io.StringIO()
-        csv.writer(header, delimiter=self.delimiter, lineterminator="\n").writerow(self._names)
+        csv.writer(header, delimiter=self.delimiter, lineterminator="\n").writerow(self.names)
         self.stream.write(header.getvalue().encode())
 
     def write(self, batch: Any, values: Floats | None) -> None:
         """Write a batch: the fields of a row joined, and the rows one after the other, are the file."""
         if batch.num_rows == 0:
             return
-        arrays = list(batch.columns)
-        if self.column is not None and values is not None:
-            place = self._names.index(self.column)
-            arrays[place : place + 1] = [self._new(as_arrow(values))]
-        fields = [self._text(array, name) for array, name in zip(arrays, self._names)]
+        arrays = self.columns(batch, values)
+        if self.column is not None and values is not None and self.decimal != ".":  # that of other scores
+            arrays[self.place] = pc.replace_substring(arrays[self.place].cast(pa.string()), ".", self.decimal)
+        fields = [self._text(array, name) for array, name in zip(arrays, self.names)]
         between = _scalar(self.delimiter)
         rows = pc.binary_join_element_wise(*fields, between, null_handling="replace", null_replacement="")
         lines = pc.binary_join_element_wise(rows, _scalar("\n"), _scalar(""))
         check_lines(int(pc.max(pc.binary_length(lines)).as_py()))
         self.stream.write(_characters(lines))
-
-    def _new(self, values: Any) -> Any:
-        """Write the new scores with the decimal mark of the others."""
-        if self.decimal == ".":
-            return values
-        return pc.replace_substring(values.cast(pa.string()), ".", self.decimal)
 
     def _text(self, array: Any, name: str) -> Any:
         """Turn a column into text, quoted where a reader would stumble."""
@@ -239,12 +227,12 @@ class Writer(Sink):
             raise OutputFileError(
                 f"the column {name!r} ({array.type}) cannot be written as text.\nHint: write Parquet or JSON lines."
             ) from error
-        if not (pa.types.is_string(array.type) or pa.types.is_large_string(array.type)):
+        if array.type not in (pa.string(), pa.large_string()):
             return text
         if self.neutralise:
             text = neutralised(text)
         risky = pc.match_substring_regex(text, f'["\\r\\n{re.escape(self.delimiter)}]')
-        if len(self._names) == 1:  # a line of its own that is empty would be skipped
+        if len(self.names) == 1:  # a line of its own that is empty would be skipped
             risky = pc.or_(risky, pc.equal(text, _scalar("")))
         if not pc.any(risky).as_py():
             return text
@@ -270,51 +258,3 @@ def _characters(lines: Any) -> Any:
     first, last = lines.offset, lines.offset + len(lines)
     offsets = np.frombuffer(lines.buffers()[1], dtype=np.int64)
     return lines.buffers()[2].slice(int(offsets[first]), int(offsets[last] - offsets[first]))
-
-
-# In this order: the first that fits every field of a column. A leading zero is part of a code, not of a number.
-_PATTERNS = {
-    "int64": r"^-?(0|[1-9][0-9]{0,17})$",
-    "double": r"^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$",
-    "bool": r"^(true|false|True|False|TRUE|FALSE)$",
-}
-
-
-def _typed(text: Batches, score: str) -> Batches:
-    """Read whole numbers, numbers and booleans where all fields of a column are; an empty field is missing.
-
-    The score is a number in any case, and the name of a folder a text.
-    """
-    names, layout = text.schema.names, cast(Layout, text.layout)
-    types = [*_found(text, len(layout.columns)), *(["string"] * len(layout.partitions))]
-    types[names.index(score)] = "double"
-    schema = pa.schema([pa.field(name, type_) for name, type_ in zip(names, types)])
-
-    def typed(column: Any, name: str, type_: str) -> Any:
-        if name == score:
-            return numbers_from_text(column, f"column {name!r}", layout.decimal)
-        if type_ == "string":
-            return column
-        return pc.if_else(pc.equal(column, ""), pa.scalar(None, pa.string()), column).cast(type_)
-
-    def read() -> Iterator[Any]:
-        for batch in text:
-            columns = [typed(*each) for each in zip(batch.columns, names, types)]
-            yield pa.RecordBatch.from_arrays(columns, schema=schema)
-
-    return Batches(schema, read, exact_types=False)
-
-
-def _found(text: Batches, columns: int) -> list[str]:
-    """Find the type of each column."""
-    left = [list(_PATTERNS) for _ in range(columns)]
-    filled = [False] * columns
-    for batch in text:
-        for place, fits in enumerate(left):
-            column = batch.column(place)
-            empty = pc.equal(column, "")
-            filled[place] = filled[place] or not pc.all(empty).as_py()
-            for name in [*fits]:
-                if not pc.all(pc.or_(empty, pc.match_substring_regex(column, _PATTERNS[name]))).as_py():
-                    fits.remove(name)
-    return [fits[0] if fits and some else "string" for fits, some in zip(left, filled)]

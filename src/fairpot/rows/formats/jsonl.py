@@ -17,7 +17,7 @@ from fairpot._optional import Lazy
 from fairpot._validation import wording
 from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.rows.decoding import EXACT
-from fairpot.rows.formats.layout import Batches, Format, Layout, Sink, Target, byte_stream, file_batches, guarded
+from fairpot.rows.formats.layout import Batches, Format, Layout, Sink, Target, byte_stream, file_batches
 from fairpot.rows.roles import Roles
 from fairpot.rows.streams import MAX_LINE, Text, check_lines, packing_of
 from fairpot.transport import Floats
@@ -59,6 +59,8 @@ def rows(path: Path) -> Iterator[tuple[str, Row]]:
     for number, line in _lines(path):
         try:
             row = decode(line)
+            if _HALF.search(line):
+                json.dumps(row, ensure_ascii=False).encode()
         except _TwiceError as error:
             raise InputFileError(
                 f"{path}, line {number}: a key comes twice in one object{wording.such_as(error.args[0])}.\n"
@@ -66,32 +68,23 @@ def rows(path: Path) -> Iterator[tuple[str, Row]]:
             ) from None
         except RecursionError:
             raise InputFileError(f"{path}, line {number}, is nested too deeply.\nHint: one object a line.") from None
+        except UnicodeEncodeError:
+            raise InputFileError(
+                f"{path}, line {number}, holds half of a character (a surrogate without its partner).\n"
+                "Hint: the text was cut; write the line again."
+            ) from None
         except ValueError as error:
             reason = f": {error.msg}, column {error.colno}" if isinstance(error, json.JSONDecodeError) else ""
             raise InputFileError(
                 f"{path}, line {number}, is no JSON{reason}.\nHint: the file may be damaged, cut short or of another "
                 "format; one JSON object a line."
             ) from None
-        if _HALF.search(line) and not _is_text(row):
-            raise InputFileError(
-                f"{path}, line {number}, holds half of a character (a surrogate without its partner).\n"
-                "Hint: the text was cut; write the line again."
-            )
         if not isinstance(row, dict):
             raise InputFileError(f"{path}, line {number}, is not a JSON object.\nHint: one object a line.")
         yield line, row
 
 
 _HALF = re.compile(r"\\u[dD][89a-fA-F]")
-
-
-def _is_text(value: Any) -> bool:
-    """Whether all texts of a value can be written as UTF-8."""
-    try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
-        return False
-    return True
 
 
 class _TwiceError(Exception):
@@ -108,7 +101,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> Row:
 def read(path: Path, layout: Layout, places: Sequence[int]) -> Iterator[Any]:
     """Yield batches of the JSON of some fields."""
     schema = _texts([layout.columns[place] for place in places])
-    yield from guarded(_turned(path, dict.fromkeys(schema.names, as_json), schema), path, "jsonl")
+    return _turned(path, dict.fromkeys(schema.names, as_json), schema)
 
 
 def _texts(names: Sequence[str]) -> Any:
@@ -133,7 +126,7 @@ def as_json(value: Any) -> str | None:
 def batches(files: dict[Path, Layout], wanted: Format, source: Roles, how: Applying) -> Batches:
     """Read lines as they are where they become lines again, and else as columns."""
     layouts = files.values()
-    if wanted != "jsonl" or any(layout.partitions for layout in layouts):
+    if wanted != "jsonl":
         return _columns(files, _as_cell if wanted == "xlsx" else as_json)
     needed = dict.fromkeys([source.score, *source.group_columns, *how.keep], as_json)
     schema = _texts([LINE, *needed])
@@ -149,18 +142,13 @@ def _columns(files: dict[Path, Layout], mixed: Callable[[Any], str | None]) -> B
             for name, value in row.items():
                 kinds.setdefault(name, set()).add(_kind(value))
     types = {name: _type(met - {"none"}) for name, met in kinds.items()}
-    turns = {name: mixed if type_ is None else _same for name, type_ in types.items()}
+    turns = {name: mixed if type_ is None else lambda value: value for name, type_ in types.items()}
     schema = pa.schema([pa.field(name, type_ or pa.string()) for name, type_ in types.items()])
     return file_batches(files, schema, lambda path, _: _turned(path, turns, schema))
 
 
 def _as_cell(value: Any) -> str | None:
-    """Write a value for people: text as it is."""
     return value if isinstance(value, str) else as_json(value)
-
-
-def _same(value: Any) -> Any:
-    return value
 
 
 def _kind(value: Any) -> str:
@@ -172,7 +160,7 @@ def _kind(value: Any) -> str:
 
 
 def _type(kinds: set[str]) -> Any:
-    """Return the type of values of some kinds; None if they have none in common."""
+    """Return the type that values of some kinds have in common; None if there is none."""
     if kinds <= {"str"}:
         return pa.string()
     if kinds == {"bool"}:

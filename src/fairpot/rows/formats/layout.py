@@ -1,4 +1,4 @@
-"""Formats of files: told by their name or their first bytes; what a file looks like, and its rows in batches."""
+"""Formats of files: told by their name or first bytes; what a file looks like, and its rows in batches."""
 
 from __future__ import annotations
 
@@ -24,19 +24,15 @@ Format = Literal["parquet", "csv", "tsv", "arrow", "jsonl", "xlsx"]
 FORMATS: tuple[Format, ...] = ("parquet", "csv", "tsv", "arrow", "jsonl")
 OUTPUTS: tuple[Format, ...] = (*FORMATS, "xlsx")  # a workbook that is read becomes JSON lines first
 TEXT: tuple[Format, ...] = ("csv", "tsv")
-EXTENSIONS: dict[str, Format] = {
-    ".parquet": "parquet",
-    ".pq": "parquet",
-    ".csv": "csv",
-    ".tsv": "tsv",
-    ".tab": "tsv",
-    ".arrow": "arrow",
-    ".feather": "arrow",
-    ".ipc": "arrow",
-    ".arrows": "arrow",
-    ".jsonl": "jsonl",
-    ".ndjson": "jsonl",
+_ENDINGS: dict[Format, tuple[str, ...]] = {
+    "parquet": (".parquet", ".pq"),
+    "csv": (".csv",),
+    "tsv": (".tsv", ".tab"),
+    "arrow": (".arrow", ".feather", ".ipc", ".arrows"),
+    "jsonl": (".jsonl", ".ndjson"),
 }
+EXTENSIONS = {ending: what for what, endings in _ENDINGS.items() for ending in endings}
+WORKBOOKS = (".xlsx", ".xlsm")
 # Files that are met under the name of a text file, by their first bytes, and what to do with them.
 _OTHERS = {
     b"PK\x03\x04": ("a zip archive, as Excel workbooks are", "name it .xlsx if it is a workbook, or unpack it"),
@@ -60,27 +56,16 @@ class Layout:
     decimal: str = "."
     encoding: str | None = None
     packed: bool = False
-    partitions: tuple[tuple[str, str], ...] = ()  # columns that the names of folders make, and their values
 
     @property
     def kind(self) -> Kind:
-        """How values come out: typed, as text or as JSON."""
+        """How values come out."""
         return "typed" if self.types else "json" if self.format == "jsonl" else "text"
-
-    @property
-    def all_columns(self) -> tuple[str, ...]:
-        """The columns of the file, then those of its folders."""
-        return self.columns + tuple(name for name, _ in self.partitions)
 
     def places(self, roles: Mapping[str, str]) -> dict[str, int]:
         """Find the column of each part."""
-        columns = self.all_columns
-        known = bool(set(roles.values()) & set(columns))
-        return {role: find_column(name, columns, "the input", role, known) for role, name in roles.items()}
-
-    def constant(self, place: int) -> str:
-        """Return the value of a column that the name of a folder makes."""
-        return self.partitions[place - len(self.columns)][1]
+        known = bool(set(roles.values()) & set(self.columns))
+        return {role: find_column(name, self.columns, "the input", role, known) for role, name in roles.items()}
 
 
 def format_of_name(path: Path) -> Format | None:
@@ -101,6 +86,10 @@ def format_of_bytes(path: Path) -> Format:
     if head[:6] == b"ARROW1" or head[:4] == b"\xff\xff\xff\xff":
         return "arrow"
     first = head.lstrip(b"\xef\xbb\xbf \t\r\n").split(b"\n")[0]
+    if first[:1] == b"[":
+        raise InputFileError(
+            f"{path} is a JSON array.\nHint: one object a line is read: jq -c '.[]' OLD.json > NEW.jsonl"
+        )
     if first[:1] == b"{":
         return "jsonl"
     return "tsv" if first.count(b"\t") > first.count(b",") else "csv"
@@ -141,9 +130,9 @@ class Batches:
     schema: Any
     read: Callable[[], Iterator[Any]]
     kind: Kind = "typed"  # how values of score and group columns come
-    exact_types: bool = True  # False where types were found by looking, so that groups may read otherwise than in fit
     columns: Sequence[str] | None = None  # where the schema does not name them: batches hold lines, kept as they are
     files: Mapping[Path, Layout] = field(default_factory=dict)  # none for a query
+    numbers: frozenset[int] = frozenset()  # places of columns of text that a workbook holds as numbers
 
     def __iter__(self) -> Iterator[Any]:
         return self.read()
@@ -157,15 +146,12 @@ class Batches:
 def file_batches(
     files: dict[Path, Layout], schema: Any, read: Callable[[Path, Layout], Iterator[Any]], kind: Kind = "typed"
 ) -> Batches:
-    """Read one file after the other, with the columns that the names of folders make."""
-    for name, _ in next(iter(files.values())).partitions:
-        schema = schema.append(pa.field(name, pa.string()))
+    """Read one file after the other."""
 
     def batches() -> Iterator[Any]:
         for path, layout in files.items():
             for batch in guarded(read(path, layout), path, layout.format):
-                constant = [pa.repeat(pa.scalar(value, pa.string()), batch.num_rows) for _, value in layout.partitions]
-                yield pa.RecordBatch.from_arrays([*batch.columns, *constant], names=schema.names)
+                yield pa.RecordBatch.from_arrays(batch.columns, names=schema.names)
 
     return Batches(schema, batches, kind, files=files)
 
@@ -174,8 +160,8 @@ def same_columns(files: dict[Path, Layout]) -> Layout:
     """Insist that files which become one have the same columns in the same order."""
     [first, layout], *rest = files.items()
     for path, other in rest:
-        if other.all_columns != layout.all_columns or other.types != layout.types:
-            odd = sorted(set(other.all_columns) ^ set(layout.all_columns))
+        if other.columns != layout.columns or other.types != layout.types:
+            odd = sorted(set(other.columns) ^ set(layout.columns))
             told = odd if odd and wording.names_are_shown() else f"{len(odd)} of them" if odd else "order or types"
             raise InputFileError(
                 f"{first} and {path} differ in their columns: {told}.\n"
@@ -192,14 +178,6 @@ def guarded(batches: Iterator[Any], path: Path, what: str) -> Iterator[Any]:
         raise
     except (pa.ArrowException, OSError, EOFError, UnicodeError, zlib.error, MemoryError) as error:
         raise unreadable(path, what, error) from error
-
-
-def with_column(schema: Any, column: str | None) -> Any:
-    """Add a column of doubles to a schema, in place of one of that name if there is one."""
-    if column is None:
-        return schema
-    new = pa.field(column, pa.float64())
-    return schema.set(schema.names.index(column), new) if column in schema.names else schema.append(new)
 
 
 class Target(NamedTuple):
@@ -219,8 +197,14 @@ class Sink:
 
     def __init__(self, stream: Any, batches: Batches, target: Target) -> None:
         self.stream, self.column, self.made_by = stream, target.column, target.made_by
-        self.sha256: str | None = None  # of a file of text that is not packed, once it is closed
-        schema = with_column(batches.schema, target.column)
+        self.sha256: str | None = None  # of a HashedFile, once it is closed
+        schema = batches.schema
+        if target.column is not None:
+            new = pa.field(target.column, pa.float64())
+            there = target.column in schema.names
+            schema = schema.set(schema.names.index(target.column), new) if there else schema.append(new)
+        self.names = schema.names  # made anew whenever it is asked for, which tells with thousands of columns
+        self.place = -1 if self.column is None else self.names.index(self.column)
         known = {key: value for key, value in (schema.metadata or {}).items() if not key.startswith(KEY.encode())}
         self.schema = schema.with_metadata(known if self.made_by is None else known | {KEY: self.made_by()})
 
@@ -228,19 +212,22 @@ class Sink:
         """Write a batch; where a value is NaN, the new column has none."""
         raise NotImplementedError
 
-    def joined(self, batch: Any, values: Floats | None) -> Any:
-        """Put the values of the new column into a batch."""
+    def columns(self, batch: Any, values: Floats | None) -> list[Any]:
+        """Put the values of the new column among those of a batch."""
         arrays = list(batch.columns)
         if self.column is not None and values is not None:
-            place = self.schema.names.index(self.column)
-            arrays[place : place + 1] = [as_arrow(values)]
-        made = [plain(array, field.type) for array, field in zip(arrays, self.schema)]
+            arrays[self.place : self.place + 1] = [as_arrow(values)]
+        return arrays
+
+    def joined(self, batch: Any, values: Floats | None) -> Any:
+        """Put the values of the new column into a batch that keeps to the schema."""
+        made = [plain(array, field.type) for array, field in zip(self.columns(batch, values), self.schema)]
         return pa.RecordBatch.from_arrays(made, schema=self.schema)
 
     def close(self) -> None:
         """Finish the file."""
         self.stream.close()
-        self.sha256 = self.stream.sha256 if isinstance(self.stream, HashedFile) else None
+        self.sha256 = getattr(self.stream, "sha256", None)
 
 
 def format_of_output(target: Path) -> Format:

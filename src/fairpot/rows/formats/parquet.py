@@ -3,23 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from contextlib import closing
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from fairpot._lineage import KEY
 from fairpot._optional import Lazy
 from fairpot.exceptions import InputFileError, OutputFileError
-from fairpot.rows.formats.layout import (
-    Batches,
-    Format,
-    Layout,
-    Sink,
-    Target,
-    file_batches,
-    guarded,
-    same_columns,
-)
+from fairpot.rows.formats.layout import Batches, Format, Layout, Sink, Target, file_batches, same_columns
 from fairpot.rows.roles import Roles
 from fairpot.rows.streams import MAX_CELL, MOST_AT_ONCE, arrow_file, check_cell, check_packing, longest_cell, portions
 from fairpot.transport import Floats
@@ -70,7 +61,7 @@ def count_rows(path: Path) -> int:
 def read(path: Path, layout: Layout, places: Sequence[int]) -> Iterator[Any]:
     """Yield batches of the columns at some places."""
     names = [layout.columns[place] for place in places]
-    for batch in guarded(read_batches(path, names), path, "parquet"):
+    for batch in read_batches(path, names):
         yield batch.select(names)
 
 
@@ -80,7 +71,7 @@ def read_batches(path: Path, columns: Sequence[str] | None = None, coded: Sequen
     Columns in ``coded`` come with their dictionary, which is quicker where they hold few texts; but where several row
     groups come together, each of which has a dictionary of its own.
     """
-    with _RowGroups(path, columns, coded) as groups:
+    with closing(_RowGroups(path, columns, coded)) as groups:
         for run, size in groups.runs():
             alone = coded if len(run) == 1 else ()
             file = groups.by_code if alone else groups.file
@@ -115,10 +106,8 @@ class _RowGroups:
         self.coded = _opened(path, [*self.texts.values()], self.file.metadata)
         self.bytes = path.open("rb")
 
-    def __enter__(self) -> _RowGroups:
-        return self
-
-    def __exit__(self, *problem: object) -> None:
+    def close(self) -> None:
+        """Close what was opened."""
         for each in (self.file, self.by_code, self.coded, self.bytes):
             each.close()
 
@@ -233,8 +222,7 @@ def _like(path: Path, target: Target) -> dict[str, Any]:
     }
 
 
-@dataclass(frozen=True)
-class _Page:
+class _Page(NamedTuple):
     """What the header of a page says of it, and where it lies."""
 
     kind: int
@@ -337,23 +325,18 @@ def _struct(stream: BinaryIO, depth: int = 0) -> dict[int, Any]:
     number = 0
     while head := _byte(stream):
         number = number + (head >> 4) if head >> 4 else _number(stream)
-        fields[number] = _value(stream, head & 15, depth)
+        kind, fields[number] = head & 15, None
+        if kind in (4, 5, 6):
+            fields[number] = _number(stream)
+        elif kind == 8:  # the least and the greatest value, which may be long
+            stream.seek(min(_varint(stream), _LONGEST_VALUE), 1)
+        elif kind == 12 and depth < _DEEPEST:
+            fields[number] = _struct(stream, depth + 1)
+        elif kind in (3, 7):
+            stream.read(1 if kind == 3 else 8)
+        elif kind not in (1, 2):  # which are booleans; headers have no lists and maps
+            raise _damaged()
     return fields
-
-
-def _value(stream: BinaryIO, kind: int, depth: int) -> Any:
-    if kind in (1, 2):
-        return kind == 1
-    if kind in (4, 5, 6):
-        return _number(stream)
-    if kind == 8:  # the least and the greatest value, which may be long
-        stream.seek(min(_varint(stream), _LONGEST_VALUE), 1)
-        return None
-    if kind == 12 and depth < _DEEPEST:
-        return _struct(stream, depth + 1)
-    if kind in (3, 7):
-        return stream.read(1 if kind == 3 else 8)
-    raise _damaged()  # headers have no lists and maps
 
 
 def _byte(stream: BinaryIO) -> int:

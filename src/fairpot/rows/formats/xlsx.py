@@ -1,4 +1,4 @@
-"""A workbook of one sheet, as an output; it is written as it streams, so that no copy of the rows lies elsewhere."""
+"""Workbooks of Excel: a sheet that is read becomes JSON lines first; one that is written streams into its place."""
 
 from __future__ import annotations
 
@@ -8,21 +8,176 @@ import json
 import math
 import re
 import zipfile
-from collections.abc import Iterable
-from typing import Any
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import IO, Any
+from xml.parsers import expat
 from xml.sax.saxutils import escape
 
-from fairpot._optional import Lazy
-from fairpot.exceptions import OutputFileError
+from fairpot._arguments import argument
+from fairpot._optional import Lazy, import_optional
+from fairpot._validation import wording
+from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.rows.decoding import EXACT
 from fairpot.rows.formats.csv import neutralised
 from fairpot.rows.formats.layout import Batches, Sink, Target
-from fairpot.rows.formats.workbook import LONGEST_CELL, MOST_ROWS
 from fairpot.transport import Floats
 
 pa = Lazy("pyarrow", "cli")
 
-_MOST_COLUMNS = 16_384
+# What a workbook may have: rows, columns and characters of a cell are what a spreadsheet allows.
+MOST_ROWS, _MOST_COLUMNS, LONGEST_CELL = 1_048_576, 16_384, 32_767
+MOST_PARTS, DEEPEST, LONGEST_TAG, _BLOCK = 10_000, 100, 4 << 20, 1 << 20
+MOST_SHEET, MOST_STRINGS, MOST_OTHER = 1 << 30, 100 << 20, 20 << 20  # bytes of a part when it is unpacked
+
+
+def convert(path: Path, place: Path, sheet: str | None = None) -> None:
+    """Write a sheet of a workbook as JSON lines."""
+    with place.open("w", encoding="utf-8") as out:
+        for line in _rows_of_sheet(path, sheet):
+            out.write(line + "\n")
+
+
+def _rows_of_sheet(path: Path, named: str | None) -> Iterator[str]:
+    """Yield the rows of a sheet: the one that is named, or the only one there is to see."""
+    openpyxl = import_optional("openpyxl", "excel")
+    with _damaged(path), ExitStack() as open_things:  # openpyxl leaves the file open where it cannot read it
+        check_workbook(path)
+        file = open_things.enter_context(path.open("rb"))
+        book = openpyxl.load_workbook(file, read_only=True, data_only=True)
+        open_things.callback(book.close)
+        sheet = _chosen(path, book.worksheets, named)
+        sheet.reset_dimensions()  # a sheet that is longer than it says would be cut
+        rows = sheet.iter_rows(values_only=True)
+        names = {place: str(name) for place, name in enumerate(next(rows, ())) if name is not None}
+        twice = [name for name, times in Counter(names.values()).items() if times > 1]
+        if twice:
+            raise InputFileError(
+                f"{path} has {len(twice)} columns twice{wording.such_as(twice[0])}.\nHint: rename them."
+            )
+        for row in rows:
+            if any(value is not None for value in row):
+                yield json.dumps({name: _plain(row[i]) if i < len(row) else None for i, name in names.items()})
+
+
+def _chosen(path: Path, sheets: list[Any], named: str | None) -> Any:
+    """Choose a sheet; where nobody can know which, say what they are called."""
+    titles = [sheet.title for sheet in sheets if sheet.sheet_state == "visible"]
+    told = wording.listed(titles)
+    if named is not None:
+        found = next((sheet for sheet in sheets if sheet.title == named), None)
+        if found is None:
+            raise InputFileError(f"{path} has no sheet {named!r}.\nHint: name one of those there are: {told}.")
+        return found
+    if sheets[0].sheet_state != "visible":
+        raise _too_much(path, "a first sheet that is hidden, so that you would look at another")
+    if len(titles) > 1:
+        raise InputFileError(
+            f"{path} has {len(titles)} sheets: {told}.\nHint: say which of them has the rows, {argument('sheet', ...)}."
+        )
+    return sheets[0]
+
+
+@contextmanager
+def _damaged(path: Path) -> Iterator[None]:
+    """Turn what goes wrong in a workbook into our own error: a damaged one fails in many ways."""
+    try:
+        yield
+    except InputFileError:
+        raise
+    except Exception as error:
+        raise InputFileError(
+            f"{path} cannot be read as a workbook ({type(error).__name__}).\nHint: save the sheet as CSV."
+        ) from error
+
+
+def check_workbook(path: Path) -> None:
+    """Look through the parts of a workbook as a stream, before anything of it is kept in memory.
+
+    Refused are parts that unpack to too much, text and nesting that no spreadsheet writes, entities, and rows that are
+    not in order: a reader would fill in a thousand million rows, or leave out the second of two.
+    """
+    with zipfile.ZipFile(path) as packed:
+        entries = packed.infolist()
+        if len(entries) > MOST_PARTS:
+            raise _too_much(path, f"{len(entries):,} parts, more than {MOST_PARTS:,}")
+        if len({entry.filename.lower() for entry in entries}) < len(entries):
+            raise _too_much(path, "a part twice, and readers do not agree which of the two counts")
+        for entry in entries:
+            if entry.filename.lower().endswith((".xml", ".rels")):
+                with packed.open(entry) as stream:
+                    _Part(path).read(stream)
+
+
+def _too_much(path: Path, what: str) -> InputFileError:
+    return InputFileError(
+        f"{path} is no workbook that can be read: it has {what}.\nHint: save the sheet as CSV or Parquet."
+    )
+
+
+class _Part:
+    """One part of a workbook, read by a parser that keeps nothing."""
+
+    def __init__(self, path: Path) -> None:
+        self._path, self._depth, self._text, self._row, self._most = path, 0, 0, 0, MOST_OTHER
+        self._parser = expat.ParserCreate()
+        self._parser.StartElementHandler = self._start
+        self._parser.EndElementHandler = self._end
+        self._parser.CharacterDataHandler = self._characters
+        self._parser.StartDoctypeDeclHandler = self._doctype
+
+    def read(self, stream: IO[bytes]) -> None:
+        """Read all of it."""
+        size = 0
+        while block := stream.read(_BLOCK):
+            size += len(block)
+            self._parser.Parse(block, False)
+            if size > self._most:
+                raise _too_much(self._path, f"a part of more than {self._most >> 20} MB when it is unpacked")
+            if size - self._parser.CurrentByteIndex > LONGEST_TAG:  # the parser begins it again with each block
+                raise _too_much(self._path, f"a tag or comment of more than {LONGEST_TAG >> 20} MB")
+        self._parser.Parse(b"", True)
+
+    def _start(self, name: str, attributes: dict[str, str]) -> None:
+        local = name.rpartition(":")[2]
+        if self._depth == 0:
+            self._most = {"worksheet": MOST_SHEET, "sst": MOST_STRINGS}.get(local, MOST_OTHER)
+        self._depth, self._text = self._depth + 1, 0
+        if self._depth > DEEPEST:
+            raise _too_much(self._path, f"parts nested deeper than {DEEPEST}")
+        if local == "row":
+            self._check_row(attributes.get("r", str(self._row + 1)))
+
+    def _check_row(self, number: str) -> None:
+        if not (number.isascii() and number.isdigit() and len(number) < 10):
+            raise _too_much(self._path, f"a row with the number {number[:20]!r}")
+        found = int(number)
+        if found > MOST_ROWS:
+            raise _too_much(self._path, f"a row with the number {found:,}, more than a sheet holds ({MOST_ROWS:,})")
+        if found <= self._row:
+            raise _too_much(self._path, f"row {found} after row {self._row}, so that one would be lost")
+        self._row = found
+
+    def _end(self, name: str) -> None:
+        self._depth -= 1
+
+    def _characters(self, text: str) -> None:
+        self._text += len(text)
+        if self._text > LONGEST_CELL:
+            raise _too_much(self._path, f"a text of more than {LONGEST_CELL:,} characters, which no cell holds")
+
+    def _doctype(self, *_: object) -> None:
+        raise _too_much(self._path, "a document type, whose entities may stand for anything")
+
+
+def _plain(value: Any) -> Any:
+    if isinstance(value, datetime.date | datetime.time):
+        return value.isoformat()
+    return value if value is None or isinstance(value, bool | int | float | str) else str(value)
+
+
 # What XML has no place for, and what a spreadsheet reads as the number of a character.
 _REFUSED = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]|_x[0-9A-Fa-f]{4}_")
 _HEAD = '<?xml version="1.0" encoding="UTF-8" standalone="yes"?>\n'
@@ -54,27 +209,36 @@ class Writer(Sink):
         sheet = self._book.open(_part("xl/worksheets/sheet1.xml"), "w", force_zip64=True)
         super().__init__(sheet, batches, target)
         self._rows, self._neutralise = 0, target.neutralise
+        self._numbers = batches.numbers - {self.place}
+        self._decimal = "." if batches.layout is None else batches.layout.decimal
         self.stream.write(f'{_HEAD}<worksheet xmlns="{_MAIN}"><sheetData>'.encode())
-        if len(self.schema.names) > _MOST_COLUMNS:
-            raise _too_much(f"{len(self.schema.names):,} columns, and a sheet holds {_MOST_COLUMNS:,}")
-        self._add([self.schema.names])
+        if len(self.names) > _MOST_COLUMNS:
+            raise _cannot_hold(f"{len(self.names):,} columns, and a sheet holds {_MOST_COLUMNS:,}")
+        self._add([map(_cell, self.names)])
 
     def write(self, batch: Any, values: Floats | None) -> None:
         """Write a batch."""
         columns = self.joined(batch, values).columns
-        if self._neutralise:
-            columns = [neutralised(c.cast(pa.large_string())) if _is_text(c.type) else c for c in columns]
-        self._add(zip(*(column.to_pylist() for column in columns)))
+        cells = []
+        for place, column in enumerate(columns):
+            if place in self._numbers:  # their text is what a workbook holds of them
+                texts = (text.replace(self._decimal, ".") for text in column.to_pylist())
+                cells.append([f"<c><v>{text}</v></c>" if text else "<c/>" for text in texts])
+                continue
+            if self._neutralise and column.type in (pa.string(), pa.large_string()):
+                column = neutralised(column.cast(pa.large_string()))
+            cells.append([_cell(value) for value in column.to_pylist()])
+        self._add(zip(*cells))
 
-    def _add(self, rows: Iterable[Iterable[Any]]) -> None:
-        made = [f"<row>{''.join(map(_cell, row))}</row>" for row in rows]
+    def _add(self, rows: Iterable[Iterable[str]]) -> None:
+        made = [f"<row>{''.join(row)}</row>" for row in rows]
         self._rows += len(made)
         if self._rows > MOST_ROWS:
-            raise _too_much(f"more than {MOST_ROWS - 1:,} rows, which is all a sheet holds")
+            raise _cannot_hold(f"more than {MOST_ROWS - 1:,} rows, which is all a sheet holds")
         self.stream.write("".join(made).encode())
 
     def close(self) -> None:
-        """Finish the sheet and the workbook."""
+        """Finish the workbook."""
         try:
             self.stream.write(b"</sheetData></worksheet>")
             super().close()
@@ -89,10 +253,6 @@ def _part(name: str) -> zipfile.ZipInfo:
     return part
 
 
-def _is_text(type_: Any) -> bool:
-    return bool(pa.types.is_string(type_) or pa.types.is_large_string(type_))
-
-
 def _cell(value: Any) -> str:
     """Write a cell: numbers that a spreadsheet holds exactly as numbers, anything else as text."""
     if value is None or (isinstance(value, float | decimal.Decimal) and not math.isfinite(value)):
@@ -105,14 +265,14 @@ def _cell(value: Any) -> str:
         value = value.isoformat()
     text = json.dumps(value, default=str) if isinstance(value, list | dict) else str(value)
     if len(text) > LONGEST_CELL:
-        raise _too_much(f"a text of {len(text):,} characters, and a cell holds {LONGEST_CELL:,}")
+        raise _cannot_hold(f"a text of {len(text):,} characters, and a cell holds {LONGEST_CELL:,}")
     if _REFUSED.search(text):
-        raise _too_much("a text with control characters, or with one written as _x0041_")
+        raise _cannot_hold("a text with control characters, or with one written as _x0041_")
     return f'<c t="inlineStr"><is><t xml:space="preserve">{escape(text, _RETURN)}</t></is></c>'
 
 
 _RETURN = {"\r": "&#13;"}
 
 
-def _too_much(what: str) -> OutputFileError:
+def _cannot_hold(what: str) -> OutputFileError:
     return OutputFileError(f"a workbook cannot hold these rows: they have {what}.\nHint: write CSV or Parquet.")

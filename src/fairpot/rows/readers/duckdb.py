@@ -465,18 +465,14 @@ class _Files:
         for path, layout in files.items():
             same.setdefault(layout, []).append(path)
         for number, (layout, paths) in enumerate(same.items()):
-            places = layout.places(roles)
-            own = {role: place for role, place in places.items() if place < len(layout.columns)}
+            own = layout.places(roles)
             alike = layout.format == "parquet" and all(_alike(layout.types[place]) for place in own.values())
             if not alike or not all(map(_nameable, map(str, paths))):
                 self._streamed(paths, layout, roles, f"fairpot_p{number}")
                 continue
             prefix = f"p{number}_"
-            constant = {role: layout.constant(place) for role, place in places.items() if role not in own}
-            more = "".join(f", CAST(${prefix}{role} AS VARCHAR) AS {role}" for role in constant)
             table = f"read_parquet(${prefix}files, hive_partitioning = false)"
-            self.selects.append(_pick(table, own, layout.columns, more))
-            self.parameters |= {f"{prefix}{role}": value for role, value in constant.items()}
+            self.selects.append(_pick(table, own, layout.columns))
             self.parameters[f"{prefix}files"] = [str(path.absolute()) for path in paths]
             self.reads += [path.absolute() for path in paths]
 
@@ -506,7 +502,7 @@ def _alike(type_: str) -> bool:
     return plain.startswith(_ALIKE) and "<" not in plain
 
 
-def _pick(table: str, places: Mapping[str, int], columns: Sequence[str], more: str = "") -> str:
-    """Take the columns that play a part by their place, and ``more``."""
-    chosen = ", ".join(f"c{place} AS {role}" for role, place in places.items()) + more
+def _pick(table: str, places: Mapping[str, int], columns: Sequence[str]) -> str:
+    """Take the columns that play a part by their place."""
+    chosen = ", ".join(f"c{place} AS {role}" for role, place in places.items())
     return f"SELECT {chosen} FROM {table} AS t({', '.join(f'c{i}' for i in range(len(columns)))})"

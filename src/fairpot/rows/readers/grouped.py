@@ -195,15 +195,10 @@ def _dictionary(column: Any) -> tuple[NDArray[np.int64], Any]:
 
 
 class GroupPlaces:
-    """Find the map of each row's group by its place: -1 for a group without one, -2 for a missing one.
+    """Find the map of each row's group by its place: -1 for a group without one, -2 for a missing one."""
 
-    ``exact_types`` is False where types were found by looking, so that groups may read otherwise than in fit.
-    """
-
-    def __init__(
-        self, columns: Sequence[str], known: Sequence[Hashable], how: Applying, kind: Kind, exact_types: bool = True
-    ) -> None:
-        self.columns, self.known, self.kind, self.exact_types = tuple(columns), list(known), kind, exact_types
+    def __init__(self, columns: Sequence[str], known: Sequence[Hashable], how: Applying, kind: Kind) -> None:
+        self.columns, self.known, self.kind = tuple(columns), list(known), kind
         self.ways = {-1: how.unknown_group, -2: "drop" if how.drop_missing else how.missing_group}
         self.find = GroupFinder(self.known)
         self.coder = KeyCoder(columns)
@@ -233,10 +228,10 @@ class GroupPlaces:
         """Say which groups are missing and which have no map, with the rows of each."""
         gone, unseen = ([self.coder.keys[i] for i in np.flatnonzero(self.places == place)] for place in (-2, -1))
         if gone and self.ways[-2] == "error":
-            first = next(j for key in gone for j, v in enumerate(key) if _is_missing(self._readings(v)))
+            first = next(j for key in gone for j, v in enumerate(key) if _is_missing(readings(v, self.kind)))
             yield MissingGroupError(wording.ungrouped(f"column {self.columns[first]!r}", self.rows_at(-2)))
         if unseen and self.ways[-1] == "error":
-            names = [_name_of(self.columns, [self._readings(v)[0] for v in key]) for key in unseen]
+            names = [_name_of(self.columns, [readings(v, self.kind)[0] for v in key]) for key in unseen]
             told = wording.unseen_groups("the input", self.rows_at(-1), names, self.known, optional=True)
             yield UnseenGroupError(told)
 
@@ -245,14 +240,9 @@ class GroupPlaces:
         place = self._place(key)
         return _UNKNOWN if place < 0 else self.known[place]
 
-    def _readings(self, value: Any) -> list[Any]:
-        if self.exact_types or value is None:
-            return readings(value, self.kind)
-        return readings(value, "text") if isinstance(value, str) else [value, str(value)]  # a word may be missing
-
     def _place(self, key: Sequence[Any]) -> int:
         """Find a combination, of which each value may be read in some ways."""
-        ways = [self._readings(value) for value in key]
+        ways = [readings(value, self.kind) for value in key]
         if any(map(_is_missing, ways)):
             return -2
         for choice in product(*ways):

@@ -6,7 +6,7 @@ import re
 from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import Any, ClassVar, Literal, Protocol
+from typing import Any, ClassVar, Protocol
 
 from fairpot._arguments import argument
 from fairpot._defaults import ADJUSTED, Unmapped
@@ -123,7 +123,6 @@ class Applying:
     drop_missing: bool = False
     overwrite: bool = False
     output_format: str | None = None
-    types: Literal["text", "auto"] | None = None
     neutralise_formulas: bool = False
     changes: str | Path | None = None
     threshold: float | None = None
