@@ -108,8 +108,10 @@ def test_the_curve_its_limit_and_its_point(rows, fitted):
     )
     axes = shown.ax_
     axes.figure.canvas.draw()
-    labels = [text.get_text() for text in axes.figure.legends[0].get_texts()] if axes.figure.legends else (
-        axes.get_legend_handles_labels()[1]
+    labels = (
+        [text.get_text() for text in axes.figure.legends[0].get_texts()]
+        if axes.figure.legends
+        else (axes.get_legend_handles_labels()[1])
     )
     assert "best possible on these rows" in labels
     few = fitted.tradeoff(lams=[0, 0.25, 1])

@@ -8,6 +8,7 @@ import oracles
 from fairpot import UndefinedMetricWarning
 from fairpot.metrics import (
     auc,
+    by_group,
     group_auc,
     partial_auc,
     partial_xauc,
@@ -95,6 +96,13 @@ def test_the_warning_points_at_the_caller():
     with pytest.warns(UndefinedMetricWarning) as caught:
         auc([1, 1], [0.1, 0.2])
     assert caught[0].filename == __file__
+
+
+def test_numbers_by_group():
+    y, s, g = [1, 0, 1, 0, 1, 0], [0.4, 0.1, 0.9, 0.6, 0.3, 0.35], list("aabbcc")
+    table = by_group(y, s, sensitive_features=g)
+    assert table["positives"].tolist() == [1, 1, 1]
+    assert table["auc"].tolist() == [group_auc(y, s, sensitive_features=g, group=k) for k in "abc"]
 
 
 def test_tied_pairs_beyond_int64():

@@ -1,17 +1,16 @@
 """Methods: each learns, for every group, a map from scores to scores at every strength of its dial."""
 
-from importlib import import_module
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
+
+from fairpot._lazy import lazy
 
 if TYPE_CHECKING:
-    from fairpot.methods.fairpot import FairPOT
-    from fairpot.methods.logit_shift import LogitShift
-    from fairpot.methods.optimal_merge import OptimalMerge
-    from fairpot.methods.post_logit import PostLogit
-    from fairpot.methods.wasserstein import WassersteinRepair
-    from fairpot.methods.xorder import XOrder
-
-__all__ = ["FairPOT", "LogitShift", "OptimalMerge", "PostLogit", "WassersteinRepair", "XOrder"]
+    from fairpot.methods.fairpot import FairPOT as FairPOT
+    from fairpot.methods.logit_shift import LogitShift as LogitShift
+    from fairpot.methods.optimal_merge import OptimalMerge as OptimalMerge
+    from fairpot.methods.post_logit import PostLogit as PostLogit
+    from fairpot.methods.wasserstein import WassersteinRepair as WassersteinRepair
+    from fairpot.methods.xorder import XOrder as XOrder
 
 # Every method and its file, in the order of comparisons; the file's name is the method's on the command line.
 HOMES = {
@@ -24,12 +23,5 @@ HOMES = {
 }
 
 
-def __getattr__(name: str) -> Any:
-    """Import a method when it is first asked for: an audit needs none, and they bring scikit-learn."""
-    if name not in HOMES:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module(f"{__name__}.{HOMES[name]}"), name)
-
-
-def __dir__() -> list[str]:
-    return sorted(__all__)
+# An audit needs no method, and they bring scikit-learn.
+__getattr__, __dir__, __all__ = lazy(__name__, **{home: name for name, home in HOMES.items()})

@@ -13,6 +13,7 @@ if TYPE_CHECKING:
     from fairpot.metrics.rank import METRICS as METRICS
     from fairpot.metrics.rank import Metric as Metric
     from fairpot.metrics.rank import auc as auc
+    from fairpot.metrics.rank import by_group as by_group
     from fairpot.metrics.rank import group_auc as group_auc
     from fairpot.metrics.rank import partial_auc as partial_auc
     from fairpot.metrics.rank import partial_xauc as partial_xauc
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
 
 __getattr__, __dir__, __all__ = lazy(
     __name__,
-    rank="METRICS Metric auc group_auc partial_auc partial_xauc partial_xauc_gap tied_share top_precision top_recall "
-    "xauc xauc_gap",
+    rank="METRICS Metric auc by_group group_auc partial_auc partial_xauc partial_xauc_gap tied_share top_precision "
+    "top_recall xauc xauc_gap",
     scorers="GroupScorer auc_scorer partial_auc_scorer partial_xauc_gap_scorer xauc_gap_scorer",
 )

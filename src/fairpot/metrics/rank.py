@@ -12,6 +12,7 @@ import numpy as np
 
 from fairpot._arguments import by_name
 from fairpot._defaults import REGIONS, TIES, Region, Ties
+from fairpot._optional import make_frame
 from fairpot._validation import check_choice, check_group_name, check_share, wording
 from fairpot.counting import as_table
 from fairpot.metrics.wins import UNDEFINED, Undefined, WinMatrix, value_without_pairs, warn_undefined

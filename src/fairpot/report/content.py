@@ -176,16 +176,6 @@ class Within:
 
 
 @dataclass(frozen=True)
-class Named:
-    """Somebody whose score changes much, by the id that was asked for."""
-
-    id: Any
-    group: Group
-    before: Score
-    after: Score
-
-
-@dataclass(frozen=True)
 class Origin:
     """How to make the report again, and when and by which version it was made."""
 
@@ -235,7 +225,6 @@ class Report:
     lines: tuple[Line, ...]
     shown: int  # the line that is shown first
     queue: tuple[Marked, ...]
-    largest_changes: tuple[Named, ...] | None
 
     @property
     def finding(self) -> Finding:

@@ -23,7 +23,7 @@ from fairpot.counting import as_table
 from fairpot.display.display import table_of
 from fairpot.repair.fair_maps import FairMaps, fair_maps
 from fairpot.repair.finish import in_words
-from fairpot.report.content import SCHEMA, About, Method, Named, Origin, Report, Turned, read_card
+from fairpot.report.content import SCHEMA, About, Method, Origin, Report, Turned, read_card
 from fairpot.report.figures import Figure, make_figures
 from fairpot.report.measure import (
     ALPHAS,
@@ -77,8 +77,6 @@ class FairnessReport:
     columns, command, created, inputs, warnings
         What the columns are called, by the part they play; how to make the report again, and when it was made; SHA-256
         of the files that the rows come from; more that a reader should know. All are shown as given.
-    largest_changes : list of dict or None, default None
-        People to name, each with ``id``, ``group``, ``before`` and ``after``. Nobody else is named.
     card : dict, path of a TOML file, or None, default None
         What the score is for (``purpose``), who owns it (``owner``), what it must not be used for (``not_for``).
 
@@ -113,7 +111,6 @@ class FairnessReport:
         created: str = "",
         inputs: Sequence[str] = (),
         warnings: Any = (),
-        largest_changes: Any = None,
         card: Any = None,
     ) -> None:
         _check_table(table)
@@ -132,7 +129,6 @@ class FairnessReport:
         self._alphas = tuple(check_share(each, "alpha", zero=False) for each in several(alpha))
         simplified = getattr(self.maps, "simplified_", None)
         self._said = (*warnings, *([] if simplified is None else [f"The {in_words(simplified)}."]))
-        self._largest = largest_changes
         made_by = lineage_line(None if self.maps is None else self.maps.sha256_, None, inputs)
         names, origin = dict(columns or {}), Origin(__version__, command, created, made_by)
         told = title or TEXT["title"], read_card(card), source, outcome or TEXT["outcome"]
@@ -275,7 +271,6 @@ class FairnessReport:
             found.crossed(),
             found.shown,
             tuple(marked(found)),
-            None if self._largest is None else tuple(Named(**each) for each in self._largest),
         )
 
     @cached_property

@@ -326,15 +326,6 @@ def moves(view: View) -> Table:
     return Table("moves", TEXT["moves"], HEADS["moves"], rows)
 
 
-def largest_changes(view: View) -> Table | None:
-    """Name those whose scores change most, where that was asked for."""
-    rows = [
-        [str(c.id), c.group, score(c.before), score(c.after), score(c.after - c.before, "+")]
-        for c in view.report.largest_changes or ()
-    ]
-    return Table("changes", TEXT["changes"], HEADS["changes"], rows, 2) if rows else None
-
-
 def stages(view: View) -> Table | None:
     """List calibration of every group step by step: bias with its interval, and errors."""
     rows = []
@@ -411,14 +402,13 @@ def make_markdown(view: View) -> str:
         *_tables(*numbers(view), stages(view), pairs(view) if view.many else None),
         *(_tables(curve(view), level="##")),
         *(_tables(moves(view), level="##") if view.repaired else []),
-        *_tables(largest_changes(view)),
         f"## {TEXT['read']}",
         _items(how_to_read(view)),
         f"## {TEXT['not']}",
         _items(words.NOT_SHOWN),
         f"## {TEXT['part origin']}",
         _items([f"{name}: {value}" for name, value in origin(view)]),
-        TEXT["privacy ids" if view.report.largest_changes else "privacy counts"],
+        TEXT["privacy counts"],
     ]
     parts = [f"<!-- {view.report.about.origin.made_by} -->", *parts]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -178,7 +178,6 @@ TEXT: dict[str, str] = {
     "group with": "{group}, with {outcome}",
     "group without": "{group}, without",
     "moves": "Scores that change",
-    "changes": "The largest changes at the reported setting",
     "numbers": "Before and at this setting, with 95% intervals",
     "numbers audit": "Numbers of these rows, with 95% intervals",
     "away": "Away from the reported setting calibration has no interval: none is computed.",
@@ -231,8 +230,6 @@ TEXT: dict[str, str] = {
     "privacy": "Privacy",
     "privacy counts": "This file holds counts, no person's row. A count of very few rows can still tell about them: "
     "look before you publish it. It makes no connection to anywhere.",
-    "privacy ids": "This file names the people with the largest changes, because an id column was asked for. Handle it "
-    "as you handle that column. It makes no connection to anywhere.",
     "read": "How to read this",
     "not": "What it does not show",
 }
@@ -250,7 +247,6 @@ HEADS: dict[str, tuple[str, ...]] = {
         *("Group", "Rows", "Changed", "Up", "Down"),
         *("Mean change of the changed", "Mean change of all", "Largest change"),
     ),
-    "changes": ("Id", "Group", "Score before", "Score after", "Largest change"),
     "numbers": ("Number", "Before", "Repaired"),
     "numbers audit": ("Number", "Value"),
     "effect": ("Number", "Before", "Repaired", "Change"),
