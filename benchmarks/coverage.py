@@ -427,15 +427,21 @@ def _rounded(
 
 _SIGNED = ("method", "tested on", "rows", "groups", "top of", "rounded to", "weights", "target gap")
 _SIGNED += ("draws", "certified, %", "broken, % of draws")
+# Strengths at which it is measured whether a map that was fitted on other rows can keep the bound at all.
+_STRENGTHS = np.linspace(0, 1, 11).tolist()
 
 
 def signed(scale: float) -> None:
-    """Certificates at 90 %: how often a value is certified, and how often the true gap is then above the bound."""
-    header(*_SIGNED)
+    """Certificates at 90 %: how often a value is certified, and how often the true gap is then above the bound.
+
+    Of maps that were fitted on other rows: how often the true gap is within the bound at any of eleven strengths.
+    """
+    header(*_SIGNED, "in reach, %")
     draws = int(100 * scale)
     top = {"top": 0.25, "top_of": "group"}
     for method, n, grain, bound, more in (
         (FairPOT, 2000, 1.0, 0.3, {"top": top, "held_out": True}),
+        (FairPOT, 2000, 1.0, 0.3, {"top": top | {"repair": "top"}, "held_out": True}),
         (FairPOT, 2000, None, 0.15, {"top": {"top": 0.3}}),
         (FairPOT, 2000, 0.5, 0.15, {"top": {"top": 0.3, "repair": "top"}}),
         (FairPOT, 2000, None, 0.15, {"top": {"top": 0.3, "repair": "top"}}),
@@ -445,7 +451,7 @@ def signed(scale: float) -> None:
         (OptimalMerge, 2000, 0.2, 0.12, {}),
         (LogitShift, 2000, None, 0.12, {}),
     ):
-        _signed_row(method, n, grain, bound, draws, **more)
+        _signed_row(method, n, grain, bound, draws, reach=True, **more)
 
 
 def weighted(scale: float) -> None:
@@ -463,6 +469,50 @@ def tops(scale: float) -> None:
                 _signed_row(method, n, grain, 0.2, int(60 * scale), top={"top": alpha})
 
 
+def sizes(scale: float) -> None:
+    """Certificates at 90 % of a gap within 0.2 by FairPOT: in a top, and on whole lists with as many rows of each kind.
+
+    "Such a list" has as many positives and negatives of each group as the top has. It is drawn from everybody, or from
+    those whose scores are in the top of the population.
+    """
+    said = ("certified in the top, %", "only the top repaired, %", "such a list, %", "such a list of high scores, %")
+    header("rows", "top", "fewest of a kind in it", "draws", *said)
+    everyone = _rounded(np.random.default_rng(14), 1_000_000, None)
+    draws = int(60 * scale)
+    for alpha in (0.3, 0.1):
+        high = everyone[1] >= np.quantile(everyone[1], 1 - alpha)
+        for n in (800, 1500, 4000) if alpha == 0.3 else (1500, 2500, 4000):
+            rng, granted, fewest = np.random.default_rng(12), np.zeros(4, dtype=int), 0
+            for _ in range(draws):
+                rows = _rounded(rng, n, None)
+                counts = np.bincount(_kinds(rows)[rows[1] >= np.quantile(rows[1], 1 - alpha)], minlength=4)
+                fewest += counts.min()
+                lists = (_like(rng, counts, pool) for pool in (everyone, tuple(each[high] for each in everyone)))
+                tops = ({"top": alpha}, {"top": alpha, "repair": "top"})
+                granted += [*(_granted(rows, top) for top in tops), *(_granted(each, {}) for each in lists)]
+            row(n, alpha, f"{fewest / draws:.0f}", draws, *(percent(each, draws) for each in granted))
+
+
+def _kinds(rows: tuple[np.ndarray, ...]) -> np.ndarray:
+    """Number the rows by outcome and group, of two groups."""
+    return rows[0] + 2 * (rows[2] == "b")
+
+
+def _like(rng: np.random.Generator, counts: np.ndarray, pool: tuple[np.ndarray, ...]) -> tuple[np.ndarray, ...]:
+    """Draw as many rows of each kind."""
+    kinds = _kinds(pool)
+    drawn = np.concatenate([rng.choice(np.flatnonzero(kinds == k), count) for k, count in enumerate(counts)])
+    return tuple(each[drawn] for each in pool)
+
+
+def _granted(rows: tuple[np.ndarray, ...], top: dict) -> bool:
+    try:
+        FairPOT(max_gap=0.2, confidence=0.9, **top).fit(rows[1], rows[0], sensitive_features=rows[2])
+    except ValueError:  # nothing is certified, or a group has no rows of a kind
+        return False
+    return True
+
+
 def _signed_row(
     method: type,
     n: int,
@@ -474,15 +524,17 @@ def _signed_row(
     held_out: bool = False,
     weighted: bool = False,
     groups: int = 2,
+    reach: bool = False,
 ) -> None:
     rng = np.random.default_rng(12)
     y, score, group = _rounded(np.random.default_rng(13), 300_000, grain, groups=groups)
-    certified = broken = 0
+    certified = broken = kept = 0
     for _ in range(draws):
         rows = _weighed(rng, n, grain, groups) if weighted else _rounded(rng, n, grain, groups=groups)
         try:
             if held_out:
                 model = method(lam=0.5, **top or {}).fit(rows[1], rows[0], sensitive_features=rows[2])
+                kept += any(_true_gap(model.at(lam), y, score, group) <= bound for lam in _STRENGTHS)
                 rows = _rounded(rng, n, grain, groups=groups)
                 model = model.choose_certified(
                     rows[1], rows[0], sensitive_features=rows[2], max_gap=bound, confidence=0.9
@@ -493,23 +545,24 @@ def _signed_row(
         except InfeasibleRuleError:
             continue
         certified += 1
-        moved = model.transform(score, sensitive_features=group)
-        broken += _promised_gap(model, y, score, moved, group) > bound
+        broken += _true_gap(model, y, score, group) > bound
     where = ""
     if top is not None:
         where = f"{'each group' if 'top_of' in top else 'the list'}, {top['top']}"
         where += ", the top repaired" if "repair" in top else ""
     weights = "importance" if weighted else ""
     said = (method.__name__, "held out" if held_out else "folds", n, groups, where, grain or "", weights)
-    row(*said, bound, draws, percent(certified, draws), percent(broken, draws))
+    more = (percent(kept, draws) if held_out else "",) if reach else ()
+    row(*said, bound, draws, percent(certified, draws), percent(broken, draws), *more)
 
 
-def _promised_gap(model: FairPOT, y: np.ndarray, score: np.ndarray, moved: np.ndarray, group: np.ndarray) -> float:
+def _true_gap(model: FairPOT, y: np.ndarray, score: np.ndarray, group: np.ndarray) -> float:
     """Measure the gap that a certificate is about: of all, of the top afterwards, or from a score on."""
+    moved = model.transform(score, sensitive_features=group)
     if model.top is None:
         return xauc_gap(y, moved, sensitive_features=group)
-    certificate = model.certificate_
-    if certificate.starts is None:
+    certificate = getattr(model, "certificate_", None)
+    if certificate is None or certificate.starts is None:
         region = "group" if model.top_of == "group" else "pooled"
         return partial_xauc_gap(y, moved, sensitive_features=group, alpha=model.top, region=region)
     seen = moved if certificate.adjusted else score
@@ -661,6 +714,7 @@ PARTS = {
         signed,
         weighted,
         tops,
+        sizes,
         limit,
         plans,
     )

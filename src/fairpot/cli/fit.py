@@ -115,7 +115,7 @@ def fit(
     was not trained on.
 
     For the highest AUC take logit-shift or wasserstein; fairpot changes the fewest scores. A target gap holds on these
-    rows: on new ones it was kept in 28 to 62% of our splits, whichever the method. To promise it, add --confidence.
+    rows: on new ones it was kept in 29 to 67% of our splits. To promise it, add --confidence.
 
     \b
     Examples:
