@@ -255,7 +255,7 @@ def test_numbers_at_the_end_of_the_range(valid):
         content["maps"][0]["map"].update(wide)
         content["fitted_on"]["score_range"] = [-1.7e308, 1.7e308]
 
-    load_bytes(edited(valid, everywhere))
+    refused(edited(valid, everywhere), "wider or higher than")
     for alpha, beta in ((1e308, 1.0), (1e308, -1e308)):
         load_bytes(edited(valid, put("maps", 0, "map", value={"kind": "sigmoid", "alpha": alpha, "beta": beta})))
 

@@ -528,7 +528,7 @@ def test_columns_in_another_order_are_refused(method):
     with pytest.raises(ValueError, match="sensitive_features has the index labels of scores in another order"):
         given(method).fit(scores, y, sensitive_features=group.iloc[order])
     repair = given(method).fit(scores, y, sensitive_features=group)
-    with pytest.raises(ValueError, match=r"in another order(.|\n)*Hint: bring them into one order"):
+    with pytest.raises(ValueError, match=r"in another order(.|\n)*Hint: pass the same rows in one order"):
         repair.transform(scores, sensitive_features=group.iloc[order])
     with pytest.raises(ValueError, match="in another order"):
         repair.tradeoff(scores.iloc[order], y, sensitive_features=group)

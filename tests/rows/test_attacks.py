@@ -720,7 +720,7 @@ def test_results_are_written_whole_or_not_at_all(tmp_path, monkeypatch):
     path = tmp_path / "x.html"
     path.write_text("old")
     table = fairpot.score_table([0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4], sensitive_features=[*"aabb"])
-    act = fairpot.FairnessReport.from_table(table).save
+    act = fairpot.FairnessReport(table).save
 
     def full(place):
         raise OSError(28, "No space left on device")

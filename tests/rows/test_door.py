@@ -242,7 +242,7 @@ def test_lower_is_riskier_counts_scores_with_a_minus(frame):
         np.testing.assert_array_equal(one.score.view(np.int64), other.score.view(np.int64))  # no -0.0
         np.testing.assert_array_equal(one.positive, other.positive)
     assert fairpot.audit(found).gap == fairpot.audit(down).gap
-    with pytest.raises(ValueError, match="a low score meant high risk"):
+    with pytest.raises(ValueError, match="whose low scores are risky"):
         found.merge(down)
     assert found.merge(found).lower_is_riskier
     for kept in (found.only(["F"]), found.top(0.3), found.quantise(5), found.renamed(["a", "b"])):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple, cast
 import numpy as np
 
 from fairpot._arguments import by_name
-from fairpot._defaults import LEVEL, REGIONS, Region, Ties
+from fairpot._defaults import LEVEL, REGIONS, TIES, Region, Ties
 from fairpot._docs import documented
 from fairpot._validation import check_choice, check_group_name, check_level, check_share
 from fairpot.counting import as_table
@@ -26,7 +26,7 @@ from fairpot.inference.shares import (
     inside,
     why_not,
 )
-from fairpot.metrics.rank import METRICS, check_ties
+from fairpot.metrics.rank import METRICS
 from fairpot.table import ScoreTable
 
 # Rates of the top alpha: shares of rows, not of pairs.
@@ -76,7 +76,7 @@ def _ask(
 ) -> _Question:
     """Turn the name of a metric into the shares that it is made of."""
     name = _metric_name(metric, alpha)
-    kernel = check_ties(ties)
+    kernel = cast(Ties, check_choice(ties, "ties", TIES))
     where = cast(Region, check_choice(region, "region", REGIONS))
     share = None if alpha is None else check_share(alpha, "alpha", zero=False)
     if name not in _KNOWN:
