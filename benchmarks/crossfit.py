@@ -23,7 +23,7 @@ from sklearn.model_selection import train_test_split
 
 from fairpot import FairPOT, FairScoreClassifier
 from fairpot.datasets import fetch_bank, fetch_compas, make_synthetic
-from fairpot.metrics import auc, xauc_gap
+from fairpot.metrics import auc, xauc, xauc_gap
 from fairpot_paper.models import make_model
 
 LAMS = (0.2, 0.4, 0.6, 0.8, 1.0, None)
@@ -80,7 +80,12 @@ def repair(fitted: Rows, held_out: Rows, lam: float | None) -> tuple[float, floa
 
 
 def advantaged(rows: Rows) -> Any:
-    return FairPOT(lam=0.0, ties="strict").fit(rows.scores, rows.y, sensitive_features=rows.group).reference_
+    """Name the group that is ranked higher, however small it is; None if neither is."""
+    first, second = sorted(set(rows.group))
+    how: dict[str, Any] = {"sensitive_features": rows.group, "ties": "strict"}
+    there = xauc(rows.y, rows.scores, positive=first, negative=second, **how)
+    back = xauc(rows.y, rows.scores, positive=second, negative=first, **how)
+    return None if there == back else first if there > back else second
 
 
 class Result(NamedTuple):
