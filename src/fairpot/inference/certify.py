@@ -127,6 +127,8 @@ class Certificate(ShownBars):
     starts, adjusted : dict of group to float or None, and bool
         The scores at which that top begins, where the promise is about everybody from there on; and whether these are
         adjusted scores, as where everybody is repaired.
+    lower_is_riskier : bool
+        Whether low scores mean high risk: ``starts`` are then the rows' scores with a minus.
 
     Examples
     --------
@@ -154,11 +156,14 @@ class Certificate(ShownBars):
     region: Region | None = None
     starts: Mapping[Hashable, float] | None = None
     adjusted: bool = False
+    lower_is_riskier: bool = False
 
     @property
     def metric(self) -> str:
         """Name the gap: "overall gap", "gap in the top 10%", or "gap among people scored 0.62 or above"."""
-        return gap_name(self.alpha) if self.starts is None else gap_from(self.starts, adjusted=self.adjusted)
+        return (
+            gap_name(self.alpha) if self.starts is None else gap_from(self.starts, self.lower_is_riskier, self.adjusted)
+        )
 
     def __repr__(self) -> str:
         return f"<Certificate: the {self.metric} is at most {self.bound:g} with {self.confidence:.0%} confidence>"

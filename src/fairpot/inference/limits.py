@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import lru_cache
 from math import nan
@@ -333,8 +333,8 @@ class Verdict:
     interval, reason : Estimate, and str or None
         The gap with its two-sided limits, or why there are none. The answer looks at one side, so that they may reach
         a little beyond the bound where it is "within".
-    alpha, starts : float, and dict of group to float, or None
-        The top of the ranking whose gap this is; the scores where it begins, if not found again in these rows.
+    alpha : float or None
+        The top of the ranking whose gap this is.
 
     Examples
     --------
@@ -353,12 +353,11 @@ class Verdict:
     level: float
     interval: Estimate
     alpha: float | None = None
-    starts: Mapping[Hashable, float] | None = None
 
     @property
     def metric(self) -> str:
-        """Name the gap: "overall gap", "gap in the top 10%", or "gap among people scored 0.62 or above"."""
-        return words.gap_name(self.alpha) if self.starts is None else words.gap_from(self.starts)
+        """Name the gap: "overall gap", or "gap in the top 10%"."""
+        return words.gap_name(self.alpha)
 
     @property
     def reason(self) -> str | None:

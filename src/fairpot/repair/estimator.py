@@ -216,7 +216,7 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             table = held.parts[0].table  # adjusted scores are on another scale then
             moved = table.rescored(moving({g: other.maps_[g] for g in table.groups}))
             found = replace(found, starts=moved.thresholds(*held.top))
-        other.certificate_ = found
+        other.certificate_ = None if found is None else replace(found, lower_is_riskier=self.table_.lower_is_riskier)
         return other
 
     @by_name

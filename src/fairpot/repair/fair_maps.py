@@ -463,7 +463,7 @@ def certificate_on(
     name, value = maps.dial_
     dial = found.held(np.array([value if isinstance(value, int | float) else np.nan]), name)
     how: dict[str, Any] = {"unrepaired": found.unrepaired(), "rows": found.rows, "name": name, "top": found.seen_in}
-    return certify_one(dial, max_gap, confidence, **how)
+    return replace(certify_one(dial, max_gap, confidence, **how), lower_is_riskier=table.lower_is_riskier)
 
 
 def shown_maps(maps: FairMaps, title: str, ground: Ground | None = None, achieved: Achieved | None = None) -> str:

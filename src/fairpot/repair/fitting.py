@@ -217,6 +217,7 @@ def fitted(model: Repair, table: ScoreTable, groups: Any, min_group: Any) -> dic
             maps, _ = finish(whole_maps(fit.final, strength, table, None), table, fit.ground, model.keep, rule)
             moved = kept.rescored(moving({g: maps[g] for g in kept.groups}))
             certificate = replace(certificate, starts=moved.thresholds(*fit.ground.top or ()))
+        certificate = replace(certificate, lower_is_riskier=table.lower_is_riskier)
     elif chosen:
         try:
             fit, point = fit.search(rule)
