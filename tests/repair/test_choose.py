@@ -315,14 +315,13 @@ def test_the_gap_at_the_top_is_certified(name):
 
 def test_a_promise_about_a_top_of_low_scores_says_or_below():
     """Where a low score means high risk, people are in the top from their own score down."""
-    (s, y, g, *_), (s2, y2, g2, *_) = draw(6, n=800, digits=2), draw(7, n=800, digits=2)
-    low, later = (
-        score_table(b, -a, sensitive_features=c, lower_is_riskier=True) for a, b, c in ((s, y, g), (s2, y2, g2))
-    )
-    cross = quietly(lambda: FairPOT(max_gap=0.6, confidence=0.8, top=0.5).fit(low)).certificate_
-    held = quietly(lambda: FairPOT(0.0, top=0.5).fit(low)).choose_certified(later, max_gap=0.6, confidence=0.8)
-    loaded = held.fair_maps_.certify(later, max_gap=0.6, confidence=0.8).certificate_
-    for found in (cross, held.certificate_, loaded):
+    drawn = [draw(seed, n=800, digits=2) for seed in (6, 7)]
+    low, later = (score_table(y, -s, sensitive_features=g, lower_is_riskier=True) for s, y, g, *_ in drawn)
+    given = {"max_gap": 0.6, "confidence": 0.8}
+    cross = quietly(lambda: FairPOT(**given, top=0.5).fit(low))
+    plain = quietly(lambda: FairPOT(0.0, top=0.5).fit(low))
+    for model in (cross, plain.choose_certified(later, **given), plain.certify(later, **given)):
+        found = model.certificate_
         [start] = set(found.starts.values())
         assert f"with an adjusted score of {-start:.4g} or below" in str(found)
 
