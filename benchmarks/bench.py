@@ -5,7 +5,8 @@
     python benchmarks/bench.py --parts shift files    # LogitShift, and commands on files of 1e7 rows alone
 
 Every figure of the parts `core` and `transport` is the best of several runs; competitors and fairpot take turns, so
-that a busy machine slows both. `shift` and `files` are in CPU seconds; each command on a file is a process of its own.
+that a busy machine slows both. `start`, `shift` and `files` are in CPU seconds; each command on a file is a process of
+its own.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ from fairpot.transport import project
 
 BANK = (647, 35_521)  # young and older clients in four fifths of the Bank data
 LAMBDAS = np.linspace(0, 1, 11)
-PARTS = ("core", "transport", "shift", "files")
+PARTS = ("start", "core", "transport", "shift", "files")
 FIVE = (0.4, 0.25, 0.15, 0.12, 0.08)  # sizes of five groups
 SCAN = """import duckdb
 with duckdb.connect(config={"memory_limit": "2GB", "preserve_insertion_order": False}) as con:
@@ -195,6 +196,22 @@ def process(*command):
     return used.ru_utime + used.ru_stime, used.ru_maxrss * 1024
 
 
+def start(table, repeat=9):
+    """An audit of a small file by command, against importing what it stands on."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "small.csv"
+        score, y, group = rows(299)
+        lines = (f"{s},{label},{'ab'[g]}\n" for s, label, g in zip(score, y, group))
+        path.write_text("score,label,group\n" + "".join(lines))
+        commands = {"audit": ("-m", "fairpot.cli", "audit", path), "imports": ("-c", "import numpy, duckdb, click")}
+        times = {name: [] for name in commands}
+        for _ in range(repeat):
+            for name, command in commands.items():
+                times[name].append(process(*command)[0])
+    took, beside = (float(np.median(times[name])) for name in ("audit", "imports"))
+    table.row("fairpot audit, CPU", "299", took, "importing numpy, duckdb and click", took / beside, 3)
+
+
 def write_rows(path, n, sizes, digits=None):
     """Write groups with different rates and scores; all scores differ, unless they have few digits."""
     import pyarrow as pa
@@ -246,6 +263,8 @@ def main():
     parser.add_argument("--parts", choices=PARTS, nargs="+", default=PARTS)
     options = parser.parse_args()
     table = Table()
+    if "start" in options.parts:
+        start(table)
     if "core" in options.parts:
         core(table, options.sizes)
     if "transport" in options.parts:

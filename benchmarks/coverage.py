@@ -17,14 +17,14 @@ from scipy.special import expit, logit, ndtr, ndtri
 
 from fairpot import FairPOT, InfeasibleRuleError, score_table
 from fairpot.counts import GroupCounts
-from fairpot.inference.certify import certify, step_down
+from fairpot.inference.certificate import certify, step_down
 from fairpot.inference.dial import DialEstimates, band_of, estimate_steps
 from fairpot.inference.interval import confidence_interval, verdict
 from fairpot.inference.limits import gap_limits, judge
 from fairpot.inference.sample_size import SamplePlan, plan_sample_size
 from fairpot.inference.shares import GapEstimates, Pairs, all_pairs, cross_pairs, estimate_shares
 from fairpot.methods import LogitShift, OptimalMerge, WassersteinRepair
-from fairpot.metrics import partial_xauc_gap, xauc_gap
+from fairpot.metrics import xauc_gap
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 from fairpot.tradeoff import Limit
@@ -171,7 +171,7 @@ def _region_row(rng: np.random.Generator, n: int, region: str, alpha: float, tru
 def clusters(scale: float) -> None:
     """Patients with several visits: with and without saying so."""
     header("patients", "visits", "gap, patients named", "gap, patients not named", "rates at a threshold, named")
-    from fairpot.inference import rates_at
+    from fairpot.inference.rates import Cut, Measuring
 
     rng = np.random.default_rng(4)
     draws = int(600 * scale)
@@ -186,7 +186,7 @@ def clusters(scale: float) -> None:
                 [low], [high] = gaps.limits(0.025)
                 if clustered:
                     named += low <= 0 <= high
-                    tpr = rates_at(sample, 0.5)[0].tpr
+                    tpr = Measuring(sample, Cut("score", 0.5)).estimate("value", "tpr", (0,))
                     rate += tpr.low <= ndtr(0.5 / ROOT2) <= tpr.high
                 else:
                     ignored += low <= 0 <= high
@@ -401,7 +401,7 @@ def coarse(scale: float) -> None:
         ("group", 0.3, 0.1, 2000),
     ):
         y, score, group = _rounded(np.random.default_rng(11), 4_000_000, grain)
-        truth = partial_xauc_gap(y, score, sensitive_features=group, alpha=alpha, region=region)
+        truth = xauc_gap(y, score, sensitive_features=group, alpha=alpha, region=region)
         hits = within = exceeds = refused = 0
         for _ in range(draws):
             y, score, group = _rounded(rng, n, grain)
@@ -564,7 +564,7 @@ def _true_gap(model: FairPOT, y: np.ndarray, score: np.ndarray, group: np.ndarra
     certificate = getattr(model, "certificate_", None)
     if certificate is None or certificate.starts is None:
         region = "group" if model.top_of == "group" else "pooled"
-        return partial_xauc_gap(y, moved, sensitive_features=group, alpha=model.top, region=region)
+        return xauc_gap(y, moved, sensitive_features=group, alpha=model.top, region=region)
     seen = moved if certificate.adjusted else score
     inside = seen >= np.array([certificate.starts[name] for name in group])
     return xauc_gap(y[inside], moved[inside], sensitive_features=group[inside])
@@ -576,6 +576,22 @@ def _weighed(rng: np.random.Generator, n: int, grain: float | None, groups: int)
     chance = np.where(rows[1] < np.median(rows[1]), 0.44, 0.22)
     kept = rng.random(3 * n) < chance
     return (*(column[kept] for column in rows), 0.1 / chance[kept])
+
+
+def surveys(scale: float) -> None:
+    """Whole-number weights of a survey, taken for how much a row counts and for a number of rows."""
+    header("rows", "draws", "gap, weights as importance", "gap, weights as frequency")
+    y, score, group = _rounded(np.random.default_rng(13), 4_000_000, None)
+    truth = xauc_gap(y, score, sensitive_features=group)
+    for n in (500, 2000):
+        rng, draws, hits = np.random.default_rng(15), int(800 * scale), np.zeros(2)
+        for _ in range(draws):
+            *rows, weight = _weighed(rng, n, None, 2)
+            said = {"sensitive_features": rows[2], "sample_weight": np.round(weight / weight.min())}
+            for k, kind in enumerate(("importance", "frequency")):
+                found = confidence_interval("xauc_gap", rows[0], rows[1], weights=kind, **said)
+                hits[k] += found.low <= truth <= found.high
+        row(n, draws, *(percent(each, draws) for each in hits))
 
 
 # Each group: its share, where its scores stand, and level and slope of the log-odds along them.
@@ -713,6 +729,7 @@ PARTS = {
         coarse,
         signed,
         weighted,
+        surveys,
         tops,
         sizes,
         limit,

@@ -15,7 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot import FairPOT
-from fairpot.display.display import COLOURS
+from fairpot.display.axes import COLOURS
 from fairpot.exceptions import SmallGroupWarning
 from fairpot.metrics import xauc
 

@@ -34,7 +34,7 @@ from sklearn.model_selection import train_test_split
 from fairpot import FairPOT, score_table
 from fairpot.datasets import fetch_bank, fetch_compas, make_synthetic
 from fairpot.exceptions import SmallGroupWarning
-from fairpot.metrics import auc, partial_auc, top_precision, top_recall
+from fairpot.metrics import auc, top_precision, top_recall
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 from fairpot_paper.clinical import make_clinical
@@ -142,7 +142,7 @@ def measure(rows: Scored, alpha: float) -> dict[str, float]:
     figures = {"auc": auc(rows.y_test, rows.test, ties="half")}
     for region in ("pooled", "group"):
         options: dict[str, Any] = {"alpha": alpha, "region": region, "sensitive_features": rows.group_test}
-        figures[f"pauc_{region}"] = partial_auc(rows.y_test, rows.test, ties="half", **options)
+        figures[f"pauc_{region}"] = auc(rows.y_test, rows.test, ties="half", **options)
         figures[f"recall_{region}"] = top_recall(rows.y_test, rows.test, **options)
         figures[f"precision_{region}"] = top_precision(rows.y_test, rows.test, **options)
         table = score_table(rows.y_test, rows.test, sensitive_features=rows.group_test)

@@ -55,12 +55,11 @@ def draw(fp: FairPOT, held_out: tuple, picture: Path) -> None:
 
     mpl.use("svg")
     mpl.rcParams["svg.hashsalt"] = "fairpot"
-    from fairpot.display import TradeoffDisplay
 
     scores, y, sex = held_out
     limit = auc_limit(y, scores, sensitive_features=sex, ties="half")
-    shown = TradeoffDisplay.from_estimator(fp, scores, y, sensitive_features=sex, limit=limit)
-    axes = shown.ax_
+    curve = fp.tradeoff(scores, y, sensitive_features=sex)
+    axes = curve.plot(chosen=fp.strength_, limit=limit, max_gap=fp.max_gap)
     axes.set_title("COMPAS by sex, held-out half", fontsize="medium")
     axes.figure.savefig(picture, metadata={"Date": None})
 
@@ -76,10 +75,11 @@ def main() -> None:
     fp = FairPOT(max_gap=0.02).fit(scores[first], y[first], **rows)
     held_out = scores[~first], y[~first], sex[~first]
     draw(fp, held_out, options.folder / "tradeoff-compas.svg")
-    report = FairnessReport.from_estimator(
-        fp,
-        *held_out[:2],
+    report = FairnessReport.from_predictions(
+        held_out[1],
+        held_out[0],
         sensitive_features=held_out[2],
+        method=fp,
         title="COMPAS risk scores by sex",
         source="compas-scores-two-years.csv, the half that the repair was not fitted on",
         outcome=OUTCOME,

@@ -118,7 +118,7 @@ def partitions(folder, path, warm, workers):
 
 
 def with_cluster(workers, work):
-    sys.path.append(str(Path(__file__).parents[1] / "tests"))
+    sys.path.append(str(Path(__file__).parents[1] / "tests" / "helpers"))
     from spark_cluster import Cluster
 
     cluster = Cluster(workers, memory="2g")

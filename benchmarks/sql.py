@@ -18,7 +18,7 @@ import numpy as np
 from fairpot.export import to_sql
 from fairpot.transport import ScoreMap
 
-sys.path.insert(0, str(Path(__file__).parents[1] / "tests"))
+sys.path.insert(0, str(Path(__file__).parents[1] / "tests" / "helpers"))
 
 from export_databases import DuckDB, Postgres, SQLite, postgres_server
 

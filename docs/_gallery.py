@@ -1,4 +1,4 @@
-"""How the pictures of the gallery look: the colours of the report and of all displays."""
+"""How the pictures of the gallery look: the colours of the report and of all pictures."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from typing import Any
 
 import matplotlib.pyplot as plt
 
-from fairpot.display.display import COLOURS
+from fairpot.display.axes import COLOURS
 
 
 def dress(gallery_conf: dict[str, Any], fname: str) -> None:

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from importlib import import_module
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+from fairpot.cli._printing import Value
 from fairpot.cli._rows import Reads, RowOptions, meant_for
+from fairpot.repair.choose import Achieved
 from fairpot.results.kinds import ENDS, HIDDEN, INLINE, fields_of, kind_of
 
 Schema = dict[str, Any]  # what JSON Schema is written in
@@ -35,6 +37,7 @@ class Head:
 # Where each document is: the module of a command, and the record in it.
 _DOCUMENTS = {
     "audit": ("audit", "AuditDocument"),
+    "audit of several scores": ("audit", "AuditsDocument"),
     "fit": ("fit", "FitDocument"),
     "uncertified": ("_methods", "UncertifiedDocument"),
     "apply": ("apply", "ApplyDocument"),
@@ -43,7 +46,6 @@ _DOCUMENTS = {
     "show an export": ("show", "ShownExport"),
     "report": ("report", "ReportDocument"),
     "export": ("export", "ExportDocument"),
-    "datasets list": ("datasets", "DatasetsDocument"),
     "datasets write": ("datasets", "WrittenDocument"),
     "compare": ("compare", "CompareDocument"),
 }
@@ -139,9 +141,18 @@ def _changes() -> Schema:
     }
 
 
+def _achieved(defs: Schema) -> Schema:
+    """Describe what a fit achieved, which writes itself."""
+    known = {each.name: _NUMBER for each in fields(Achieved)}
+    known["starts"] = schema_of_value(tuple[Value, ...] | None, defs)
+    return {"description": "AUC and gap of the fitted rows before and after, of all and of the top.", **_object(known)}
+
+
 def _rows_of(document: str) -> Schema:
     """Describe what a document says of its rows, as the options of rows declare it."""
-    reads: dict[str, Reads] = dict.fromkeys(("audit", "fit", "uncertified", "compare", "report"), "outcomes")
+    reads: dict[str, Reads] = dict.fromkeys(
+        ("audit", "audit of several scores", "fit", "uncertified", "compare", "report"), "outcomes"
+    )
     reads |= {"apply": "scores", "export": "names"}
     if document not in reads:
         return {}
@@ -156,6 +167,7 @@ def _rows_of(document: str) -> Schema:
 def documents_schema() -> Schema:
     """Describe every document, as JSON Schema (draft 2020-12)."""
     defs: Schema = _changes()
+    defs["Achieved"] = _achieved(defs)
     head = schema_of(Head, defs)
     documents = {}
     for name, (module, record) in _DOCUMENTS.items():

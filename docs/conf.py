@@ -64,7 +64,7 @@ sphinx_gallery_conf = {
     "reset_modules": ("matplotlib", "_gallery.dress"),
     "capture_repr": ("_repr_html_", "__repr__"),
     "matplotlib_animations": False,
-    "ignore_repr_types": r"matplotlib\.|fairpot\.display",
+    "ignore_repr_types": r"matplotlib\.",
 }
 
 html_theme = "pydata_sphinx_theme"

@@ -15,7 +15,7 @@ from sklearn.model_selection import cross_val_predict
 
 from fairpot import FairPOT
 from fairpot.datasets import make_synthetic
-from fairpot.metrics import auc, group_auc, xauc, xauc_gap
+from fairpot.metrics import auc, xauc, xauc_gap
 from fairpot.report import FairnessReport
 
 SEED = 0
@@ -30,7 +30,7 @@ def audit(y, score, group):
     names = sorted(set(group))
     print(f"  AUC of all rows                        {auc(y, score):.3f}")
     for name in names:
-        inside = group_auc(y, score, sensitive_features=group, group=name)
+        inside = xauc(y, score, sensitive_features=group, positive=name, negative=name)
         print(f"  AUC inside group {name}                     {inside:.3f}")
     for p, n in (names, names[::-1]):
         value = xauc(y, score, sensitive_features=group, positive=p, negative=n)
@@ -110,8 +110,8 @@ def main(folder):
     columns = {"group": group[new_rows], "outcome": y[new_rows], "score": scores[new_rows], "adjusted": adjusted}
     write_csv(folder / "adjusted.csv", {name: values.tolist() for name, values in columns.items()})
     fp.save(folder / "map.json", overwrite=True)
-    rows = {"sensitive_features": group[new_rows]}
-    report = FairnessReport.from_estimator(fp, scores[new_rows], y[new_rows], **rows, title="The demo's report")
+    about = {"sensitive_features": group[new_rows], "method": fp, "title": "The demo's report"}
+    report = FairnessReport.from_predictions(y[new_rows], scores[new_rows], **about)
     page = report.save(folder / "report.html", overwrite=True)
 
     heading("Written")

@@ -8,7 +8,6 @@ are shifted down.
 
 from fairpot import audit
 from fairpot.datasets import make_synthetic
-from fairpot.display import CrossRocDisplay
 
 data = make_synthetic(4000, random_state=0, as_frame=False)
 y, score, group = data.target, data.probability, data.group
@@ -16,6 +15,6 @@ found = audit(y, score, sensitive_features=group)
 print(found)
 
 # %%
-# The two curves show the same thing at every threshold. If they lay on top of each other, the gap would be 0.
+# The gap with its interval. If the groups were ranked alike, it would lie on the line at 0.
 
-CrossRocDisplay.from_predictions(y, score, sensitive_features=group)
+found.plot()

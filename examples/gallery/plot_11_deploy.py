@@ -11,7 +11,6 @@ import pandas as pd
 
 from fairpot import FairPOT
 from fairpot.datasets import make_synthetic
-from fairpot.display import ScoreMapDisplay
 
 data = make_synthetic(3000, random_state=0, as_frame=False)
 fp = FairPOT(max_gap=0.02).fit(data.probability, data.target, sensitive_features=data.group)
@@ -36,4 +35,4 @@ print("one row at a time, equal to the last bit:", np.array_equal(single, here))
 # %%
 # What the map does: the diagonal is "unchanged".
 
-ScoreMapDisplay.from_estimator(fp)
+fp.plot()

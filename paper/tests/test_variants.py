@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from fairpot.datasets import make_synthetic
 from fairpot.metrics import auc
-from fairpot.training import PartialAUCClassifier
+from fairpot_paper.network import PartialAUCClassifier
 from fairpot_paper.variants import VARIANTS, InSample, make_variant
 
 pytest.importorskip("torch")

@@ -51,7 +51,7 @@ __all__ = [
 ]
 
 _PARTS = (
-    *("datasets", "display", "exceptions", "export", "inference", "methods", "metrics"),
+    *("datasets", "exceptions", "export", "inference", "methods", "metrics"),
     *("repair", "report", "rows", "tradeoff", "training", "transport"),
 )
 _NAMES = {

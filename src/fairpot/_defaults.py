@@ -5,6 +5,12 @@ from typing import Literal
 # How sure an interval is.
 LEVEL = 0.95
 
+# Fewer rows with or without the outcome than this say little. With fewer independent ones than the second on one side
+# of a share, its spread cannot be seen: no interval.
+SMALL, FEWEST = 30, 5
+# With fewer independent rows than this in a cell, a rate or a quantile has no interval.
+FEWEST_OF_RATES = 10
+
 # Whether a tie between a positive and a negative is no win (the paper) or half of one (scikit-learn).
 Ties = Literal["strict", "half"]
 TIES: tuple[Ties, ...] = ("strict", "half")
@@ -25,5 +31,12 @@ UNMAPPED = ("error", "keep", "null")
 Meaning = Literal["help", "harm"]
 MEANINGS = ("help", "harm")
 
+# What leaving before the horizon may depend on: group and score, or the group alone. Unless it is said, the first.
+Leaving = Literal["score", "group"]
+LEAVING: tuple[Leaving, ...] = ("score", "group")
+
 # How the column with the new score is called, where nothing else is said: that of the score and this.
 ADJUSTED = "_adjusted"
+
+# How many groups rows may have, and how many are compared: one interval allows for all their pairs.
+MOST_GROUPS, MOST_COMPARED = 250, 20

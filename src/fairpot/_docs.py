@@ -98,22 +98,27 @@ max_bytes : int
 """
 # What every export takes; what every repair method, and every model for the top, takes, and has when it is fitted.
 _BLOCKS = {
+    "grouping": """\
+bands : dict of column to edges, or to a number of bands, default None
+    Cut a group column of numbers into bands: ``{"age": [25, 45, 65]}`` says where bands begin, ``{"age": 4}`` makes
+    four of about equal size; missing values are a band of their own.
+unknown : list of values or None, default None
+    Values of group columns that mean that the group is not known: such rows are measured apart, and neither compared
+    nor moved.
+missing_group : {"error", "own"}, default "error"
+    Whether rows without a group are an error, or a group "(missing)".""",
     "exported": """\
-maps : dict of group to ScoreMap
-    The ``maps_`` of a fitted method or of a loaded map file.""",
+maps : dict of group to ScoreMap, KnownMaps or SimplifiedMaps
+    The ``maps_`` of a fitted method or of a loaded map file; its ``exported`` knows more of them, which is written
+    into the result: the scores that are taken, the SHA-256 of the file, and what bands call groups.""",
     "unmapped": """\
 unknown_group, missing_group : {"error", "keep", "null"}, default "error"
     What becomes of a group that has no map, and of one that is missing (None, null or NaN): an error, the score as it
     is, or NaN.""",
     "beyond": """\
-limits : (float, float) or None, default None
-    The scores below and above which others lie far outside the fitted range; maps of a file know their own.
 outside : {"refuse", "clamp"}, default "refuse"
-    What becomes of a score beyond the limits, in every group: it is refused, or counts as the limit. Refused means an
-    error in Python, NULL in SQL, NaN in ONNX and JavaScript.""",
-    "made_from": """\
-map_sha256 : str or None, default None
-    SHA-256 of the map file that the maps are of, to be written into the result.""",
+    What becomes of a score far outside the fitted range, in every group, where the maps know its limits: it is refused,
+    or counts as the limit. Refused means an error in Python, NULL in SQL, NaN in ONNX and JavaScript.""",
     "data_files": """\
 data_home : path, default=None
     Folder to look in first, then in ``FAIRPOT_DATA`` and the cache; a download (extra ``data``) is stored there. Every

@@ -46,7 +46,7 @@ def _plain(value: Any) -> Any:
 
 
 def display(name: str) -> Any:
-    """Lead to one of the pictures above, by name, when it is asked for."""
+    """Lead to what draws one of the pictures above, by name, when it is asked for."""
     return getattr(import_optional("fairpot.display", "plot"), name)
 
 
@@ -70,7 +70,7 @@ class ShownBars:
 
         {ax}
         """
-        return display("EstimatesDisplay").from_bars(self._bars(), title=self._says()[0], ax=ax).ax_
+        return display("draw_intervals")({"": self._bars()}, ax, title=self._says()[0])
 
     def _repr_html_(self) -> str:
         said, *more = self._says()

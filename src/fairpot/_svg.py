@@ -70,11 +70,9 @@ class Frame:
     y: tuple[float, float]
 
     @classmethod
-    def around(cls, xs: Any, ys: Any, *, margin: float = 0.05, floor: float | None = None) -> Frame:
-        """Fit a frame around data, with a margin; ``floor`` is where the vertical axis begins."""
-        left, right = _widened(xs, margin)
-        low, high = _widened(ys, margin)
-        return cls((left, right), (low if floor is None else floor, high))
+    def around(cls, xs: Any, ys: Any, *, margin: float = 0.05) -> Frame:
+        """Fit a frame around data, with a margin."""
+        return cls(_widened(xs, margin), _widened(ys, margin))
 
     def across(self, values: Any) -> NDArray[np.int64]:
         return _placed(values, self.x, _LEFT, _RIGHT)
@@ -150,10 +148,9 @@ def steps(edges: Sequence[int], tops: Sequence[int], base: int) -> str:
     return f"M{edges[0]} {base}" + "".join(f"V{top}H{edge}" for top, edge in zip(tops, edges[1:])) + f"V{base}"
 
 
-def figure_svg(label: str | None, *parts: Any, **attributes: Any) -> Markup:
-    """Wrap parts into an SVG picture; ``label`` has the ids of what names and describes it."""
-    known = {"viewBox": f"0 0 {WIDTH} {HEIGHT}", "role": "img", "aria_labelledby": label, "class_": "chart"}
-    return tag("svg", *parts, **known | attributes)
+def figure_svg(label: str, body: Markup) -> Markup:
+    """Wrap the inside of a figure into an SVG picture; ``label`` has the ids of what names and describes it."""
+    return tag("svg", body, viewBox=f"0 0 {WIDTH} {HEIGHT}", role="img", aria_labelledby=label, class_="chart")
 
 
 # About how wide a letter of a label is, and how far apart lines of text stand.
@@ -170,15 +167,12 @@ def direct_labels(labels: Sequence[tuple[int, int, str] | tuple[int, int, str, s
         left = min(max(x / FINE + 8, _LEFT + 4), max(_RIGHT - 4 - width, _LEFT + 4))
         down = min(max(y / FINE - 6, _TOP + 11), _BOTTOM - 4)
         heights = [down, *(down + sign * k * _STEP for k in range(1, 20) for sign in (1, -1))]
-        free = [each for each in heights if _TOP + 11 <= each <= _BOTTOM - 4 and not _covered(used, left, width, each)]
+        beside = [at for first, right, at in used if left < right and first < left + width]
+        free = [h for h in heights if _TOP + 11 <= h <= _BOTTOM - 4 and all(abs(h - at) >= _STEP for at in beside)]
         down = free[0] if free else down
         used.append((left, left + width, down))
         parts.append(tag("text", name, x=f"{left:g}", y=f"{down:g}", class_=" ".join(("direct", *look))))
     return tag("g", parts)
-
-
-def _covered(used: Sequence[tuple[float, float, float]], left: float, width: float, down: float) -> bool:
-    return any(left < right and first < left + width and abs(down - at) < _STEP for first, right, at in used)
 
 
 def inside(*parts: Any) -> Markup:
@@ -209,7 +203,7 @@ def distinct(names: Iterable[Any], longest: int) -> dict[Any, str]:
     return {name: str(name) for name in known}  # they differ in their spaces alone
 
 
-# The palette of displays, report, notebooks and docs: each colour is dark enough to be read as text on white, 4.5 to 1.
+# The palette of pictures, report, notebooks and docs: each colour is dark enough to be read as text on white, 4.5 to 1.
 # In the dark a report has the same hues, lighter.
 COLOURS = ("#0072b2", "#b84300", "#3a3f47", "#d0337f", "#5b4bb5", "#827717", "#00724f", "#8a2be2")
 DARK = ("#5cb8f0", "#ff9a57", "#d5d9e0", "#ff8fbf", "#b3a6ff", "#d8cf5a", "#3fd0a2", "#d69bff")

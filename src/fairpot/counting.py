@@ -23,9 +23,12 @@ from fairpot._validation import (
     wording,
 )
 from fairpot._validation.columns import is_frame
+from fairpot._validation.followed import NOT_AFTER_TIME, AfterTime, check_after_time, check_followed, check_known
+from fairpot._validation.grouping import Grouping
 from fairpot._validation.groups import group_columns
 from fairpot._warn import warn_user
 from fairpot.counts import Indices, Units
+from fairpot.follow_up import FollowedRows, outcomes_at
 from fairpot.table import ScoreTable
 
 
@@ -40,27 +43,33 @@ def as_table(
     pos_label: Any = None,
     lower_is_riskier: bool = False,
     high_score_means: Meaning | None = None,
+    grouping: Grouping | None = None,
     grouped: bool = True,
     labelled: bool = True,
     names: tuple[str, ...] = ("y_true", "y_score"),
     order: str | None = None,
     drop_missing: bool = False,
+    after: AfterTime = NOT_AFTER_TIME,
 ) -> ScoreTable:
     """Count rows; a table stays as it is.
 
-    Rows are told as to :func:`fairpot.score_table`. Without ``grouped`` all rows are one group, "all", and without
-    ``labelled`` outcomes may be missing. ``names`` are what messages call outcomes, scores and, where that is not the
-    usual, groups, weights and clusters; ``order`` is what they say where outcomes and scores look swapped.
+    Rows are told as to :func:`fairpot.score_table`; ``grouping`` is what is said of values of group columns. Without
+    ``grouped`` all rows are one group, "all", and without ``labelled`` outcomes may be missing. ``names`` are what
+    messages call outcomes, scores and, where that is not the usual, groups, weights, clusters, times and events;
+    ``order`` is what they say where outcomes and scores look swapped. Outcomes ``after`` a time are those by its
+    horizon.
     """
-    names = (*names, *("sensitive_features", "sample_weight", "clusters")[len(names) - 2 :])
-    columns = dict(zip(names, (y_true, y_score, sensitive_features, sample_weight, clusters)))
+    names = (*names, *("sensitive_features", "sample_weight", "clusters", "time", "event")[len(names) - 2 :])
+    columns = dict(zip(names, (y_true, y_score, sensitive_features, sample_weight, clusters, *after[:2])))
     meaning = {"weights": weights, "pos_label": pos_label, "lower_is_riskier": lower_is_riskier or None}
     for own in names[:2]:
         table = columns[own]
         if isinstance(table, ScoreTable):
-            given = {**columns, own: None, **meaning, "drop_missing": drop_missing or None}
+            given = {**columns, own: None, **meaning, **after._asdict(), "drop_missing": drop_missing or None}
+            given |= {} if grouping is None else {grouping.said: grouping}
             return refuse_beside_table(table, given).meaning(high_score_means)
-    if labelled and y_true is None:
+    is_followed = check_after_time(after, **{names[0]: y_true}, pos_label=pos_label)
+    if labelled and y_true is None and not is_followed:
         raise TypeError(f"{names[0]} is missing.\nHint: pass the outcome of each row, 0 or 1.")
     if y_score is None and is_frame(y_true):
         raise TypeError(
@@ -69,10 +78,12 @@ def as_table(
         )
     check_weights_word(weights)
     check_meaning(high_score_means)
+    if grouping is not None:
+        grouping.check_weights(weights)
     if drop_missing:
         check_alignment(**columns)
         columns, dropped = without_missing(columns)
-    y_true, y_score, sensitive_features, sample_weight, clusters = columns.values()
+    y_true, y_score, sensitive_features, sample_weight, clusters, *ends = columns.values()
     rows = check_rows(
         y_score,
         y_true,
@@ -82,11 +93,15 @@ def as_table(
         pos_label=pos_label,
         names=names[:4],
         order=order,
-        beside={} if clusters is None else {names[4]: clusters},
+        beside={name: columns[name] for name in names[4:]},
+        grouping=grouping,
     )
+    if is_followed:
+        after = check_followed(after._replace(time=ends[0], event=ends[1]), len(rows.scores), names[5:])
     if drop_missing and dropped["rows"]:
         warn_user(wording.dropped_rows(dropped, len(rows.scores)), UserWarning)
-    table = count(rows, clusters=clusters, weights=weights, lower_is_riskier=lower_is_riskier, name=names[4])
+    about: dict[str, Any] = {"weights": weights, "lower_is_riskier": lower_is_riskier, "name": names[4]}
+    table = count(rows, clusters=clusters, **about, after=after)
     named = group_columns(sensitive_features) if grouped else ()
     return replace(table, group_columns=named).meaning(high_score_means)
 
@@ -115,17 +130,45 @@ def count(
     weights: str | None = None,
     lower_is_riskier: bool = False,
     name: str = "clusters",
+    after: AfterTime = NOT_AFTER_TIME,
 ) -> ScoreTable:
     """Count checked rows, with what their weights mean, which of them belong together and where high risk is."""
     if lower_is_riskier:
         rows = rows._replace(scores=0.0 - rows.scores)
-    unit, units = (None, None) if clusters is None else _units(clusters, len(rows.scores), name)
+    unit, units = (None, None) if clusters is None else units_of(clusters, len(rows.scores), name)
+    known: dict[str, Any] = {"units": units, "lower_is_riskier": lower_is_riskier}
+    if after.time is not None:
+        return count_at(rows, after, unit, weights, **known)
     square = ones = None
     if rows.weight is not None:
         ones = np.ones(len(rows.weight), dtype=np.int64)
         square = rows.weight.astype(np.float64) ** 2 if check_weights_word(weights) == "importance" else None
-    known: dict[str, Any] = {"unit": unit, "units": units, "rows": ones, "lower_is_riskier": lower_is_riskier}
-    return ScoreTable.from_rows(*rows, square=square, **known)
+    return ScoreTable.from_rows(*rows, square=square, rows=ones, unit=unit, **known)
+
+
+def followed_rows(rows: Rows, after: AfterTime, unit: Indices | None, weights: str | None) -> FollowedRows:
+    """Put checked rows and their follow-up together, in an order of their own; a weight may be so many rows."""
+    code = np.zeros(len(rows.scores), dtype=np.intp) if rows.codes is None else rows.codes.astype(np.intp)
+    weight = np.ones(len(rows.scores)) if rows.weight is None else rows.weight.astype(np.float64)
+    square = weight**2 if check_weights_word(weights) == "importance" else weight
+    columns: list[Any] = [after.time, after.event, rows.scores, code, weight, square, unit]
+    order = np.lexsort([column for column in columns if column is not None])  # sums are the same to the last bit
+    return FollowedRows(*[cast(Any, column if column is None else column[order]) for column in columns])
+
+
+def count_at(
+    rows: Rows, after: AfterTime, unit: Indices | None = None, weights: str | None = None, **known: Any
+) -> ScoreTable:
+    """Count outcomes at a horizon: rows stand for those like them who left before."""
+    ended = followed_rows(rows, after, unit, weights)
+    labels, worth, follow_up = outcomes_at(ended, after.horizon, rows.groups, after.leaving, after.competing)
+    weight, square = ended.weight * worth, ended.square * worth**2
+    if not ((weight == 1).all() and (square == 1).all()):
+        known |= {"weight": weight, "square": square, "rows": np.rint(ended.times).astype(np.int64)}
+    columns = (ended.score, labels, ended.code, rows.groups)
+    table = ScoreTable.from_rows(*columns, unit=ended.unit, grouping=rows.grouping, **known)
+    check_known(rows.groups, table.independent, after.horizon)
+    return replace(table, follow_up=follow_up)
 
 
 def refuse_beside_table(table: ScoreTable, given: Mapping[str, Any]) -> ScoreTable:
@@ -139,7 +182,8 @@ def refuse_beside_table(table: ScoreTable, given: Mapping[str, Any]) -> ScoreTab
     return table
 
 
-def _units(clusters: Any, rows: int, name: str) -> tuple[Indices, Units]:
+def units_of(clusters: Any, rows: int, name: str) -> tuple[Indices, Units]:
+    """Number the clusters of rows."""
     codes, names = check_clusters(clusters, rows, name)
     return number_units(codes, hash_names(names))
 

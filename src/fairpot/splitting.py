@@ -1,11 +1,11 @@
-"""Folds of a counted table, and a table written as weighted rows."""
+"""Folds of a counted table."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
 from functools import reduce
-from typing import Any, NamedTuple
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,33 +13,6 @@ from numpy.typing import NDArray
 from fairpot.counts import Clusters, Counts, GroupCounts, Members, Sides, rows_worth
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
-
-
-class WeightedRows(NamedTuple):
-    """One row for each group, score and label that occur; its weight is the count."""
-
-    scores: NDArray[np.float64]
-    y: NDArray[np.int8] | None
-    groups: NDArray[np.object_]
-    weight: NDArray[Any]
-
-
-def weighted_rows(table: ScoreTable) -> WeightedRows:
-    """Write a table as weighted rows: at most two for each distinct score of a group."""
-    scores, labels, weights, sizes = [], [], [], []
-    for counts in table.counts:
-        size = 0
-        for label, weight in ((1, counts.positive), (0, counts.negative)):
-            there = np.flatnonzero(weight)
-            scores.append(counts.score[there])
-            weights.append(weight[there])
-            labels.append(np.full(len(there), label, dtype=np.int8))
-            size += len(there)
-        sizes.append(size)
-    names = np.empty(len(table.groups), dtype=object)
-    names[:] = table.groups
-    y = np.concatenate(labels) if table.labelled else None
-    return WeightedRows(np.concatenate(scores), y, np.repeat(names, sizes), np.concatenate(weights))
 
 
 def split_table(table: ScoreTable, n_splits: int, random_state: Any = None) -> list[ScoreTable]:

@@ -17,6 +17,7 @@ from fairpot._html import html_table, notes, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import display
 from fairpot._validation import check_choice, check_share
+from fairpot._validation.grouping import Grouping
 from fairpot.counts import (
     NOBODY,
     Clusters,
@@ -29,6 +30,7 @@ from fairpot.counts import (
     count_units,
     side_by_side,
 )
+from fairpot.follow_up import FollowUp
 from fairpot.transport import Floats
 
 # Up to so many groups, finding each one's rows by comparison is cheaper than one sort.
@@ -68,6 +70,10 @@ class ScoreTable:
         What a high score of the rows' own does to the person who has it, if that was said. It changes no count.
     group_columns : tuple of str, default ()
         The names of the columns with the group, where they are known: sentences call group 0 "black=0" by them.
+    grouping : Grouping or None, default None
+        How values of these columns became groups: bands, a group of missing values, values that mean unknown.
+    follow_up : FollowUp or None, default None
+        Of outcomes after a time, the horizon and how each group was followed until then.
 
     Examples
     --------
@@ -87,6 +93,8 @@ class ScoreTable:
     lower_is_riskier: bool = False
     high_score_means: Meaning | None = None
     group_columns: tuple[str, ...] = field(default=(), compare=False)
+    grouping: Grouping | None = field(default=None, compare=False)
+    follow_up: FollowUp | None = None
 
     def __post_init__(self) -> None:
         if self.high_score_means is not None:
@@ -100,6 +108,7 @@ class ScoreTable:
         codes: NDArray[Any] | None = None,
         groups: Sequence[Hashable] = ("all",),
         weight: Counts | None = None,
+        grouping: Grouping | None = None,
         *,
         square: Floats | None = None,
         unit: Indices | None = None,
@@ -133,7 +142,8 @@ class ScoreTable:
             counts = [GroupCounts.from_rows(*columns)]
         else:
             counts = [GroupCounts.from_rows(*_taken(columns, rows)) for rows in _rows_of_groups(codes, len(groups))]
-        return cls(tuple(groups), tuple(counts), labels is not None, units, lower_is_riskier, high_score_means)
+        known: dict[str, Any] = {"lower_is_riskier": lower_is_riskier, "high_score_means": high_score_means}
+        return cls(tuple(groups), tuple(counts), labels is not None, units, **known, grouping=grouping)
 
     def __repr__(self) -> str:
         named = ", ".join(map(str, self.groups[:4])) + (", ..." if len(self.groups) > 4 else "")
@@ -167,11 +177,11 @@ class ScoreTable:
         return f"<div>{paragraph(repr(self)[1:-1])}{html_table(rows, title)}{notes([counted])}</div>"
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the scores of each group by outcome, see :class:`fairpot.display.ScoreDistributionDisplay`.
+        """Draw the scores of each group by outcome, positives upwards and negatives downwards; return the axes.
 
         {ax}
         """
-        return display("ScoreDistributionDisplay").from_table(self, ax=ax).ax_
+        return display("draw_scores")(self, ax)
 
     def __getitem__(self, group: Hashable) -> GroupCounts:
         if group not in self.groups:
@@ -192,6 +202,11 @@ class ScoreTable:
         """Weight of all groups: an int where all weights are whole numbers; without weights, their rows."""
         total: float = sum(c.weight.sum() for c in self.counts).item()
         return total
+
+    @property
+    def unknown(self) -> tuple[Hashable, ...]:
+        """The groups whose name means unknown: they are compared with nobody."""
+        return () if self.grouping is None else tuple(filter(self.grouping.means_unknown, self.groups))
 
     @property
     def sized(self) -> tuple[float, float | None]:
@@ -271,7 +286,8 @@ class ScoreTable:
         """Insist on outcomes and on so many groups; ``what`` needs them, and ``hint`` is the way out."""
         wrong = None
         if labels and not self.labelled:
-            wrong, way = f"{what} counts outcomes, and this table has no labels.", "count the rows with their outcomes"
+            wrong = f"{what} counts outcomes, and this table has no labels."
+            way = "count the rows with their outcomes; without them, fairpot.audit shows selection rates and scores"
         elif len(self.groups) < groups:
             wrong = f"{what} compares groups, and this table has a single group, {self.groups[0]!r}."
             way = "pass the group of each row as sensitive_features"
@@ -294,13 +310,14 @@ class ScoreTable:
 
     def renamed(self, groups: Sequence[Hashable]) -> ScoreTable:
         """Call the groups by other names, in the table's own order."""
-        return replace(self, groups=tuple(groups))
+        follow_up = None if self.follow_up is None else self.follow_up.renamed(dict(zip(self.groups, groups)))
+        return replace(self, groups=tuple(groups), follow_up=follow_up)
 
     def nameless(self) -> ScoreTable:
-        """Drop the hashes of units: what is kept with a fitted model can give away nobody's name."""
-        if self.units is None or self.units.hashes is None:
+        """Drop single rows and the hashes of units: what is kept with a fitted model can give away nobody's name."""
+        if self.follow_up is None and (self.units is None or self.units.hashes is None):
             return self
-        return replace(self, units=Units(self.units.size))
+        return replace(self._with(self.counts), units=None if self.units is None else Units(self.units.size))
 
     @property
     def positives(self) -> Counts:
@@ -324,7 +341,7 @@ class ScoreTable:
         total = self.counts[0]
         for counts in self.counts[1:]:
             total = total.plus(counts)
-        return replace(self, groups=("all",), counts=(total,))
+        return replace(self, groups=("all",), counts=(total,), follow_up=None)
 
     def thresholds(self, alpha: float, region: Region = "pooled") -> dict[Hashable, float]:
         """Return the lowest score of the top, for each group.
@@ -402,7 +419,8 @@ class ScoreTable:
         return replace(self, counts=tuple(counts), units=None)
 
     def _with(self, counts: Iterable[GroupCounts]) -> ScoreTable:
-        return replace(self, counts=tuple(counts))
+        follow_up = None if self.follow_up is None else replace(self.follow_up, rows=None)
+        return replace(self, counts=tuple(counts), follow_up=follow_up)
 
     def for_pairs(self) -> ScoreTable:
         """Return counts whose pairs can be counted: float64 where int64 could overflow (over 1.5e9 rows)."""
@@ -419,6 +437,7 @@ class ScoreTable:
             A table of other rows, with outcomes if this one has them.
         """
         meant = "whose weights are so many rows and one whose weights are how much a row counts"
+        followed = [getattr(table.follow_up, "groups", None) for table in (self, other)]
         unlike = (
             (self.labelled != other.labelled, "with labels and one without", "outcomes"),
             (
@@ -428,6 +447,7 @@ class ScoreTable:
             ),
             ({self.weights, other.weights} == {"frequency", "importance"}, meant, "the same `weights`"),
             ((self.units is None) != (other.units is None), "whose rows belong together and another", "clusters"),
+            (followed[0] is not followed[1], "of outcomes after a time and one of other rows", "all rows at once"),
         )
         for wrong, what, way_out in unlike:
             if wrong:

@@ -5,9 +5,9 @@ import pandas as pd
 import pytest
 
 from cli.conftest import COLUMNS
-from fairpot import score_table
+from fairpot import LogitShift, score_table
 from fairpot.comparison import compare
-from fairpot.metrics import partial_xauc_gap
+from fairpot.metrics import xauc_gap
 from fairpot.tradeoff import auc_limit
 from files_cases import write
 from rows_cases import STAYS, stays
@@ -21,7 +21,9 @@ def test_held_out(run, csv, folder, people, held_out):
     bounds = ["--max-gap", "0.03", "--max-gap", "1"]
     found = run("compare", csv, *COLUMNS, "--validate", folder / "held_out.csv", *bounds, "--json").json
     y, scores, sex = columns(people)
-    result = compare(y, scores, sensitive_features=sex, held_out=columns(held_out), max_gaps=(0.03, 1.0))
+    new_y, new_scores, new_sex = columns(held_out)
+    new = score_table(new_y, new_scores, sensitive_features=new_sex)
+    result = compare(y, scores, sensitive_features=sex, held_out=new, max_gaps=(0.03, 1.0))
     assert found["rows"] == "400 held-out rows"
     assert [each["text"] for each in found["answers"]] == [result.answer(bound).text for bound in (0.03, 1.0)]
     assert {each["method"] for each in found["chosen"]} == {"unrepaired", *result.methods}
@@ -119,16 +121,17 @@ def test_gaps_among_those_ranked_highest(run, csv, folder, people, held_out):
     y, scores, sex = columns(people)
     new = columns(held_out)
     options = {"methods": ["FairPOT", "LogitShift"], "max_gaps": 0.1, "top": 300}
-    result = compare(y, scores, sensitive_features=sex, held_out=new, **options)
+    table = score_table(new[0], new[1], sensitive_features=new[2])
+    result = compare(y, scores, sensitive_features=sex, held_out=table, **options)
     assert found["top"] == 300
     assert not found["possible"]
     assert [each["text"] for each in found["answers"]] == [result.answer(0.1).text]
     assert "gaps among the 300 highest" in str(result)
-    best = result.fit_best(0.1, method="LogitShift")
+    best = LogitShift(max_gap=0.1, top=300, reference=result.reference).fit(scores, y, sensitive_features=sex)
     gaps = []
     for labels, before, groups in ((y, scores, sex), new):
         after = best.transform(before, sensitive_features=groups)
-        gaps.append(partial_xauc_gap(labels, after, sensitive_features=groups, alpha=300 / len(y)))
+        gaps.append(xauc_gap(labels, after, sensitive_features=groups, alpha=300 / len(y)))
     assert gaps[0] <= 0.1
     assert result.at(0.1, "LogitShift").gap == pytest.approx(gaps[1])
 

@@ -9,9 +9,8 @@ from fairpot.metrics import xauc_gap
 
 
 def test_list(run):
-    found = run("datasets", "list", "--json").json
-    assert [each["name"] for each in found["datasets"]] == ["synthetic", "bank", "compas"]
-    assert "generated" in run("datasets", "list").out
+    said = run("datasets", "--help").out
+    assert all(f"  {name} " in said for name in ("synthetic", "bank", "compas"))
 
 
 @pytest.mark.parametrize("ending", ["csv", "tsv.gz", "parquet", "feather", "arrow", "jsonl"])

@@ -76,7 +76,7 @@ def test_simplified(run, fitted, tmp_path):
     assert small["pieces"] < plain["pieces"]
     assert 0 < small["largest_error"] <= 0.01
     assert "scores within 0.0" in small["text"]
-    said = run("export", fitted, "--to", "javascript", "--max-knots", 5, "-o", tmp_path / "x.js").out
+    said = run("export", fitted, "--to", "javascript", "--max-error", 0.01, "-o", tmp_path / "x.js").out
     assert "Simplified from" in said
 
 
@@ -88,7 +88,6 @@ def test_simplified(run, fitted, tmp_path):
         (["--to", "onnx"], "name a file with -o"),
         (["--to", "python", "--module", "esm"], "--module goes with --to javascript"),
         (["--to", "python", "--table", "x"], "--table goes with --to sql"),
-        (["--to", "python", "--max-error", "0.1", "--max-knots", "5"], "cannot keep to"),
     ],
 )
 def test_refusals(run, fitted, arguments, message):

@@ -10,7 +10,7 @@ import pandas as pd
 import pytest
 
 from fairpot.exceptions import InputFileError
-from fairpot.rows.readers.protocol import Memory
+from fairpot.rows.readers import Memory
 
 _TELLING = """
 import atexit, runpy, sys

@@ -67,12 +67,12 @@ def test_its_errors_are_lines_and_exit_codes(run, install):
 
 def test_a_command_of_ours_looks_for_no_other(run, monkeypatch):
     monkeypatch.setattr(importlib.metadata, "entry_points", lambda **_: pytest.fail("looked"))
-    assert "synthetic" in run("datasets", "list").out
+    assert "synthetic" in run("datasets").out
 
 
 def test_ours_are_not_replaced(run, install):
     folder = install(GREETING, name="datasets")
-    assert "synthetic" in run("datasets", "list").out
+    assert "synthetic" in run("datasets").out
     assert run("--help").out.count("  datasets ") == 1
     assert not (folder / "greeting.imported").exists()
 

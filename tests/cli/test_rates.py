@@ -1,20 +1,30 @@
-"""Who is flagged at a threshold."""
+"""Rates by group on the command line: the usual ones, all of them, and audits without outcomes."""
+
+import json
 
 import pytest
 
+import fairpot
 from cli.conftest import COLUMNS
 from fairpot import FairPOT
+
+NO_LABEL = ["--score", "risk", "--group", "sex", "--no-label"]
+
+
+def by_group(rates, name):
+    [found] = [each for each in rates["rates"] if each["rate"] == name]
+    return {each["group"] or "all": each for each in (*found["groups"], found["all"])}
 
 
 def test_rates_are_those_of_pandas(run, csv, people):
     found = run("audit", csv, *COLUMNS, "--threshold", 0.4, "--json").json["rates"][0]
-    for each in found["groups"]:
-        own = people[people["sex"] == each["group"]]
-        flagged = own["risk"] >= 0.4
-        assert each["flagged"] == flagged.sum()
-        assert each["tpr"] == pytest.approx(flagged[own["outcome"] == 1].mean())
-        assert each["fpr"] == pytest.approx(flagged[own["outcome"] == 0].mean())
-        assert each["ppv"] == pytest.approx(own.loc[flagged, "outcome"].mean())
+    for group, own in people.groupby("sex"):
+        up, positive = own["risk"] >= 0.4, own["outcome"] == 1
+        wanted = {"selection_rate": up.mean(), "tpr": up[positive].mean(), "fpr": up[~positive].mean()}
+        wanted |= {"ppv": positive[up].mean(), "npv": (~positive)[~up].mean(), "accuracy": (up == positive).mean()}
+        for name, value in wanted.items():
+            assert by_group(found, name)[group]["value"] == pytest.approx(value)
+        assert by_group(found, "selection_rate")[group]["hits"] == up.sum()
 
 
 def test_rates_before_and_after(run, csv, people):
@@ -22,12 +32,77 @@ def test_rates_before_and_after(run, csv, people):
     fp = FairPOT(0.6).fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
     new = fp.transform(people["risk"], sensitive_features=people["sex"])
     for which, scores in (("before", people["risk"]), ("after", new)):
-        flagged = {each["group"]: each["flagged"] for each in found[which]["rates"][0]["groups"]}
-        assert flagged == {g: int((scores[people["sex"] == g] >= 0.4).sum()) for g in ("F", "M")}
+        rates = by_group(found[which]["rates"][0], "selection_rate")
+        assert {g: rates[g]["hits"] for g in "FM"} == {g: (scores[people["sex"] == g] >= 0.4).sum() for g in "FM"}
 
 
 def test_a_threshold_is_turned_round_with_the_scores(run, people, tmp_path):
     people.assign(risk=1 - people["risk"]).to_csv(tmp_path / "low.csv", index=False)
     turned = ["--lower-is-riskier", "--threshold", 0.6, "--json"]
     found = run("audit", tmp_path / "low.csv", *COLUMNS, *turned).json["rates"][0]
-    assert found["all"]["flagged"] == (1 - people["risk"] <= 0.6).sum()
+    assert by_group(found, "selection_rate")["all"]["hits"] == (1 - people["risk"] <= 0.6).sum()
+
+
+def test_all_rates_are_printed_when_asked_for_and_compared_with_a_named_group(run, csv):
+    usual = run("audit", csv, *COLUMNS, "--threshold", 0.4).out
+    found = run("audit", csv, *COLUMNS, "--threshold", 0.4, "--rates").out
+    assert "negative predictive value" in found
+    assert "calibration slope" in found
+    assert "negative predictive value" not in usual
+    assert "difference, ratio: to the group with the highest rate" in found
+    named = run("audit", csv, *COLUMNS, "--threshold", 0.4, "--rates", "--reference", "F").out
+    assert "difference, ratio: to the reference group" in named
+
+
+@pytest.mark.parametrize("options", [[], ["--threshold", 0.4], ["--top", "30%"], ["--weight", "share"]])
+def test_without_outcomes_the_command_gives_what_python_gives(run, csv, people, options):
+    found = run("audit", csv, *NO_LABEL, *options, "--json").json
+    python = {"--threshold": {"threshold": 0.4}, "--top": {"alpha": 0.3}, "--weight": {}}[options[0]] if options else {}
+    weight = people["share"] if "--weight" in options else None
+    own = fairpot.audit(None, people["risk"], sensitive_features=people["sex"], sample_weight=weight, **python)
+    assert {key: found[key] for key in ("rates", "scores", "finding", "groups")} == {
+        key: value
+        for key, value in json.loads(json.dumps(own.to_dict())).items()
+        if key in ("rates", "scores", "finding", "groups")
+    }
+    assert found["auc"] is None
+    assert found["finding"]["state"] == "no outcomes"
+
+
+def test_without_outcomes_it_says_who_is_flagged_and_what_is_left_out(run, csv, people, tmp_path):
+    people.drop(columns="outcome").to_csv(tmp_path / "pool.csv", index=False)
+    found = run("audit", tmp_path / "pool.csv", *NO_LABEL).out
+    assert found.startswith("In the top 10% are ")
+    assert "Outcomes are not known: AUC, xAUC, gaps, calibration and error rates are left out" in found
+    assert "AUC -" not in found
+    assert "Flagged in the top 10%" in found
+    assert "standardised difference" in found
+    gone = run("audit", tmp_path / "pool.csv", *COLUMNS, expect=2).err
+    assert "If outcomes are not known: --no-label." in gone
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--label", "outcome"], "--label needs outcomes"),
+        (["--bound", "0.1"], "--bound needs outcomes"),
+        (["--fail-above", "0.1"], "--fail-above needs outcomes"),
+        (["--ties", "strict"], "--ties needs outcomes"),
+        (["--require", "within"], "--require needs the bound"),
+        (["--min-ratio", "1.2"], "is not in"),
+    ],
+)
+def test_what_needs_outcomes_is_refused_beside_no_label(run, csv, options, said):
+    assert said in run("audit", csv, *NO_LABEL, *options, expect=2).err
+
+
+@pytest.mark.parametrize("labels", [True, False])
+def test_a_ratio_of_selection_rates_is_a_gate(run, csv, labels):
+    told = ["audit", csv, *(COLUMNS if labels else NO_LABEL), "--threshold", 0.5, "--min-ratio"]
+    for bound, answer, code in ((0.1, "within", 0), (0.35, "cannot tell", 0), (0.8, "below", 3)):
+        assert run(*told, bound, "--json", expect=code).json["ratio_verdict"]["answer"] == answer
+    assert run(*told, 0.1, "--require", "within").out.startswith("within: no selection rate is below 0.1 of another")
+    unsure = run(*told, 0.35, "--require", "within", expect=3).out
+    assert unsure.startswith("cannot tell: the rows cannot tell whether the selection rate of F is below 0.35")
+    assert "FAILED: no selection rate was shown to be at least 0.35 of every other at 0.5 or above" in unsure
+    assert "FAILED: a selection rate is below 0.8 of another" in run(*told, 0.8, expect=3).out

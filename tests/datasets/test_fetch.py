@@ -9,7 +9,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 import pytest
 
 from fairpot.datasets import fetch_bank, fetch_compas
-from fairpot.datasets.fetch import DataFile, download, locate
+from fairpot.datasets.published import DataFile, download, locate
 
 pooch = pytest.importorskip("pooch")
 
@@ -169,15 +169,3 @@ class TestCleanMachine:
         with pytest.raises(FileNotFoundError, match=r"fairpot\[data\]") as error:
             fetch()
         self.expect(error, name, sha, page)
-
-
-@pytest.mark.parametrize(
-    ("arguments", "error", "message"),
-    [
-        ({"with_scores": "no"}, TypeError, "with_scores must be True or False, got 'no'"),
-        ({"download_if_missing": "no"}, TypeError, "download_if_missing must be True or False"),
-    ],
-)
-def test_compas_arguments(arguments, error, message):
-    with pytest.raises(error, match=message):
-        fetch_compas(**arguments)

@@ -15,7 +15,7 @@ def test_curves(fitted):
 
 def test_comparisons(rows):
     scores, y, group = rows
-    result = compare(y, scores, sensitive_features=group, methods=["WassersteinRepair"], cv=2, progress=False)
+    result = compare(y, scores, sensitive_features=group, methods=["WassersteinRepair"], cv=2)
     axes = result.plot()
     assert "WassersteinRepair" in [text.get_text() for text in axes.get_legend().get_texts()]
 

@@ -22,7 +22,7 @@ WAYS = {
     "map.py": ["--to", "python"],
     "map.js": ["--to", "javascript"],
     "map.mjs": ["--to", "javascript", "--module", "esm"],
-    "simple.py": ["--to", "python", "--max-knots", "4"],
+    "simple.py": ["--to", "python", "--max-error", "0.1"],
     "map.onnx": ["--to", "onnx"],
 }
 

@@ -65,7 +65,7 @@ def test_functions_refuse(maps):
 
 
 def test_clamped_scores_are_those_at_the_limit(maps):
-    names, (low, high) = {}, maps.exported["limits"]
+    names, (low, high) = {}, maps.exported.limits
     exec(maps.to_python(outside="clamp"), names)
     for serve in (maps.row_scorer(outside="clamp"), names["adjusted_score"]):
         for group in GROUPS:
@@ -126,7 +126,7 @@ def test_limits_of_scores_of_which_a_low_one_means_high_risk():
     score, group = np.linspace(300, 850, 400), np.array(["a", "b"] * 200)
     made = FairPOT(0.7, reference="b").fit(score, sensitive_features=group, lower_is_riskier=True).fair_maps_
     serve = made.row_scorer()
-    assert made.exported["limits"] == (25.0, 1125.0)
+    assert made.exported.limits == (25.0, 1125.0)
     assert serve(700.0, "a") == made.transform([700.0], sensitive_features=["a"]).item()
     for wrong in (0.7, -700.0, 7000.0):
         with pytest.raises(ValueError, match="scores from 25 to 1125 are taken"):

@@ -65,20 +65,6 @@ def test_the_walk_is_nearly_as_good():
         assert few <= walked <= 1.3 * few
 
 
-@pytest.mark.parametrize("most", [2, 5, 17, 400])
-def test_max_knots(most):
-    rng = np.random.default_rng(1)
-    x = np.sort(rng.random(300))
-    full = ScoreMap(x, x**3)
-    made = simplify({"F": full}, max_knots=most)
-    assert len(made.maps["F"].knots) <= most
-    if most == 400:
-        assert made.error == 0
-    else:
-        fewer = simplify({"F": full}, max_error=made.error * 0.98)
-        assert len(fewer.maps["F"].knots) > most  # a smaller error would have needed more
-
-
 def test_what_has_no_knots_to_spare_stays():
     maps = {"F": LogitMap(np.linspace(0, 1, 50), 3.0, -2.0), "M": ScoreMap.identity(), "X": ScoreMap([0, 1], [2, 3])}
     made = simplify(maps, max_error=0.5)
@@ -97,11 +83,8 @@ def test_exports_say_that_they_are_simplified():
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        ({}, "nothing says how far"),
         ({"max_error": -1}, "max_error must be a number"),
         ({"max_error": "a"}, "max_error must be a number"),
-        ({"max_knots": 1}, "max_knots must be a whole number"),
-        ({"max_knots": 5, "max_error": 0.1}, "cannot keep to max_error"),
     ],
 )
 def test_refusals(options, message):

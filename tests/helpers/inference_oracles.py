@@ -5,8 +5,24 @@ from typing import NamedTuple
 import numpy as np
 from scipy.special import ndtri
 
+from fairpot import score_table
+from fairpot.inference.change import change_of_columns
 from fairpot.inference.dial import estimate_steps
-from fairpot.metrics import METRICS
+from fairpot.inference.rates import Cut, Measuring
+from fairpot.inference.rates import top_rate as rate_of
+from oracles import METRICS
+
+
+def change_of_scores(y, before, after, **options):
+    """Compare two score columns of the same rows."""
+    return change_of_columns(y, {"before": before, "after": after}, **options)["after"]
+
+
+def top_rate(metric, y, s, *, alpha, region="pooled", group=None, level=0.95, **rows):
+    """Measure recall or precision of a top with its interval."""
+    table = score_table(y, s, **rows)
+    place = None if group is None else table.groups.index(group)
+    return rate_of(Measuring(table, Cut("top", None, alpha, region), level), metric, place)
 
 
 def kernel(p, q, ties="half"):

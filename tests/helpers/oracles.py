@@ -4,10 +4,16 @@ from __future__ import annotations
 
 import itertools
 import math
+from collections.abc import Callable
+from dataclasses import dataclass, replace
 from fractions import Fraction
 
 import numpy as np
 from scipy.optimize import linprog
+
+from fairpot.metrics import auc as auc_metric
+from fairpot.metrics import top_precision, top_recall, xauc_gap
+from fairpot.metrics import xauc as xauc_metric
 
 
 def wins(winner_scores, loser_scores, *, half=False):
@@ -107,8 +113,32 @@ def _interpolate(x, knots, values, cut, floor, threshold):
     return max(result, floor) if floor is not None and x > floor and math.isfinite(cut) else result
 
 
+@dataclass(frozen=True)
+class Metric:
+    """A metric, and the keyword arguments that it needs beside ``y_true, y_score``."""
+
+    function: Callable
+    needs: tuple[str, ...] = ()
+    has_ties: bool = True
+
+
+METRICS = {
+    "auc": Metric(auc_metric),
+    "xauc": Metric(xauc_metric, ("sensitive_features", "positive", "negative")),
+    "xauc_gap": Metric(xauc_gap, ("sensitive_features",)),
+    "top_recall": Metric(top_recall, ("alpha",), has_ties=False),
+    "top_precision": Metric(top_precision, ("alpha",), has_ties=False),
+}
+# Once more, in the top, those that compare pairs.
+EVERY_METRIC = METRICS | {
+    f"{name} in the top": replace(metric, needs=(*metric.needs, "alpha"))
+    for name, metric in METRICS.items()
+    if metric.has_ties
+}
+
+
 def arguments(metric, available):
-    """Pick the keyword arguments that a metric of the registry needs."""
+    """Pick the keyword arguments that a metric needs."""
     return {name: available[name] for name in metric.needs}
 
 

@@ -31,9 +31,8 @@ HELD = [
     ),
     *("fairpot.comparison.Comparison", "fairpot.TradeoffCurve", "fairpot.ScoreTable", "fairpot.ScoreMap"),
     *("fairpot.FairnessReport", "fairpot.inference.Band"),
-    *("fairpot.tradeoff.Limit", "fairpot.tradeoff.UpperLimit", "fairpot.metrics.GroupScorer"),
-    *("fairpot.training.PartialAUCBooster", "fairpot.training.PartialAUCClassifier"),
-    *(f"fairpot.display.{name}" for name in fairpot.display.__all__),
+    *("fairpot.tradeoff.Limit", "fairpot.metrics.GroupScorer"),
+    "fairpot.training.PartialAUCBooster",
 ]
 # Methods for other parts of fairpot and for scikit-learn, and those that say why there is nothing to do.
 INTERNAL = [
@@ -47,20 +46,19 @@ INTERNAL = [
         "mean",
         "nameless",
         "of",
-        "pair_columns",
         "point",
         "pooled",
         "private_content",
         "renamed",
     ),
-    *("require", "rows_of", "settings", "squared", "seen", "shown", "starting_at", "view", "viewed", "weighing"),
+    *("require", "rows_of", "squared", "seen", "shown", "starting_at", "view", "viewed", "weighing"),
 ]
 
 
 # Nobody makes these, or meets them first.
 PARTS_OF_RESULTS = [
     *(f"comparison.{name}" for name in ("Answer", "Chosen", "Possible", "Rival", "Skipped")),
-    *(f"inference.{name}" for name in ("Changes", "Rates")),
+    "inference.Changes",
     "results.Top",
     *(f"rows.{name}" for name in ("AppliedRows", "CountedRows", "Reader")),
     *(f"tradeoff.{name}" for name in ("LimitPoint", "TradeoffPoint")),
@@ -94,9 +92,8 @@ def _methods():
         part, _, name = owner.rpartition(".")
         cls = getattr(importlib.import_module(part), name)
         for method, value in inspect.getmembers(cls, callable):
-            made_drawn = owner.startswith("fairpot.display.") and method in ("plot", "values", "where")
             internal = method in INTERNAL or f"{name}.{method}" in INTERNAL
-            if method.startswith("_") or internal or made_drawn or not value.__module__.startswith("fairpot"):
+            if method.startswith("_") or internal or not value.__module__.startswith("fairpot"):
                 continue
             yield f"{owner}.{method}", value
 

@@ -43,6 +43,56 @@ def test_records_say_the_command_that_makes_them(evidence, path):
     assert any(path.stem in evidence.parts_of(page.read_text()) for page in PAGES)
 
 
+@pytest.fixture(scope="module")
+def tried(evidence):
+    """Every method on every split of the real data sets."""
+    import methods
+
+    return methods, methods.unpacked(evidence.records("methods")[1])
+
+
+def said_in(text, *names):
+    """Insist that each of these files says it, however its lines are broken."""
+    missing = [name for name in names if text not in " ".join((ROOT / name).read_text().split())]
+    assert not missing, f"{text!r} is not in {missing}"
+
+
+def test_the_price_of_the_default_method_is_said_where_it_is_chosen(tried):
+    methods, records = tried
+    large = methods.with_large_gaps(records)
+    leads = [methods.apart(large, "LogitShift", bound) for bound in methods.BOUNDS]
+    means = [sum(sum(own) / len(own) for own in sets.values()) / len(sets) for sets in leads]
+    most = max(sum(own) / len(own) for sets in leads for own in sets.values())
+    small = [r for r in records if r not in large]
+    others = [methods.apart(small, "LogitShift", bound) for bound in methods.BOUNDS]
+    assert max(abs(sum(own) / len(own)) for sets in others for own in sets.values()) < 0.001
+    assert len({r.data for r in small}) == 6
+    pages = ("README.md", "docs/faq.md", "docs/understand/methods.md", "docs/evidence/methods.md")
+    said_in(f"{min(means):.3f} to {max(means):.3f}", *pages)
+    said_in(f"up to {most:.3f}", *pages)
+
+
+def test_what_a_plain_target_is_worth_is_said_beside_it(tried):
+    methods, records = tried
+    kept = []
+    for method in methods.METHODS[:-1]:
+        for bound in methods.BOUNDS:
+            own = [r.rule_gap for r in records if (r.method, r.bound) == (method, bound) and r.rule_gap is not None]
+            kept.append(sum(gap <= bound for gap in own) / len(own))
+    pages = ("README.md", "docs/faq.md", "docs/understand/methods.md", "docs/how-to/certify.md")
+    places = ("docs/how-to/how-far.md", "src/fairpot/_docs.py", "src/fairpot/cli/fit.py")
+    said_in(f"{100 * min(kept):.0f} to {max(kept):.0%}", *pages, *places)
+
+
+def test_certificates_on_real_data_are_counted_alike_on_both_pages(evidence):
+    lines = evidence.records("certified")[1]
+    for rule, where in (("plain", "trials"), ("certified", "")):
+        own = [line for line in lines if line["rule"].startswith(rule)]
+        above = sum(int(line["gap above"] or 0) for line in own)
+        chosen = sum(int(line["chosen"].partition(" of ")[0]) for line in own)
+        said_in(f"{above} of {chosen} {where}".strip(), "docs/how-to/certify.md", "docs/evidence/coverage.md")
+
+
 def test_a_printed_table_becomes_records_and_a_table_again(evidence, tmp_path, monkeypatch):
     monkeypatch.setattr(evidence, "RECORDS", tmp_path)
     lines = evidence.rows_of(

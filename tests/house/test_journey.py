@@ -6,9 +6,8 @@ import polars as pl
 import pytest
 
 import fairpot
-from fairpot import FairPOT, FairScoreClassifier, compare
+from fairpot import FairPOT, FairScoreClassifier
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.methods import PostLogit
 from fairpot.metrics import xauc_gap
 from rows_cases import draw
 
@@ -46,18 +45,6 @@ def test_the_whole_journey_from_a_frame_and_from_a_file(tmp_path):
     models[0].save(tmp_path / "map.json", columns={"score": "risk", "group": ["sex"]})
     fairpot.apply(tmp_path / "map.json", tmp_path / "rows.csv", tmp_path / "again.csv")
     assert (tmp_path / "again.csv").read_bytes() == (tmp_path / "fair.csv").read_bytes()
-
-
-def test_the_winner_of_a_comparison_can_be_fitted():
-    score, y, sex = draw(1500)
-    result = compare(y, score, sensitive_features=sex, methods=["FairPOT", "WassersteinRepair"], random_state=0)
-    model = result.fit_best(0.03)
-    assert type(model).__name__ == result.recommended(0.03).method
-    assert xauc_gap(y, model.transform(score, sensitive_features=sex), sensitive_features=sex) <= 0.03 + 1e-12
-    assert type(result.fit_best(0.03, method="FairPOT")) is FairPOT
-    unbeaten = compare(y, score, sensitive_features=sex, methods={"flat": PostLogit(grid=[0.0])}, cv=2)
-    with pytest.raises(InfeasibleRuleError, match="nothing beats the original scores"):
-        unbeaten.fit_best(1.0)
 
 
 def test_a_failed_refit_of_the_classifier_leaves_it_as_it_was():

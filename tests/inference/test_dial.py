@@ -5,14 +5,16 @@ import pytest
 from scipy import stats
 
 from fairpot import score_table
-from fairpot.inference import change_by_maps, confidence_interval, verdict
-from fairpot.inference.certify import (
+from fairpot.inference import confidence_interval, verdict
+from fairpot.inference.certificate import (
     certify,
     falls,
+    sequence,
     step_down,
     walk,
     walking_tail,
 )
+from fairpot.inference.change import change_by_maps
 from fairpot.inference.dial import average_dials, band_of
 from fairpot.inference.shares import merge_entries
 from inference_oracles import PlainGaps, estimate_dial, size_limits
@@ -118,6 +120,40 @@ def test_a_later_hole_stops_the_walk_and_sends_it_to_step_down():
     np.testing.assert_array_equal(mask, [False, True, False, True, False])
     assert certify(line([0.2, 0.1, 0.0]), 0.05, 0.05)[1] == "walk"
     assert falls(line([0.2, 0.1, 0.101, 0.0]))  # a rise of a tenth of a standard error
+
+
+def test_a_sequence_goes_down_from_the_whole_repair_at_the_price_of_one_value():
+    gaps = line([0.0, 0.2, 0.03, -0.03, 0.0])
+    np.testing.assert_array_equal(sequence(gaps, 0.05, 0.05), [False, False, True, True, True])
+    assert not sequence(line([0.0, 0.0, 0.05]), 0.05, 0.05).any()
+    margin = 0.05 - stats.norm.ppf(0.95) * 0.01
+    assert sequence(line([margin - 1e-6] * 50), 0.05, 0.05).all()
+    assert not sequence(line([margin + 1e-6] * 50), 0.05, 0.05).any()
+    two = sequence(line([0.0, 0.0, 0.0, 0.2, 0.0, 0.0]), 0.05, 0.05, pairs=2)  # the middle value fails in one pair
+    np.testing.assert_array_equal(two, [False, False, True])
+
+
+def test_the_whole_repair_shares_the_error_with_step_down():
+    waving = line([0.2, 0.0, 0.15, 0.031, 0.15, 0.031], rho=0.5)
+    alone, how = certify(waving, 0.05, 0.05)
+    both, same = certify(waving, 0.05, 0.05, whole=True)
+    assert how == same == "step-down"
+    np.testing.assert_array_equal(alone, [False, True, False, False, False, False])
+    np.testing.assert_array_equal(both, [False, True, False, False, False, False])
+    nearer = line([0.2, 0.0, 0.15, 0.029, 0.15, 0.029], rho=0.5)
+    np.testing.assert_array_equal(certify(nearer, 0.05, 0.05)[0], alone)
+    np.testing.assert_array_equal(certify(nearer, 0.05, 0.05, whole=True)[0], [False, True, False, False, False, True])
+
+
+def test_a_shared_error_keeps_its_promise_where_every_value_just_misses():
+    rng, many, bound = np.random.default_rng(1), 8, 0.05
+    truth = line([bound] * many, rho=0.6)
+    root = np.linalg.cholesky(truth.covariance)
+    drawn = [truth.value + root @ rng.normal(size=many) for _ in range(400)]
+    kept = [certify(PlainGaps(each, truth.covariance), bound, 0.1, whole=True) for each in drawn]
+    false = [mask.any() for mask, how in kept if how == "step-down"]
+    assert len(false) > 300
+    assert 0.03 < np.mean(false) < 0.13
 
 
 def test_step_down_pays_between_one_test_and_bonferroni():

@@ -130,9 +130,7 @@ def test_clusters_are_the_units_that_are_counted():
     [
         ({"metric": "accuracy"}, ValueError, "metric must be one of"),
         ({"metric": "xauc"}, TypeError, r"one pair of groups.\n.*positive="),
-        ({"metric": "auc", "group": "F"}, TypeError, "takes no group"),
-        ({"metric": "partial_auc"}, TypeError, r"top of the list.\n.*alpha=0.1"),
-        ({"metric": "group_auc", "group": "F", "alpha": 0.1}, TypeError, "leave alpha out"),
+        ({"metric": "auc", "positive": "F"}, TypeError, "takes no positive"),
         ({"metric": "auc", "level": 95}, ValueError, "95% is level=0.95"),
         ({"metric": "auc", "ties": "none"}, ValueError, "ties must be"),
         ({"metric": "auc", "weights": "inverse"}, ValueError, "weights must be"),

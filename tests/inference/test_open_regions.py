@@ -10,9 +10,9 @@ from fairpot.inference.candidates import Population, candidates, populations
 from fairpot.inference.dial import Evidence, FixedTops, Part, SameMaps, Top
 from fairpot.inference.region import Seen, TopRegion, estimate_region, estimate_seen, own_levels
 from fairpot.inference.shares import all_pairs, cross_pairs, estimate_shares
-from fairpot.metrics import partial_xauc, partial_xauc_gap, xauc_gap
+from fairpot.metrics import xauc, xauc_gap
 from fairpot.splitting import split_table
-from inference_oracles import size_limits
+from inference_oracles import size_limits, top_rate
 
 REGIONS = ("pooled", "group")
 TOP_OF = {"pooled": "all", "group": "group"}
@@ -82,7 +82,7 @@ def test_a_region_that_is_farther_off_is_asked_for_less():
 @pytest.mark.parametrize("region", REGIONS)
 def test_in_a_given_region_the_covariance_is_delongs(region):
     table = table_of(3)
-    where = TopRegion.of(table, "half", 0.3, region)
+    where = TopRegion(table, "half", populations(table, 0.3, region))
     assert all(p.coarse for p in where.populations)
     pairs = (all_pairs(table), *cross_pairs(table))
     cut = estimate_shares(table.above(dict(zip(table.groups, own_levels(where.populations)))), pairs)
@@ -97,7 +97,7 @@ def test_one_view_is_the_region_itself(region, grain, clustered):
     y, s, g = draw(np.random.default_rng(4), n=600, grain=grain)
     patient = np.arange(600) // 3 if clustered else None
     table = score_table(y, s, sensitive_features=g, clusters=patient)
-    where = TopRegion.of(table, "half", 0.4, region)
+    where = TopRegion(table, "half", populations(table, 0.4, region))
     pairs = (all_pairs(table), *cross_pairs(table))
     smooth = tuple(p for p in where.populations if not p.coarse)
     seen = Seen([c.score for c in table.counts], own_levels(where.populations), pairs, smooth)
@@ -123,8 +123,8 @@ def borders_covered(region, draws):
     y, s, g = bordered(rng, 2_000_000)
     sides = {"sensitive_features": g, "alpha": 0.2999, "region": region}
     one, other = np.unique(g)
-    truth = partial_xauc(y, s, positive=one, negative=other, **sides)
-    truth -= partial_xauc(y, s, positive=other, negative=one, **sides)
+    truth = xauc(y, s, positive=one, negative=other, **sides)
+    truth -= xauc(y, s, positive=other, negative=one, **sides)
     hits = 0
     for _ in range(draws):
         y, s, g = bordered(rng, 600)
@@ -177,7 +177,7 @@ def test_rates_of_a_coarse_top_cover(metric):
     truth = (y[up].sum() / y.sum()) if metric == "top_recall" else y[up].mean()
     for _ in range(150):
         y, s, g = bordered(rng, 500)
-        found = confidence_interval(metric, y, s, sensitive_features=g, alpha=0.3)
+        found = top_rate(metric, y, s, sensitive_features=g, alpha=0.3)
         hits += found.low <= truth <= found.high
     assert hits >= 0.93 * 150
 
@@ -314,7 +314,7 @@ def test_a_coarse_top_can_be_certified_on_held_out_rows():
     moved = chosen.transform(s, sensitive_features=g)
     top = score_table(y, moved, sensitive_features=g).thresholds(0.25, "group")
     assert chosen.certificate_.starts == top
-    assert partial_xauc_gap(y, moved, sensitive_features=g, alpha=0.25, region="group") <= 0.5
+    assert xauc_gap(y, moved, sensitive_features=g, alpha=0.25, region="group") <= 0.5
 
 
 def test_a_band_of_a_coarse_top_holds_the_intervals_of_each_value():
@@ -398,7 +398,7 @@ def test_a_certificate_of_the_top_names_it():
     assert (found.alpha, found.region) == (0.3, "pooled")
     assert found.metric == f"gap among people with an adjusted score of {found.starts['a']:.4g} or above"
     assert str(found).startswith(f"the {found.metric} is at most 0.5")
-    assert found.gap.metric == "partial_xauc_gap"
+    assert found.gap.metric == "xauc_gap"
     assert "by clusters" in found.rows
     assert found.to_dict()["alpha"] == 0.3
     over_all = FairPOT(max_gap=0.5, confidence=0.9).fit(s, y, sensitive_features=g).certificate_

@@ -6,7 +6,6 @@ from scipy import stats
 
 from fairpot import score_table
 from fairpot.inference import confidence_interval, plan_sample_size, verdict
-from fairpot.inference.sample_size import _shared
 from rows_cases import draw
 
 ROOT2 = np.sqrt(2)
@@ -127,18 +126,6 @@ def test_of_several_groups_the_smallest_two_need_most():
     assert set(plan.pair) == {"y", "z"}
     two = plan_sample_size(0.1, shares={"y": 0.2, "z": 0.35}, rates={"y": 0.2, "z": 0.05})
     assert plan.group_rows["y"] + plan.group_rows["z"] > 0.95 * two.rows
-
-
-def test_placement_variance_is_that_of_normal_scores():
-    rng = np.random.default_rng(0)
-    for auc in (0.6, 0.8, 0.95):
-        placed = stats.norm.cdf(rng.normal(ROOT2 * stats.norm.ppf(auc), 1, 400_000))
-        np.testing.assert_allclose(_shared(np.float64(auc), np.float64(auc)), placed.var(), rtol=0.02)
-
-
-def test_covariance_of_two_placements():
-    both = stats.multivariate_normal.cdf(stats.norm.ppf([0.9, 0.7]), cov=[[1, 0.5], [0.5, 1]])
-    np.testing.assert_allclose(_shared(0.9, 0.7), both - 0.63, atol=1e-7)
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ import numpy as np
 import pytest
 
 from fairpot import FairPOT, InfeasibleRuleError, score_table
-from fairpot.inference.certify import certify, rounded_up, shortfall, smallest_bound
+from fairpot.inference.certificate import certify, rounded_up, shortfall, smallest_bound
 from fairpot.methods import WassersteinRepair
 from inference_oracles import estimate_dial
 

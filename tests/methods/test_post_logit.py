@@ -81,7 +81,7 @@ def test_new_scores_go_through_the_sigmoid_itself():
 def test_the_exported_map_agrees_at_the_fitted_scores():
     scores, y, group = small(2)
     fitted = PostLogit().fit(scores, y, sensitive_features=group)
-    exported = ScoreMap.from_dict(fitted.maps_["b"].to_dict())
+    exported = ScoreMap(**fitted.maps_["b"].to_dict())
     known = np.unique(scores[group == "b"])
     np.testing.assert_array_equal(exported(known), fitted.transform(known, sensitive_features=["b"] * len(known)))
     assert fitted.maps_["a"].is_identity

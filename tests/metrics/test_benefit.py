@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fairpot import score_table
-from fairpot.metrics.benefit import net_benefit, require_probabilities
+from fairpot.metrics.rank import net_benefit, require_probabilities
 
 
 def drawn(seed, n=200, digits=2):

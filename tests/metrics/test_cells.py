@@ -10,7 +10,7 @@ from fairpot import FairPOT, score_table
 from fairpot._validation import check_rows
 from fairpot.counts import GroupCounts
 from fairpot.exceptions import SmallGroupWarning
-from fairpot.metrics.cells import carrying_groups, hard_predictions, reversed_score, small_cells, tied_pairs
+from fairpot.metrics.cells import carrying_groups, hard_predictions, reversed_score, small_cells
 from fairpot.repair.registry import methods
 from fairpot.results.audit import audit_table
 from fairpot.table import ScoreTable
@@ -55,19 +55,6 @@ def test_empty_cells_cannot_be_measured():
     [note] = small_cells(table, 0.2)
     assert (note.group, note.value, note.other) == ("small", 0, 40)
     assert note.text == "small has no rows with the outcome in the top 20%: what depends on them cannot be measured."
-
-
-@pytest.mark.parametrize("seed", range(5))
-def test_tied_pairs_by_pairwise_loops(seed):
-    rng = np.random.default_rng(seed)
-    scores, y = rng.integers(0, 6, 40) / 5, rng.integers(0, 2, 40)
-    table = ScoreTable.from_rows(*check_rows(scores, y, rng.choice(["a", "b"], 40)))
-    tied = 2 * (oracles.auc(y, scores, half=True) - oracles.auc(y, scores))
-    assert tied_pairs(table) == pytest.approx(tied, abs=1e-14)
-
-
-def test_tied_pairs_without_pairs():
-    assert tied_pairs(ScoreTable.from_rows(np.array([0.1, 0.1]), np.array([1, 1], dtype=np.int8))) == 0.0
 
 
 def test_scores_that_rank_the_wrong_way_round():

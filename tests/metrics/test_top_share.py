@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from fairpot.exceptions import UndefinedMetricWarning
-from fairpot.metrics import partial_auc, top_precision, top_recall
+from fairpot.metrics import auc, top_precision, top_recall
 
 
 def rows(seed, n=90):
@@ -56,7 +56,7 @@ def test_more_partial_auc_with_fewer_found():
     y = np.array([1, 1, 1, 1, 0, 0, 0, 0, 0, 0, 0, 0])
     finds = np.array([12, 11, 8, 7, 10, 9, 6, 5, 4, 3, 2, 1])
     hides = np.array([12, 11, 2, 1, 10, 9, 8, 7, 6, 5, 4, 3])
-    assert partial_auc(y, hides, alpha=0.5) == 1 > partial_auc(y, finds, alpha=0.5)
+    assert auc(y, hides, alpha=0.5) == 1 > auc(y, finds, alpha=0.5)
     assert top_recall(y, hides, alpha=0.5) == 0.5 < top_recall(y, finds, alpha=0.5) == 1
 
 

@@ -11,12 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from fairpot import UndefinedMetricWarning
 from fairpot.metrics import (
-    METRICS,
     auc,
-    group_auc,
-    partial_auc,
-    partial_xauc_gap,
-    tied_share,
     xauc,
     xauc_gap,
     xauc_gap_scorer,
@@ -24,13 +19,13 @@ from fairpot.metrics import (
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import trace
-from oracles import arguments
+from oracles import EVERY_METRIC, arguments
 
 AVAILABLE = {"alpha": 0.5, "positive": "a", "negative": "b", "group": "a"}
 
 
 def call(name, y, s, group, **options):
-    metric = METRICS[name]
+    metric = EVERY_METRIC[name]
     return metric.function(y, s, **arguments(metric, AVAILABLE | {"sensitive_features": group}), **options)
 
 
@@ -44,7 +39,7 @@ def test_shares_of_rows_are_defined_for_one_class(label, name):
     assert call(name, y, s, group) == COUNTED[label, name]
 
 
-@pytest.mark.parametrize(("label", "name"), [(y, n) for n in METRICS for y in (0, 1) if (y, n) not in COUNTED])
+@pytest.mark.parametrize(("label", "name"), [(y, n) for n in EVERY_METRIC for y in (0, 1) if (y, n) not in COUNTED])
 def test_one_class_is_undefined_for_every_metric(name, label):
     y, s, group = np.full(8, label), np.arange(8) / 8, list("abababab")
     with pytest.warns(UndefinedMetricWarning, match=f"no rows {'without' if label else 'with'} the outcome") as caught:
@@ -52,12 +47,12 @@ def test_one_class_is_undefined_for_every_metric(name, label):
     assert len(caught) == 1
     with pytest.warns(SklearnWarning, match="the paper's value"):
         papers = call(name, y, s, group, undefined="paper")
-    assert papers == (1.0 if name == "partial_auc" and label else 0.0)
+    assert papers == (1.0 if name == "auc in the top" and label else 0.0)
     with pytest.raises(ValueError, match="undefined must be one of 'nan', 'paper', got 'zero'"):
         call(name, y, s, group, undefined="zero")
 
 
-@pytest.mark.parametrize("name", METRICS)
+@pytest.mark.parametrize("name", EVERY_METRIC)
 def test_defined_values_do_not_depend_on_it(name):
     rng = np.random.default_rng(0)
     y, s, group = rng.integers(0, 2, 60), rng.random(60), np.array(["a", "b"])[rng.integers(0, 2, 60)]
@@ -76,11 +71,9 @@ def test_the_empty_cell_is_named():
     with pytest.warns(UndefinedMetricWarning, match="the data has no rows without the outcome to compare"):
         assert math.isnan(auc([1, 1], [0.1, 0.2]))
     with pytest.warns(UndefinedMetricWarning, match="no rows without the outcome in the region"):
-        assert math.isnan(partial_auc([0, 1], [0.1, 0.2], alpha=0.5))
+        assert math.isnan(auc([0, 1], [0.1, 0.2], alpha=0.5))
     with pytest.warns(UndefinedMetricWarning, match="AUC of group 'a' .* 'a' has no rows without the outcome"):
-        assert math.isnan(group_auc(y, s, sensitive_features=g, group="a"))
-    with pytest.warns(UndefinedMetricWarning, match="tied pairs"):
-        assert math.isnan(tied_share([0, 0], [0.1, 0.2]))
+        assert math.isnan(xauc(y, s, sensitive_features=g, positive="a", negative="a"))
 
 
 def test_the_papers_values():
@@ -88,9 +81,9 @@ def test_the_papers_values():
     with pytest.warns(UndefinedMetricWarning):
         assert xauc_gap(y, s, sensitive_features=g, undefined="paper") == 0
     with pytest.warns(UndefinedMetricWarning, match="1 is returned"):
-        assert partial_auc([0, 1], [0.1, 0.2], alpha=0.5, undefined="paper") == 1
+        assert auc([0, 1], [0.1, 0.2], alpha=0.5, undefined="paper") == 1
     with pytest.warns(UndefinedMetricWarning, match="0 is returned"):
-        assert partial_auc([1, 0], [0.1, 0.2], alpha=0.5, undefined="paper") == 0
+        assert auc([1, 0], [0.1, 0.2], alpha=0.5, undefined="paper") == 0
 
 
 @pytest.mark.parametrize("ties", ["strict", "half"])
@@ -105,7 +98,7 @@ def test_the_largest_gap_leaves_undefined_pairs_out(ties):
     ):
         assert xauc_gap(y, s, sensitive_features=g, ties=ties) == expected
     with pytest.warns(UndefinedMetricWarning, match="pairs of groups"):
-        part = partial_xauc_gap(y, s, alpha=1.0, sensitive_features=g, ties=ties)
+        part = xauc_gap(y, s, alpha=1.0, sensitive_features=g, ties=ties)
     assert part == expected
 
 

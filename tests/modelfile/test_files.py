@@ -11,6 +11,7 @@ import pytest
 import fairpot
 import modelfile_cases as cases
 from fairpot import FairPOT, ModelFileError
+from fairpot.exceptions import OutputFileError
 from fairpot.methods import PostLogit
 from fairpot.modelfile.files import MAX_BYTES
 
@@ -50,11 +51,11 @@ def test_plain_text_paths_and_permissions(tmp_path, model):
 
 
 def test_bad_targets(tmp_path, model):
-    with pytest.raises(IsADirectoryError, match="name a file"):
+    with pytest.raises(OutputFileError, match="name a file"):
         model.save(tmp_path)
-    with pytest.raises(FileNotFoundError, match=r"^the folder '.*no.such' does not exist\.\nHint: make it"):
+    with pytest.raises(OutputFileError, match=r"^the folder of .*no.such.* was not found\.\nHint: make it"):
         model.save(tmp_path / "no" / "such" / "map.json")
-    with pytest.raises(ValueError, match="the path is empty"):
+    with pytest.raises(OutputFileError, match="the name of the output is empty"):
         model.save("")
     with pytest.raises(TypeError):
         model.save(3)

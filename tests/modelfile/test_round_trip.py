@@ -17,8 +17,8 @@ import modelfile_cases as cases
 from fairpot import FairPOT, ModelFileError, UnseenGroupError, modelfile
 from fairpot.methods import PostLogit
 from fairpot.modelfile import files
-from fairpot.modelfile.content import same_rows
 from fairpot.repair import FairMaps
+from fairpot.results.effect import fitted_on
 from fairpot.table import ScoreTable
 
 VALIDATOR = jsonschema.Draft202012Validator(modelfile.schema())
@@ -147,12 +147,13 @@ def test_timestamp(tmp_path):
 
 def test_same_rows():
     data = cases.make_data()
-    table = data.fit(FairPOT(0.4)).table_
-    assert same_rows(table, data.shuffled().fit(FairPOT(0.9)).table_)
+    maps = data.fit(FairPOT(0.4)).fair_maps_
+    table = maps.table_
+    assert fitted_on(maps, data.shuffled().fit(FairPOT(0.9)).table_)
     moved = deepcopy(table)
     moved.counts[0].positive[0] += 1
-    assert not same_rows(table, moved)
-    assert not same_rows(table, ScoreTable(("G", *table.groups[1:]), table.counts))
+    assert not fitted_on(maps, moved)
+    assert not fitted_on(maps, ScoreTable(("G", *table.groups[1:]), table.counts))
 
 
 def test_types_of_parameters(tmp_path):

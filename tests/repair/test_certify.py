@@ -6,8 +6,9 @@ import pytest
 import fairpot
 from fairpot import FairPOT, LogitShift, WassersteinRepair, load, score_table
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.metrics import partial_xauc_gap, xauc_gap
+from fairpot.metrics import xauc_gap
 from fairpot.modelfile.files import dumps
+from fairpot.repair import registry
 
 TOPS = [{}, {"top": 0.5}, {"top": 0.5, "top_of": "group", "repair": "top"}]
 
@@ -57,7 +58,7 @@ def test_a_certificate_is_that_of_the_map_as_it_is(top, rows, later, tmp_path):
     if model.starts_ is not None:
         keep = later[0] >= np.array([model.starts_[g] for g in later[2]])
     if model.repair == "all" and top:
-        expected = partial_xauc_gap(later[1], after, sensitive_features=later[2], alpha=0.5)
+        expected = xauc_gap(later[1], after, sensitive_features=later[2], alpha=0.5)
     else:
         expected = xauc_gap(later[1][keep], after[keep], sensitive_features=later[2][keep])
     assert found.gap.value == pytest.approx(expected, abs=1e-9)
@@ -127,3 +128,32 @@ def test_where_no_score_changes_no_gap_does():
     )
     for end in ("change", "low", "high"):
         assert getattr(one, end) == pytest.approx(getattr(two, end), abs=1e-9)
+
+
+def few_at_the_top(seed, n=2500):
+    rng = np.random.default_rng(seed)
+    b = rng.random(n) < 0.4
+    y = (rng.random(n) < 0.3 + 0.1 * b).astype(int)
+    return rng.normal(1.1 * y + 0.8 * b), y, np.where(b, "b", "a")
+
+
+@pytest.mark.filterwarnings("ignore::fairpot.exceptions.FairpotWarning")
+@pytest.mark.parametrize("seed", [0, 1])
+def test_a_top_of_few_rows_is_certified_from_the_whole_repair_down(seed, monkeypatch):
+    """The gap in it waves along the strengths, so that testing them all together refuses every one."""
+    rows = few_at_the_top(seed)
+    model = fitted(FairPOT(max_gap=0.2, confidence=0.9, top=0.1), rows)
+    assert (model.certificate_.how, model.certificate_.adjusted) == ("step-down", True)
+    assert abs(model.certificate_.gap.value) < 0.1
+    everybody = few_at_the_top(99, 200_000)
+    moved = model.transform(everybody[0], sensitive_features=everybody[2])
+    inside = moved >= np.array([model.certificate_.starts[g] for g in everybody[2]])
+    assert xauc_gap(everybody[1][inside], moved[inside], sensitive_features=everybody[2][inside]) <= 0.2
+    monkeypatch.setattr("fairpot.repair.family.Dial.whole", False)
+    with pytest.raises(InfeasibleRuleError, match="smallest bound"):
+        fitted(FairPOT(max_gap=0.2, confidence=0.9, top=0.1), rows)
+
+
+def test_which_strengths_end_in_the_whole_repair():
+    whole = {name: kind.dial.whole for name, kind in registry.methods().items()}
+    assert {name for name, ends in whole.items() if ends} == {"fairpot", "wasserstein"}

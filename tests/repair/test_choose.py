@@ -8,7 +8,7 @@ from sklearn.base import clone
 
 from fairpot import FairPOT, FairScoreClassifier, LogitShift, OptimalMerge, PostLogit, WassersteinRepair, score_table
 from fairpot.exceptions import FairpotWarning, InfeasibleRuleError
-from fairpot.metrics import partial_xauc_gap
+from fairpot.metrics import xauc_gap
 from fairpot.repair.registry import methods as all_methods
 from fairpot.tradeoff.rules import top_share
 
@@ -306,7 +306,7 @@ def test_the_gap_at_the_top_is_certified(name):
     given = {"sensitive_features": later[2], "max_gap": 0.6, "confidence": 0.8}
     chosen = other.choose_certified(*later[:2], **given, net_benefit_at=0.4)
     after = np.asarray(chosen.transform(later[0], sensitive_features=later[2]))
-    measured = partial_xauc_gap(later[1], after, sensitive_features=later[2], alpha=0.5)
+    measured = xauc_gap(later[1], after, sensitive_features=later[2], alpha=0.5)
     assert chosen.certificate_.gap.value == pytest.approx(measured, abs=1e-9)
     sure = chosen.certificate_
     starts = score_table(later[1], after, sensitive_features=later[2]).thresholds(0.5, "pooled")
@@ -335,7 +335,7 @@ def test_a_model_with_its_map_takes_the_rules_too():
     clf = FairScoreClassifier(LogisticRegression(), FairPOT(max_gap=0.04, top=0.2, net_benefit_at=0.5))
     repair = quietly(lambda: clf.fit(X, y, sensitive_features=sex)).postprocessor_
     after = repair.transform(clf.scores_, sensitive_features=sex)
-    assert partial_xauc_gap(y, after, sensitive_features=sex, alpha=0.2) <= 0.04
+    assert xauc_gap(y, after, sensitive_features=sex, alpha=0.2) <= 0.04
 
 
 WRONG = [
@@ -365,3 +365,13 @@ def test_scores_and_weights_that_a_rule_cannot_read_are_refused():
     with pytest.raises(ValueError, match=r"how much a row counts(?s:.)*Hint: give a share, such as top=0\.1"):
         quietly(lambda: FairPOT(top=30).fit(s, y, **weighted))
     assert quietly(lambda: FairPOT(top=0.5).fit(s, y, **weighted)).lam_ >= 0
+
+
+def test_rows_without_a_fitted_group_are_named():
+    rng = np.random.default_rng(0)
+    group, y = rng.choice(list("abc"), 600), rng.integers(0, 2, 600)
+    scores = rng.normal(size=600) + y
+    repair = FairPOT(0.3, reference="a").fit(scores, y, sensitive_features=group)
+    kept = group != "c"
+    with pytest.raises(ValueError, match="moves group 'c', of which these rows have none"):
+        repair.tradeoff(scores[kept], y[kept], sensitive_features=group[kept])

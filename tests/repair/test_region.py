@@ -6,7 +6,7 @@ import pytest
 import oracles
 from fairpot import FairPOT, LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder, load
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.metrics import auc, partial_xauc_gap, xauc_gap
+from fairpot.metrics import auc, xauc_gap
 
 METHODS = (FairPOT, LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder)
 REGION = {"all": "pooled", "group": "group"}
@@ -34,7 +34,7 @@ def says(repair, where, value, ties, weight=None):
     moved = repair.at(value).transform(scores, sensitive_features=group, other_scale="warn")
     if repair.repair == "all":
         region = {"alpha": repair.top, "region": REGION[repair.top_of]}
-        gap = partial_xauc_gap(y, moved, sensitive_features=group, sample_weight=weight, ties=ties, **region)
+        gap = xauc_gap(y, moved, sensitive_features=group, sample_weight=weight, ties=ties, **region)
         return auc(y, moved, ties=ties, sample_weight=weight), gap
     top = above(repair, where)
     kept = None if weight is None else weight[top]

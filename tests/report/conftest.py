@@ -21,7 +21,7 @@ def fitted(rows):
 
 @pytest.fixture(scope="session")
 def report(fitted):
-    return FairnessReport.from_estimator(fitted, title="A report", outcome="a stroke", threshold=0.5)
+    return FairnessReport(fitted.table_, fitted, title="A report", outcome="a stroke", threshold=0.5)
 
 
 @pytest.fixture(scope="session")

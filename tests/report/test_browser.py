@@ -186,7 +186,7 @@ def test_gains_follow_the_dial_and_the_line(visit, tmp_path):
     """Where a high score harms, a group with fewer rows above the line gains, at any setting and any line."""
     scores, y, group = make_rows(600)
     fp = FairPOT(0.6).fit(scores.round(1), y, sensitive_features=group, high_score_means="harm")
-    page = visit(FairnessReport.from_estimator(fp).save(tmp_path / "report.html"))
+    page = visit(FairnessReport(fp.table_, fp).save(tmp_path / "report.html"))
     open_all(page)
     seen = set()
     for place in range(int(page.locator("#dial").get_attribute("max")) + 1):
@@ -218,7 +218,7 @@ def test_the_picture_keeps_what_it_is_of(browser, tmp_path):
     scores, y, group = make_rows(900, ("F", "women and men of a region with a long name"))
     kept = np.r_[np.flatnonzero(group != "F"), np.flatnonzero(group == "F")[:40]]
     fp = FairPOT(0.5).fit(scores[kept], y[kept], sensitive_features=group[kept])
-    made = FairnessReport.from_estimator(fp, title="A title", source="rows.csv", created="2026-01-31")
+    made = FairnessReport(fp.table_, fp, title="A title", source="rows.csv", created="2026-01-31")
     context = browser.new_context(offline=True, accept_downloads=True)
     context.add_init_script(
         """window.painted = [];
@@ -391,7 +391,7 @@ def test_pictures_have_letters_that_can_be_read_and_name_their_axes(visit, tmp_p
     """12 pixels at least, whatever the width; charts are as wide as the page allows, and say what their axes are."""
     scores, y, group = make_rows(900, tuple("abcdefgh")[:many])
     fp = FairPOT(0.4, ties="half").fit(scores, y, sensitive_features=group)
-    page = visit(FairnessReport.from_estimator(fp).save(tmp_path / "report.html"))
+    page = visit(FairnessReport(fp.table_, fp).save(tmp_path / "report.html"))
     open_all(page)
     for width in (320, 360, 390, 700, 1000, 1130, 1280, 1600):
         page.set_viewport_size({"width": width, "height": 900})

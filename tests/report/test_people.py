@@ -101,18 +101,19 @@ def test_the_queue_has_the_places_that_rows_have():
     score, y, sex = draw(400, digits=6)
     fp = FairPOT(1.0).fit(score, y, sensitive_features=sex)
     after = fp.transform(score, sensitive_features=sex)
-    for lane in FairnessReport.from_estimator(fp).content.queue:
-        positive = np.array(lane.positive)
-        own = np.flatnonzero(sex == lane.group)
+    found = FairnessReport(fp.table_, fp)._measured
+    first, last = (found.pictures[place].queue for place in (0, found.dial.chosen))
+    for group, positive, before, later in zip(found.table.groups, (m.positive for m in found.marks), first, last):
+        own = np.flatnonzero(sex == group)
         for has, outcome in ((True, 1), (False, 0)):
             rows = own[y[own] == outcome]
             rows = rows[np.argsort(-score[rows], kind="stable")]
             size = int((positive == has).sum())
             shown = rows[((np.arange(size) + 0.5) * len(rows) / size).astype(int)]
-            for values, places in ((score, lane.before), (after, lane.after)):
+            for values, places in ((score, before), (after, later)):
                 higher = np.array([(values > values[row]).mean() for row in shown])
                 tied = np.array([(values == values[row]).mean() for row in shown])
-                drawn = np.array(places)[positive == has]
+                drawn = places[positive == has]
                 assert (drawn >= higher - 1e-12).all()
                 assert (drawn <= higher + tied + 1e-12).all()
 

@@ -193,7 +193,7 @@ def test_without_a_threshold_the_top_tenth_is_counted_and_no_valence_told():
     [action] = found.actions
     assert (action.threshold, action.alpha) == (None, 0.1)
     assert {each.valence for each in action.groups} == {None}
-    assert found.before.rates == ()
+    assert found.before.rates_asked == ()
 
 
 def test_the_badge_says_what_is_known():

@@ -1,10 +1,11 @@
-"""Up to how many groups an audit has intervals."""
+"""Up to how many groups are compared: each has intervals."""
 
 import numpy as np
 import pytest
 
-from fairpot import audit
+from fairpot import audit, score_table
 from fairpot.inference import confidence_interval
+from fairpot.results import rank
 
 
 def draw(groups):
@@ -22,16 +23,24 @@ def test_twenty_groups_have_intervals():
     assert not any("no intervals" in text for text in found.warnings)
 
 
-def test_more_have_none_and_say_so():
+def test_more_are_refused_until_some_are_left_out():
     y, scores, group = draw(21)
-    found = audit(y, scores, sensitive_features=group)
-    assert found.auc.reason == found.gap.reason == "more than 20 groups"
-    assert found.to_dict()["gap_low"] is None
-    [said] = [text for text in found.warnings if "no intervals" in text]
-    assert "21 groups are more than the 20" in said
-    assert "min_group=..." in said
+    with pytest.raises(
+        ValueError, match=r"21 groups, and at most 20 are compared.\nHint: min_group=... and groups=..."
+    ):
+        audit(y, scores, sensitive_features=group)
+    with pytest.raises(ValueError, match="21 groups"):
+        rank(score_table(y, scores, sensitive_features=group))
     fewer = audit(y, scores, sensitive_features=group, groups=[f"g{k:02}" for k in range(20)])
     assert fewer.auc.reason is None
+
+
+@pytest.mark.parametrize("values", [np.arange(2000), [f"id{i}" for i in range(2000)]], ids=["numbers", "texts"])
+def test_identifiers_are_refused_before_they_are_counted(values):
+    y, scores = np.tile([0, 1], 1000), np.random.default_rng(0).normal(size=2000)
+    for call in (score_table, audit):
+        with pytest.raises(ValueError, match="2,000 groups, and at most 20"):
+            call(y, scores, sensitive_features=values)
 
 
 @pytest.mark.parametrize(("clustered", "alpha"), [(False, None), (True, None), (False, 0.6)])

@@ -7,8 +7,8 @@ import pandas as pd
 import pytest
 
 from fairpot import audit
-from fairpot.inference import change_of_scores
 from fairpot.metrics import auc, xauc_gap
+from inference_oracles import change_of_scores
 
 
 def wards(n=900, seed=11):

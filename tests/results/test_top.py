@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 from fairpot import FairPOT, audit, effect, score_table
-from fairpot.metrics import partial_auc, partial_xauc_gap, top_precision, top_recall
+from fairpot.metrics import auc, top_precision, top_recall, xauc_gap
 from fairpot.report import FairnessReport
 from fairpot.results.audit import audit_table
 
@@ -76,14 +76,14 @@ def test_several_thresholds_and_tops_are_each_as_if_alone(kind, region):
     alone = [audit(y, scores, alpha=each, **given).to_dict() for each in alphas]
     assert several["tops"] == [each["tops"][0] for each in alone]
     at = [audit(y, scores, threshold=each, **given).to_dict() for each in thresholds]
-    assert several["rates"] == [each["rates"][0] for each in [*at, *alone]]
+    assert several["rates"] == [*(each["rates"][0] for each in [*at, *alone]), at[0]["rates"][-1]]
     assert (several["auc"], several["gap"]) == (alone[0]["auc"], alone[0]["gap"])
     for top in found.tops:
         options = {"alpha": top.alpha, **given}
         if kind != "clusters":
             metric = {name: value for name, value in options.items() if name != "weights"}
-            assert top.gap == pytest.approx(partial_xauc_gap(y, scores, **metric), abs=1e-12)
-            assert top.auc == pytest.approx(partial_auc(y, scores, **metric), abs=1e-12)
+            assert top.gap == pytest.approx(xauc_gap(y, scores, **metric), abs=1e-12)
+            assert top.auc == pytest.approx(auc(y, scores, **metric), abs=1e-12)
 
 
 def test_several_are_shown_everywhere():
@@ -100,13 +100,14 @@ def test_several_are_shown_everywhere():
     assert list(top["alpha"]) == [0.2, 0.35]
     assert list(top["gap"]) == [float(each.gap) for each in found.tops]
     rates = found.frame("rates")
-    shown = rates[rates["group"] == "west"]
+    shown = rates[(rates["group"] == "west") & (rates["rate"] == "tpr")]
     assert list(shown["at"]) == ["score", "score", "top", "top"]
-    for threshold, tpr in zip(shown["threshold"], shown["tpr"]):
+    for threshold, tpr in zip(shown["threshold"], shown["value"]):
         assert tpr == pytest.approx((scores[(group == "west") & (y == 1)] >= threshold).mean())
     page = found._repr_html_()
     assert "Top of the ranking" in page
-    assert all(f"<td>{each:.3f}</td>" in page for each in (0.25, 1.5, 0.35))
+    for said in ("at 0.25 or above", "at 1.5 or above", "in the top 20%", "in the top 35%"):
+        assert f"Flagged {said}" in page
     assert [each.alpha for each in found.verdicts(0.3)] == [None, 0.2, 0.35]
     assert [each.alpha for each in found.verdicts(0.3, guards="top")] == [0.2, 0.35]
     report = FairnessReport(found.table, threshold=[0.25, 1.5], alpha=[0.2, 0.35]).to_dict()["lines"]
@@ -132,7 +133,7 @@ def test_thresholds_are_on_the_scale_of_scores_that_are_low_for_high_risk():
     y, scores, group, *_ = visits(seed=7)
     table = score_table(y, -scores, sensitive_features=group, lower_is_riskier=True)
     found = audit(table, threshold=[-0.5, 0.2]).rows("rates")
-    flagged = [each["flagged"] for each in found if each["group"] == "all"]
+    flagged = [each["hits"] for each in found if (each["rate"], each["group"]) == ("selection_rate", "all")]
     assert flagged == [(-scores <= -0.5).sum(), (-scores <= 0.2).sum()]
 
 
@@ -140,7 +141,7 @@ def test_an_effect_has_several_thresholds_and_one_top():
     y, scores, group, *_ = visits(seed=8)
     fp = FairPOT(0.5).fit(scores, y, sensitive_features=group)
     found = effect(fp, scores, y, sensitive_features=group, threshold=[0.1, 0.9])
-    assert [each.threshold for each in found.after.rates] == [0.1, 0.9]
+    assert [each.threshold for each in found.after.rates_asked] == [0.1, 0.9]
     assert "At 0.9 or above" in str(found)
     with pytest.raises(TypeError, match="alpha must be a number"):
         effect(fp, scores, y, sensitive_features=group, alpha=[0.1, 0.2])

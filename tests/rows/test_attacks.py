@@ -21,12 +21,11 @@ import pytest
 
 import fairpot
 from cli.conftest import make_runner
-from fairpot._leftovers import remove_leftovers
 from fairpot.cli._app import app
 from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.modelfile.files import checksum
 from fairpot.rows import RowSource, apply, count_rows
-from fairpot.rows.output import complete_file
+from fairpot.rows.output import complete_file, remove_leftovers
 from fairpot.rows.readers.duckdb import DuckDBScan
 from fairpot.rows.streams import MAX_LINE
 from fairpot.transport import ScoreMap

@@ -1,5 +1,7 @@
 """One door: rows of any kind, the same words, the same table to the last bit or the same refusal."""
 
+import warnings
+
 import duckdb
 import numpy as np
 import pandas as pd
@@ -13,6 +15,7 @@ import fairpot
 from fairpot import ScoreTable, score_table
 from fairpot.rows import RowSource
 from files_cases import write
+from followed_cases import followed
 from rows_cases import assert_same_tables
 
 NAMES = {"score": "risk", "label": "died", "group": "sex"}
@@ -248,3 +251,101 @@ def test_lower_is_riskier_counts_scores_with_a_minus(frame):
     for kept in (found.only(["F"]), found.top(0.3), found.quantise(5), found.renamed(["a", "b"])):
         assert kept.lower_is_riskier
     assert not ScoreTable(("all",), found.counts[:1]).lower_is_riskier
+
+
+FOLLOWED = {"score": "score", "group": "sex", "time": "days", "event": "died"}
+
+
+@pytest.mark.parametrize(
+    ("more", "meaning"),
+    [
+        ({}, {}),
+        ({"weight": "weight"}, {"leaving": "group"}),
+        ({"weight": "weight", "cluster": "patient"}, {"lower_is_riskier": True, "high_score_means": "harm"}),
+        ({"weight": "times", "cluster": "patient"}, {"weights": "frequency"}),
+        ({"group": ["sex", "age"]}, {"bands": {"age": [40, 60]}, "unknown": "X"}),
+        ({}, {"drop_missing": True}),
+    ],
+)
+def test_outcomes_after_a_time_whatever_the_rows_come_in(tmp_path, more, meaning):
+    rng = np.random.default_rng(4)
+    frame = followed(700, 4, competing=0.3, step=0.25, groups=(0.45, 0.45, 0.1))
+    frame = frame.assign(times=rng.integers(1, 4, 700), age=rng.integers(20, 90, 700))
+    if meaning.get("drop_missing"):
+        frame["days"] = frame.days.where(rng.random(700) < 0.9)
+    names, said = FOLLOWED | more, {"horizon": 1.0, "competing": 2} | meaning
+    columns = {part: frame[names[part]] for part in ("time", "event")}
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", UserWarning)  # rows without a value are counted
+        expected = of_columns(frame, names, **columns, **said)
+        for kind, counted in ways(frame, tmp_path, names, **said):
+            if kind.startswith("source") and {"bands", "drop_missing"} & set(meaning):
+                continue  # a source is told of these in another way
+            table = counted()
+            try:
+                assert_same_tables(table, expected)
+            except AssertionError as error:
+                raise AssertionError(kind) from error
+            assert table.follow_up.groups == expected.follow_up.groups, kind
+            one, other = (fairpot.audit(each, min_group=20).concordance for each in (table, expected))
+            assert one.to_dict() == other.to_dict(), kind
+
+
+WRONG = {
+    "time is given without event": {"event": None},
+    "event is given without time": {"time": None},
+    "time is given without horizon": {"horizon": None},
+    "says who had the outcome, and so does label": {"label": "died"},
+    "says who had the outcome, and so does pos_label": {"pos_label": 1},
+    "horizon=365.0 is after the last follow-up, which ended at": {"horizon": 365.0},
+    "horizon=0.0001 is before the first row had the outcome, at": {"horizon": 0.0001},
+    "horizon must be above 0": {"horizon": -1.0},
+    "horizon must be a number": {"horizon": "1 year"},
+    "horizon must be a number in the unit of the times, got inf": {"horizon": float("inf")},
+    "column 'died' must be 0 or 1, got 75 rows with 2.\nHint: if it is a competing event": {"competing": None},
+    "column 'died' must be 0, 1 or 3, got 75 rows with 2": {"competing": 3},
+    "competing=3 is not in column 'one', which holds 0, 1": {"event": "one", "competing": 3},
+    "competing=1 has a meaning of its own in column 'died'": {"competing": 1},
+    "leaving must be one of 'score', 'group', got 'sex'": {"leaving": "sex"},
+    "column 'below' has 300 negative rows": {"time": "below"},
+    "column 'gone' has 7 missing": {"time": "gone"},
+    "column 'unsaid' has 7 missing rows": {"event": "unsaid", "competing": None},
+    "the column 'score' cannot play two parts": {"event": "score"},
+    "column 'text' must be 0, 1 or 2, got 300 rows with 'alive', 'dead'": {"event": "text"},
+    "no row had the event": {"event": "none", "competing": None},
+    "leaves too few rows for any interval: group '[FM]' is worth": {"horizon": 0.02},
+    "in group 'M' everybody left before horizon=1.0": {"time": "early", "event": "none_of_m", "competing": None},
+}
+
+
+@pytest.mark.parametrize("said", WRONG)
+def test_wrong_use_of_outcomes_after_a_time(tmp_path, said):
+    frame = followed(300, 5, competing=0.3)
+    late, of_m = np.arange(300) < 293, frame.sex == "M"
+    frame = frame.assign(below=-1 - frame.days, gone=frame.days.where(late), none=0)
+    frame = frame.assign(one=(frame.died == 1).astype(int), text=np.where(frame.died == 1, "dead", "alive"))
+    frame = frame.assign(unsaid=(frame.died == 1).astype(float).where(late), early=frame.days.where(~of_m, 0.5))
+    frame = frame.assign(none_of_m=(frame.died == 1).where(~of_m, False).astype(int))
+    given = FOLLOWED | {"horizon": 1.0, "competing": 2} | WRONG[said]
+    path = write(frame, tmp_path / "rows.csv")
+    heard = []
+    for rows in (frame, path, write(frame, tmp_path / "rows.parquet")):
+        with pytest.raises((TypeError, ValueError), match=said.replace("(", r"\(")) as refused:
+            score_table(rows, **given)
+        heard.append(str(refused.value).partition("\nRows:")[0].partition("\nHint")[0])
+    assert len(set(heard)) == 1
+    if given["time"] and given["event"] and not {"label", "pos_label"} & set(given):
+        columns = {part: frame[given.pop(part)] for part in ("time", "event")}
+        known = {name: value for name, value in given.items() if name not in ("score", "group")}
+        with pytest.raises((TypeError, ValueError)) as refused:
+            score_table(None, frame.score, sensitive_features=frame.sex, **columns, **known)
+        assert "Hint:" in str(refused.value) or "must be" in str(refused.value)
+
+
+def test_outcomes_after_a_time_take_memory_row_by_row(tmp_path):
+    path = write(followed(60_000, 6), tmp_path / "rows.parquet")
+    with pytest.raises(
+        ValueError, match=r"more than 50,000 rows, and rows with outcomes after a time are counted one by one"
+    ):
+        score_table(path, **FOLLOWED, horizon=1.0, memory_limit="300MB")
+    assert score_table(path, **FOLLOWED, horizon=1.0).follow_up.horizon == 1.0

@@ -10,10 +10,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from fairpot._leftovers import remove_leftovers, scratch_folder
 from fairpot.exceptions import OutputFileError
 from fairpot.rows import RowSource, apply
-from fairpot.rows.output import complete_file
+from fairpot.rows.output import complete_file, remove_leftovers, scratch_folder
 from fairpot.transport import ScoreMap
 
 MAPS = {0: ScoreMap.identity(), 1: ScoreMap([0, 1], [0.5, 1])}
@@ -134,7 +133,7 @@ def test_a_forked_child_leaves_its_parents_files_alone(tmp_path):
         place.write_text("whole")
         code = f"""
 import os, sys
-from fairpot._leftovers import scratch_folder
+from fairpot.rows.output import scratch_folder
 from fairpot.rows.output import complete_file
 class Owner: pass
 owner = Owner()

@@ -13,10 +13,10 @@ import pyarrow.parquet as pq
 import pytest
 
 from fairpot import FairPOT
-from fairpot._leftovers import _lock
 from fairpot.exceptions import InputFileError, OutputFileError, UnseenGroupError
 from fairpot.rows import RowSource, apply
 from fairpot.rows.formats import parquet
+from fairpot.rows.output import _lock
 from fairpot.transport import ScoreMap
 from files_cases import FORMATS, SCORE, read, write
 

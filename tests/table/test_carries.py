@@ -52,7 +52,7 @@ def test_a_table_gives_the_interval_of_its_rows(rows):
         "weights": "importance",
         "clusters": rows["c"],
     }
-    for metric, alpha in (("xauc_gap", None), ("partial_auc", 0.5)):
+    for metric, alpha in (("xauc_gap", None), ("auc", 0.5)):
         one = confidence_interval(metric, counted(rows), alpha=alpha)
         two = confidence_interval(metric, rows["y"], rows["s"], alpha=alpha, **given)
         assert one.to_dict() == two.to_dict()

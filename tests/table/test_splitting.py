@@ -1,10 +1,10 @@
-"""A table as weighted rows is the same table; its folds are disjoint draws that add up to it."""
+"""Folds of a table are disjoint draws that add up to it."""
 
 import numpy as np
 import pytest
 
 from fairpot._validation import check_rows
-from fairpot.splitting import all_but, split_table, weighted_rows
+from fairpot.splitting import all_but, split_table
 from fairpot.table import ScoreTable
 
 
@@ -24,24 +24,6 @@ def same(one, other, tolerance=0.0):
         np.testing.assert_array_equal(mine.score, theirs.score)
         np.testing.assert_allclose(mine.positive, theirs.positive, rtol=tolerance, atol=0)
         np.testing.assert_allclose(mine.negative, theirs.negative, rtol=tolerance, atol=0)
-
-
-@pytest.mark.parametrize("weighted", [None, "whole", "broken"])
-def test_weighted_rows_are_counted_to_the_same_table(weighted):
-    table = draw(weighted=weighted, groups=("a", "b", "c"))
-    rows = weighted_rows(table)
-    assert len(rows.scores) <= 2 * sum(len(c.score) for c in table.counts)
-    assert (rows.weight > 0).all()
-    same(ScoreTable.from_rows(*check_rows(rows.scores, rows.y, rows.groups, rows.weight)), table)
-
-
-def test_names_of_groups_keep_their_type_and_absent_labels_stay_absent():
-    table = draw(groups=(1, 2))
-    assert {type(g) for g in weighted_rows(table).groups} == {type(g) for g in table.groups}
-    bare = ScoreTable.from_rows(*check_rows([0.3, 0.4, 0.3], None, list("aba")))
-    rows = weighted_rows(bare)
-    assert rows.y is None
-    assert sorted(zip(rows.scores, rows.groups, rows.weight)) == [(0.3, "a", 2), (0.4, "b", 1)]
 
 
 @pytest.mark.parametrize("random_state", [None, 0, np.random.RandomState(3), np.random.default_rng(3)])

@@ -9,10 +9,10 @@ import fairpot
 from fairpot import FairPOT, ScoreTable, audit, compare, effect, score_table
 from fairpot._validation import check_rows
 from fairpot.exceptions import SmallGroupWarning
-from fairpot.inference import change_of_scores, confidence_interval, plan_sample_size
+from fairpot.inference import confidence_interval, plan_sample_size
 from fairpot.rows import RowSource, count_rows
 from files_cases import write
-from inference_oracles import share, weighted
+from inference_oracles import change_of_scores, share, weighted
 from rows_cases import assert_same_tables
 
 NAMES = {"score": "s", "label": "y", "group": "g", "weight": "w"}
@@ -165,10 +165,7 @@ def test_all_that_measures_obeys(rows):
             effect(FairPOT(0.5).fit(table), s, y, **kwargs).changes.gap.se,
             compare(y, s, methods=moving, cv=2, **kwargs).answer(0.9).rivals[0].lead.se,
             compare(table, methods=moving, cv=2).answer(0.9).rivals[0].lead.se,
-            compare(y, s, methods=moving, held_out=(y, s, rows["g"], rows["w"]), **kwargs)
-            .answer(0.9)
-            .rivals[0]
-            .lead.se,
+            compare(y, s, methods=moving, held_out=table, **kwargs).answer(0.9).rivals[0].lead.se,
             plan_sample_size(0.05, table=table).rows,
             fitted.certificate_.gap.high,
             fitted.tradeoff(s, y, **kwargs).band().gap.high[0],
@@ -247,9 +244,9 @@ def test_real_rows_and_cases_stand_beside_weighted_ones(rows):
     assert [row["rows"], row["positives"]] == [len(own), own["y"].sum()]
     assert [row["weighted_rows"], row["weighted_positives"]] == [own["w"].sum(), own["w"][own["y"] == 1].sum()]
     assert row["rate"] == pytest.approx(np.average(own["y"], weights=own["w"]))
-    flagged = found.rates[0].groups[0]
-    assert flagged.flagged == (own["s"] >= 1.0).sum()
-    assert float(flagged.share) == pytest.approx(np.average(own["s"] >= 1.0, weights=own["w"]))
+    flagged = found.rates[0]["selection_rate"].groups[0]
+    assert (flagged.hits, flagged.rows) == ((own["s"] >= 1.0).sum(), len(own))
+    assert float(flagged.value) == pytest.approx(np.average(own["s"] >= 1.0, weights=own["w"]))
     top = found.tops[0]
     assert top.rows == (loans["s"] >= top.top.starts[0]).sum()
     assert "weighted_rows" not in audit(table_of(loans, weights="frequency")).frame("groups")

@@ -7,7 +7,6 @@ import pytest
 
 import oracles
 from fairpot import FairPOT
-from fairpot.display import TradeoffDisplay
 from fairpot.methods import OptimalMerge, WassersteinRepair
 
 NAMES = ("adult", "child", "senior")
@@ -68,15 +67,13 @@ def test_a_picture_of_many_groups_has_no_sign_and_says_so():
     scores, y, group = draw(1)
     for reference in NAMES:
         curve = FairPOT(0.5, reference=reference).fit(scores, y, sensitive_features=group).tradeoff()
-        display = TradeoffDisplay.from_curve(curve)
-        assert not display.signed
-        axes = display.plot()
+        axes = curve.plot()
         assert axes.get_xlabel() == "xAUC gap, the largest of any two groups"
         assert axes.get_xlim()[0] >= -0.1
         labels = axes.get_legend_handles_labels()[1]
         assert "101 values of lam" in labels
         assert not any(label.startswith("every") for label in labels)
-        assert set(display.frame().columns) >= {"first", "second"}
+        assert set(curve.frame().columns) >= {"first", "second"}
 
 
 def test_two_groups_keep_their_sign_and_no_pairs():
@@ -86,7 +83,7 @@ def test_two_groups_keep_their_sign_and_no_pairs():
     assert curve.pairs is None
     assert curve.point(0).pair == ("senior", "adult")
     assert "first" not in curve.frame().columns
-    axes = TradeoffDisplay.from_curve(curve).plot()
+    axes = curve.plot()
     assert "above 0: senior" in axes.get_xlabel()
     assert "every lam" in axes.get_legend_handles_labels()[1]
 
@@ -102,7 +99,7 @@ def test_a_curve_of_the_top_says_so_of_its_gap_and_has_the_auc_of_all_rows(repai
             assert curve.at(0).auc == pytest.approx(oracles.auc(rows[1], rows[0], half=True), abs=1e-12)
             assert "gap in the top 50%" in repr(curve)
             assert "<th scope='col'>gap in the top 50%</th>" in curve._repr_html_()
-            axes = TradeoffDisplay.from_curve(curve).plot()
+            axes = curve.plot()
             assert axes.get_ylabel() == "AUC"
             assert axes.get_xlabel().startswith("xAUC gap in the top 50%")
         moved = fair.transform(rows[0], sensitive_features=rows[2])

@@ -1,15 +1,23 @@
 """PartialAUCBooster: the same objective on trees."""
 
+import subprocess
 import sys
 
 import numpy as np
 import pytest
+from sklearn.metrics import roc_auc_score
 
 from fairpot.exceptions import MissingDependencyError
 from fairpot.metrics import auc
-from fairpot.training import PartialAUCBooster, tail_gradient
+from fairpot.training import PartialAUCBooster
+from fairpot.training.booster import Monitor, TrainingRows, roc_area
+from fairpot.training.objective import tail_derivatives
 
 pytest.importorskip("xgboost")
+
+
+def tail_gradient(positive, negative, temperature=1.0, **weights):
+    return tail_derivatives(positive, negative, temperature, **weights)[0]
 
 
 def fitted(rows, **options):
@@ -80,6 +88,9 @@ def test_missing_values(rows):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
+        ({"alpha": 0}, "alpha must lie in"),
+        ({"temperature": 0}, "temperature must be a finite number above 0"),
+        ({"early_stopping": "yes"}, "early_stopping"),
         ({"bins": 1}, "bins"),
         ({"max_rounds": 0}, "max_rounds"),
         ({"max_depth": 0}, "max_depth"),
@@ -90,7 +101,53 @@ def test_bad_parameters(rows, options, message):
         fitted(rows, **options)
 
 
+def test_bad_rows(rows):
+    X, y, _ = rows
+    with pytest.raises(ValueError, match="single class"):
+        PartialAUCBooster().fit(X, np.zeros(len(y)))
+    with pytest.raises(ValueError, match="Only binary"):
+        PartialAUCBooster().fit(X, np.arange(len(y)) % 3)
+    with pytest.raises(ValueError, match="weight above 0"):
+        PartialAUCBooster().fit(X, y, sample_weight=1.0 * y)
+    with pytest.raises(ValueError, match="at least 2 rows of each class"):
+        PartialAUCBooster(early_stopping=True).fit(X[:50], np.arange(50) == 0)
+
+
+def test_auto_stops_early_only_with_enough_rows(rows):
+    X, y, _ = rows
+    few = np.r_[np.flatnonzero(y == 1)[:12], np.flatnonzero(y == 0)[:200]]
+    assert list(PartialAUCBooster(max_rounds=3).fit(X[few], y[few]).history_) == ["loss"]
+    assert list(fitted(rows).history_) == ["loss", "roc_area"]
+
+
 def test_without_xgboost(rows, monkeypatch):
     monkeypatch.setitem(sys.modules, "xgboost", None)
     with pytest.raises(MissingDependencyError, match=r"fairpot\[boost\]"):
         fitted(rows)
+
+
+def test_import_is_light():
+    code = "import fairpot.training, sys; print({'torch', 'xgboost'} & set(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.strip() == "set()"
+
+
+@pytest.mark.parametrize("alpha", [0.1, 0.33, 1.0])
+def test_figures_of_the_monitor(alpha):
+    """The ROC area against scikit-learn's."""
+    rng = np.random.default_rng(0)
+    y = rng.integers(0, 2, 300).astype(np.int8)
+    weight = rng.random(300) + 0.5
+    s = np.round(rng.normal(size=300) + y, 1)
+    found = roc_area(s, y, weight, alpha)
+    theirs, least = roc_auc_score(y, s, max_fpr=alpha, sample_weight=weight), alpha**2 / 2
+    area = theirs if alpha == 1 else ((2 * theirs - 1) * (alpha - least) + least) / alpha
+    assert found == pytest.approx(area, abs=1e-12)
+
+
+def test_monitor_stops_after_patience():
+    rows = TrainingRows(np.zeros((4, 1)), np.array([1, 0, 0, 0], dtype=np.int8), np.ones(4))
+    monitor = Monitor(rows, 0.5, 2)
+    good, bad = np.array([3.0, 2, 1, 0]), np.array([0.0, 2, 1, 3])
+    assert [monitor.see(s, i) for i, s in enumerate([bad, good, bad, bad])] == [False, False, False, True]
+    assert (monitor.best, monitor.kept) == (1, 1)

@@ -5,7 +5,7 @@ import pytest
 
 from fairpot import FairPOT
 from fairpot.datasets import make_synthetic
-from fairpot.metrics import auc, partial_xauc_gap, top_recall, xauc_gap
+from fairpot.metrics import auc, top_recall, xauc_gap
 from fairpot.training import PartialAUCBooster
 
 pytest.importorskip("xgboost")
@@ -46,7 +46,7 @@ def test_curve_is_what_the_metrics_say(scored, top_of, repair, new):
         adjusted = fair.at(lam).transform(scores[rows], sensitive_features=group[rows])
         if repair == "all":
             region = {"all": "pooled", "group": "group"}[top_of]
-            gap = partial_xauc_gap(y[rows], adjusted, sensitive_features=group[rows], alpha=ALPHA, region=region)
+            gap = xauc_gap(y[rows], adjusted, sensitive_features=group[rows], alpha=ALPHA, region=region)
         else:
             top = inside(fair, scores[rows], group[rows])
             gap = xauc_gap(y[rows][top], adjusted[top], sensitive_features=group[rows][top])
@@ -61,7 +61,7 @@ def test_unrepaired_end_is_the_plain_metric(scored, top_of, repair):
     start = FairPOT(lam=0.5, top=ALPHA, top_of=top_of, repair=repair).fit(scores, y, sensitive_features=group)
     point = start.tradeoff().at(0.0)
     region = {"all": "pooled", "group": "group"}[top_of]
-    plain = partial_xauc_gap(y, scores, sensitive_features=group, alpha=ALPHA, region=region)
+    plain = xauc_gap(y, scores, sensitive_features=group, alpha=ALPHA, region=region)
     assert point.gap == pytest.approx(plain, abs=1e-12)
     assert point.auc == pytest.approx(auc(y, scores), abs=1e-12)
 
@@ -80,7 +80,7 @@ def test_repairing_the_pooled_top_changes_its_order_only(scored):
 def test_the_two_regions_are_different_questions(scored):
     scores, y, group = scored
     gaps = [
-        partial_xauc_gap(y, scores, alpha=ALPHA, region=region, sensitive_features=group, ties="half")
+        xauc_gap(y, scores, alpha=ALPHA, region=region, sensitive_features=group, ties="half")
         for region in ("pooled", "group")
     ]
     assert abs(gaps[0] - gaps[1]) > 0.05

@@ -41,7 +41,7 @@ def test_reflected_and_back(found):
     s = s[np.abs(s) < 1e300]
     np.testing.assert_array_equal(found.reflected()(s), -found(-s))
     assert found.reflected().reflected() == found
-    assert ShiftMap.from_dict(found.to_dict()) == found
+    assert ShiftMap(**found.to_dict()) == found
     assert found.is_monotone
     assert not found.is_identity
     assert found.compact() is found

@@ -33,7 +33,7 @@ COLUMNS = {
 
 @pytest.mark.parametrize("kind", COLUMNS)
 def test_text_from_anywhere(kind):
-    codes, names = check_groups(COLUMNS[kind], 5)
+    codes, names, _ = check_groups(COLUMNS[kind], 5)
     assert names == ("F", "M", "X")
     assert codes.tolist() == [1, 0, 2, 0, 1]
 
@@ -55,7 +55,7 @@ def test_text_from_anywhere(kind):
     ],
 )
 def test_other_values(values, names):
-    codes, got = check_groups(values, 3)
+    codes, got, _ = check_groups(values, 3)
     if names is not None:
         assert got == names
         assert all(type(a) is type(b) for a, b in zip(got, names))
@@ -66,7 +66,7 @@ def test_many_groups_equal_numpy():
     rng = np.random.default_rng(0)
     for values in (rng.integers(0, 200, 3000), rng.integers(0, 200, 3000).astype(str)):
         for column in (values, values.astype(object), pd.Series(values), pl.Series(values)):
-            codes, names = check_groups(column, 3000)
+            codes, names, _ = check_groups(column, 3000)
             distinct, inverse = np.unique(values, return_inverse=True)
             assert list(names) == distinct.tolist()
             np.testing.assert_array_equal(codes, inverse)
@@ -76,11 +76,11 @@ def test_intersections_are_named_readably():
     columns = {"sex": ["F", "M", "F"], "age": ["<25", "25+", "25+"]}
     expected = ("sex=F, age=25+", "sex=F, age=<25", "sex=M, age=25+")
     for frame in (columns, pd.DataFrame(columns), pl.DataFrame(columns), pa.table(columns)):
-        codes, names = check_groups(frame, 3)
+        codes, names, _ = check_groups(frame, 3)
         assert names == expected
         assert codes.tolist() == [1, 2, 0]
     matrix = np.array(list(zip(*columns.values())))
-    codes, names = check_groups(matrix, 3)
+    codes, names, _ = check_groups(matrix, 3)
     assert names == ("F, 25+", "F, <25", "M, 25+")
     assert check_groups(matrix.tolist(), 3)[1] == names
     assert check_groups(pd.DataFrame({"sex": ["F", "M"], "n": [1, 2]}), 2)[1] == ("sex=F, n=1", "sex=M, n=2")

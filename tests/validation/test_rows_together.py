@@ -42,7 +42,7 @@ def uses_of_rows():
     """Name everything that takes rows, as a function of a frame's scores, outcomes, groups and another column."""
     from sklearn.linear_model import LogisticRegression
 
-    from fairpot.inference import change_of_scores, confidence_interval
+    from fairpot.inference import confidence_interval
     from fairpot.metrics import xauc_gap_scorer
 
     rows = drawn_frame()
@@ -66,7 +66,7 @@ def uses_of_rows():
         "effect": lambda s, y, g: fairpot.effect(fitted, s, y, sensitive_features=g),
         "compare": lambda s, y, g: fairpot.compare(y, s, sensitive_features=g, cv=2, methods=["fairpot"]),
         "interval": lambda s, y, g: confidence_interval("xauc_gap", y, s, sensitive_features=g),
-        "change": lambda s, y, g: change_of_scores(y.to_numpy(), s.to_numpy(), s, sensitive_features=g),
+        "change": lambda s, y, g: fairpot.audit(y.to_numpy(), {"a": s.to_numpy(), "b": s}, sensitive_features=g),
         "classifier": lambda s, y, g: made.fit(s.to_frame(), y, sensitive_features=g),
         "predict": lambda s, y, g: made.predict_proba(s.to_frame(), sensitive_features=g),
         "accuracy": lambda s, y, g: made.score(s.to_frame(), y, sensitive_features=g),

@@ -10,8 +10,7 @@ from scipy.special import expit, logit
 from sklearn.utils import Bunch
 
 from fairpot._optional import make_frame
-from fairpot.datasets.fetch import check_whole, make_rng
-from fairpot.datasets.synthetic import calibrate_intercept
+from fairpot.datasets.synthetic import calibrate_intercept, check_whole, make_rng
 from fairpot.transport import Floats
 
 _NAMES_BY_CHAPTER = {

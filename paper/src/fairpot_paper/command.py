@@ -23,7 +23,7 @@ from fairpot_paper.rerun import reproduce as rerun
 from fairpot_paper.runs import TIES
 from fairpot_paper.verdict_file import NAME, counted
 
-_NEEDED = {"xgboost": "boost", "torch": "pauc", "matplotlib": "plot"}
+_NEEDED = {"xgboost": "boost", "matplotlib": "plot"}
 _FOLDER, _QUICK_FOLDER = "reproduction", "reproduction-quick"
 _HERE = str(Path(__file__).parent)
 

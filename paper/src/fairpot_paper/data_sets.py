@@ -16,8 +16,7 @@ from sklearn.utils import Bunch
 
 from fairpot._arguments import argument
 from fairpot.datasets import fetch_bank, fetch_compas, make_synthetic
-from fairpot.datasets.fetch import DataFile, locate
-from fairpot.datasets.published import BANK, COMPAS
+from fairpot.datasets.published import BANK, COMPAS, DataFile, locate
 from fairpot_paper.clinical import make_clinical
 
 Folder = str | PathLike[str] | None

@@ -18,7 +18,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import import_optional
-from fairpot.display.display import COLOURS
+from fairpot.display.axes import COLOURS
 from fairpot.tradeoff import pareto_mask
 
 Columns = Mapping[str, Sequence[Any]]

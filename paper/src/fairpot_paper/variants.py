@@ -11,9 +11,10 @@ from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from fairpot._validation import check_choice
-from fairpot.training import PartialAUCBooster, PartialAUCClassifier
-from fairpot.training.top_model import check_whole
+from fairpot.training import PartialAUCBooster
+from fairpot.training.booster import check_whole
 from fairpot_paper.models import make_model, make_preparation
+from fairpot_paper.network import PartialAUCClassifier
 
 VARIANTS = ("boosted", "network", "stacked", "booster")
 

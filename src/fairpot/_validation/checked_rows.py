@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
+from functools import partial
 from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._defaults import MOST_GROUPS
 from fairpot._validation import wording
 from fairpot._validation.columns import as_column, check_alignment
+from fairpot._validation.grouping import Grouping
 from fairpot._validation.groups import check_groups
 from fairpot._validation.values import bad_scores, check_labels, check_scores, swapped_values, to_floats
 
@@ -18,12 +21,14 @@ Counts = NDArray[np.int64]
 _LEAST = 1e-70
 
 
-def check_counted_scores(scores: NDArray[np.float64], rows: Counts | None, name: str, *, whole: bool = False) -> None:
+def check_counted_scores(
+    scores: NDArray[np.float64], rows: Counts | None, name: str, *, whole: bool = False, noun: str = "score"
+) -> None:
     """Check distinct scores, ``rows`` of each (None: one); missing ones are NaN. See :func:`bad_scores`."""
     if len(scores) == 0:
         raise ValueError(wording.empty(name))
     if not np.abs(scores).max() < wording.LARGEST:
-        raise ValueError(bad_scores(scores, rows, name, whole=whole))
+        raise ValueError(bad_scores(scores, rows, name, whole=whole, noun=noun))
 
 
 def check_weights(weight: NDArray[np.float64], rows: Counts, name: str) -> None:
@@ -61,6 +66,7 @@ class Rows(NamedTuple):
     codes: NDArray[Any] | None
     groups: tuple[Hashable, ...]
     weight: NDArray[Any] | None
+    grouping: Grouping | None = None
 
 
 def check_rows(
@@ -74,12 +80,14 @@ def check_rows(
     names: tuple[str, ...] = ("y", "scores"),
     beside: Mapping[str, Any] | None = None,
     order: str | None = None,
+    grouping: Grouping | None = None,
 ) -> Rows:
     """Check what describes the rows; ``y`` None means that labels are not known.
 
     ``names`` are what the caller knows the labels and the scores by, and tell in which order they came, and, where that
     is not the usual, groups and weights; ``order`` says in other words, for the hint where they look swapped, which
     order is right. ``beside`` are further columns of the same rows, by their names: they must be in the same order.
+    ``grouping`` is what is said of the values of group columns; it comes back with the names of bands.
     """
     of_y, of_scores, of_groups, of_weight = (*names, *("sensitive_features", "sample_weight")[len(names) - 2 :])
     given = {of_scores: scores, of_y: y, of_groups: sensitive_features, of_weight: sample_weight}
@@ -90,11 +98,15 @@ def check_rows(
     except (TypeError, ValueError):
         _refuse_swapped(y, scores, (of_y, of_scores), order)
         raise
-    codes, groups = check_groups(sensitive_features, len(clean), of_groups) if grouped else (None, ("all",))
+    codes: NDArray[Any] | None = None
+    groups: tuple[Hashable, ...] = ("all",)
+    if grouped:
+        read = partial(check_groups, grouping=grouping, most=MOST_GROUPS)
+        codes, groups, grouping = read(sensitive_features, len(clean), of_groups)
     weight = None if sample_weight is None else _check_weight(sample_weight, len(clean), of_weight)
     if weight is not None and codes is not None:
         check_weight_of_groups(np.bincount(codes, weights=weight > 0, minlength=len(groups)), groups, of_weight)
-    return Rows(clean, labels, codes, groups, weight)
+    return Rows(clean, labels, codes, groups, weight, grouping if grouped else None)
 
 
 def _refuse_swapped(y: Any, scores: Any, names: tuple[str, str], order: str | None) -> None:

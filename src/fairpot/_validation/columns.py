@@ -222,7 +222,10 @@ def check_alignment(**columns: Any) -> None:
 
     An index that only numbers rows (0, 1, 2, ...) says nothing about which rows they are, so it goes with any other.
     """
-    indexed = {name: value.index for name, value in _flat(columns) if _has_index(value)}
+    pandas = {k: v for k, v in _flat(columns) if type(v).__module__.split(".")[0] == "pandas"}
+    indexed = {
+        name: value.index for name, value in pandas.items() if hasattr(value, "index") and hasattr(value, "iloc")
+    }
     named = [name for name, index in indexed.items() if not _is_numbering(index)]
     for first in dict.fromkeys([*list(indexed)[:1], *named[:1]]):
         one = indexed[first]
@@ -258,7 +261,3 @@ def _flat(columns: dict[str, Any]) -> list[tuple[str, Any]]:
         else:
             found.append((name, value))
     return found
-
-
-def _has_index(value: Any) -> bool:
-    return type(value).__module__.split(".")[0] == "pandas" and hasattr(value, "index") and hasattr(value, "iloc")

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
+from functools import partial
 from itertools import count
 from typing import TYPE_CHECKING, Any
 
@@ -14,6 +16,7 @@ from fairpot._arguments import argument
 from fairpot._optional import Lazy
 from fairpot._validation import wording
 from fairpot._validation.columns import as_column, as_native_columns, kept_rows, lacking, missing, reject_masked
+from fairpot._validation.grouping import MISSING, Grouping, lacks_part
 from fairpot.exceptions import MissingGroupError, UnseenGroupError
 
 if TYPE_CHECKING:
@@ -29,11 +32,19 @@ LONGEST_NAME = 500  # characters of a group's name, which stands in every table,
 
 
 def check_groups(
-    sensitive_features: Any, rows: int, name: str = "sensitive_features", *, several: bool = True
-) -> tuple[Codes, tuple[Hashable, ...]]:
-    """Check group columns; return a code a row and the names the codes index, in sorted order.
+    sensitive_features: Any,
+    rows: int,
+    name: str = "sensitive_features",
+    *,
+    several: bool = True,
+    grouping: Grouping | None = None,
+    times: NDArray[np.int64] | None = None,
+    most: int | None = None,
+) -> tuple[Codes, tuple[Hashable, ...], Grouping | None]:
+    """Check group columns; return a code a row, the names the codes index, in sorted order, and named ``grouping``.
 
-    Several columns form intersections, named like "sex=F, age=<25" (or "F, <25" without column names).
+    Several columns form intersections, named like "sex=F, age=<25" (or "F, <25" without column names). Bands are in
+    their order. There are ``times`` of each row, and more than ``most`` groups are an error.
     """
     if sensitive_features is None:
         raise TypeError(
@@ -41,18 +52,22 @@ def check_groups(
             "Hint: pass a column (sex, age band, ...), or a frame with several columns for their intersections."
         )
     columns = _columns(sensitive_features, name)
-    several_columns = len(columns) > 1 or isinstance(sensitive_features, dict)
-    where = [f"{name}[{label!r}]" if several_columns else name for label, _ in columns]
+    form = "{}[{!r}]" if len(columns) > 1 or isinstance(sensitive_features, dict) else "{}"
+    where = [f"column {label!r}" if times is not None else form.format(name, label) for label, _ in columns]
     for label, (_, column) in zip(where, columns):
         if len(column) != rows:
             raise ValueError(wording.other_length(label, len(column), rows))
-    coded = [_encode(column, label) for label, (_, column) in zip(where, columns)]
-    if len(columns) == 1:
-        codes, names = coded[0]
+    known = group_columns(sensitive_features)
+    if grouping is None and times is None:
+        coded = [_encode(column, label) for label, (_, column) in zip(where, columns)]
     else:
-        unnamed = not isinstance(sensitive_features, dict) and as_native_columns(sensitive_features) is None
-        labels = None if unnamed else [label for label, _ in columns]
-        codes, names = _intersect(coded, labels, name)
+        called: Sequence[str | None] = known or ([None] if len(columns) == 1 else [label for label, _ in columns])
+        coded, found = _regrouped(columns, where, called, grouping or Grouping(), times)
+        grouping = grouping and found
+    for place, (_, names) in enumerate(coded):
+        _check_few(names, known[place : place + 1], most)
+    codes, names = coded[0] if len(columns) == 1 else _intersect(coded, list(known) or None, name)
+    _check_few(names, known, most)
     long = sum(len(each) > LONGEST_NAME for each in names if isinstance(each, str))
     if long:
         raise ValueError(
@@ -61,7 +76,42 @@ def check_groups(
         )
     if several and len(names) < 2:
         raise ValueError(wording.single_group(f"{name} has", names[0], rows))
-    return codes, names
+    return codes, names, grouping
+
+
+def _check_few(groups: Sequence[Hashable], columns: Sequence[str], most: int | None) -> None:
+    if most is not None and len(groups) > most:
+        raise ValueError(wording.too_many_groups(groups, columns))
+
+
+def _regrouped(
+    columns: Sequence[tuple[str, Column]],
+    where: Sequence[str],
+    called: Sequence[str | None],
+    grouping: Grouping,
+    times: NDArray[np.int64] | None,
+) -> tuple[list[tuple[Codes, tuple[Hashable, ...]]], Grouping]:
+    """Code columns by what is said of their values: each distinct value has a name, and equal names are one group."""
+    coded, named = [], {each.column: each for each in grouping.bands}
+    for label, (_, column), own in zip(where, columns, called):
+        bands = grouping.of_column(own, alone=len(columns) == 1)
+        if bands is not None and not isinstance(column, np.ndarray) and column.dtype.is_numeric():
+            column = column.to_numpy()
+        codes, values = _distinct(column, label)
+        gone, rows = _without_name(values), np.bincount(codes, times, len(values)).astype(np.int64)
+        if gone.any() and bands is None and not grouping.missing:
+            raise MissingGroupError(wording.missing_groups(label, int(rows[gone].sum())))
+        names, found = grouping.called(bands, values, rows, gone)
+        if found is not None:
+            named[found.column] = found
+        first = {} if found is None else {name: i - len(found.names) for i, name in enumerate(found.names)}
+        names = [_plain_name(each) for each in names]  # bands as they are, then other names, then missing ones
+        distinct = sorted(set(names), key=lambda each: (each == MISSING, first.get(each, 0), sort_key(each)))
+        place = {each: i for i, each in enumerate(distinct)}
+        coded.append((np.array([place[each] for each in names], dtype=np.intp)[codes], tuple(distinct)))
+    grouping = replace(grouping, bands=tuple(named.values()))
+    grouping.check_columns([each for each in called if each is not None])
+    return coded, grouping
 
 
 def group_columns(sensitive_features: Any) -> tuple[str, ...]:
@@ -79,7 +129,7 @@ def check_clusters(clusters: Any, rows: int, name: str = "clusters") -> tuple[Co
     """Check what rows belong together by; return a code a row and the names the codes index, in any order."""
     columns = _columns(clusters, name)
     if len(columns) > 1:
-        return check_groups(clusters, rows, name, several=False)
+        return check_groups(clusters, rows, name, several=False)[:2]
     [(_, column)] = columns
     if len(column) != rows:
         raise ValueError(wording.other_length(name, len(column), rows))
@@ -98,35 +148,38 @@ def place_groups(
     unknown_group: str,
     missing_group: str,
     name: str = "sensitive_features",
+    grouping: Grouping | None = None,
 ) -> Codes:
     """Return the place of each row's group in ``known``: -1 for one that is not there, -2 for a missing one.
 
     Both are errors, told in one report, unless the two words say otherwise.
     """
-    gone, column = None, ""
+    gone, column = np.zeros(rows, dtype=bool), name
+    coded = partial(check_groups, name=name, several=False, grouping=grouping)
     try:
-        codes, names = check_groups(sensitive_features, rows, name, several=False)
+        codes, names, _ = coded(sensitive_features, rows)
     except MissingGroupError as error:
         column = str(error).partition(" has ")[0]  # the first that has a gap
         gone = lacking(sensitive_features)
         codes, names = np.empty(0, dtype=np.intp), ()
         if not gone.all():
-            codes, names = check_groups(kept_rows(sensitive_features, ~gone), int((~gone).sum()), name, several=False)
-    problems: list[Exception] = []
-    if gone is not None and missing_group == "error":
-        problems.append(MissingGroupError(wording.ungrouped(column, int(gone.sum()))))
+            codes, names, _ = coded(kept_rows(sensitive_features, ~gone), int((~gone).sum()))
     found, unseen = _found(names, known)
+    if tuple(found) == tuple(known) and not gone.any():
+        return codes
+    lost = [-2 if grouping is not None and lacks_part(each) else -1 for each in names]
+    place = [other if g is None else known.index(g) for g, other in zip(found, lost)]
+    places = np.full(rows, -2, dtype=np.intp)
+    places[~gone] = np.array(place, dtype=np.intp)[codes]
+    problems: list[Exception] = []
+    if missing_group == "error" and (places == -2).any():
+        problems.append(MissingGroupError(wording.ungrouped(column, int((places == -2).sum()))))
+    unseen = [i for i in unseen if place[i] == -1]
     if unseen and unknown_group == "error":
-        told = int(np.isin(codes, unseen).sum()), [names[place] for place in unseen], known
+        told = int((places == -1).sum()), [names[i] for i in unseen], known
         problems.append(UnseenGroupError(wording.unseen_groups(name, *told, optional=True)))
     if problems:
         raise wording.together(problems)
-    if tuple(found) != tuple(known) or gone is not None:
-        codes = np.array([-1 if g is None else known.index(g) for g in found], dtype=np.intp)[codes]
-    if gone is None:
-        return codes
-    places = np.full(rows, -2, dtype=np.intp)
-    places[~gone] = codes
     return places
 
 
@@ -241,8 +294,8 @@ def _encode(column: Column, label: str) -> tuple[Codes, tuple[Hashable, ...]]:
     return codes, tuple(names[i] for i in order)
 
 
-def _named(column: Column, label: str, noun: str = "group") -> tuple[Codes, list[Hashable]]:
-    """Code one column by plain names, in any order."""
+def _distinct(column: Column, label: str, noun: str = "group") -> tuple[Codes, list[Any]]:
+    """Code one column by its values, in any order; missing ones are values too."""
     try:
         if not isinstance(column, np.ndarray):
             codes, names = _by_series(column)
@@ -253,9 +306,19 @@ def _named(column: Column, label: str, noun: str = "group") -> tuple[Codes, list
     except Exception as error:  # every library has its own way to say that it cannot compare or hash
         reason = str(error).splitlines()[0] if str(error) else type(error).__name__
         raise TypeError(wording.not_plain(label, reason)) from error
-    gone = missing(np.array([*names, None], dtype=object))[:-1]
+    return codes, names
+
+
+def _without_name(values: Sequence[Any]) -> NDArray[np.bool_]:
+    return missing(np.array([*values, None], dtype=object))[:-1]  # the None keeps lists from unfolding
+
+
+def _named(column: Column, label: str, noun: str = "group") -> tuple[Codes, list[Hashable]]:
+    """Code one column by plain names, in any order; missing values are an error."""
+    codes, names = _distinct(column, label, noun)
+    gone = _without_name(names)
     if gone.any():
-        raise MissingGroupError(wording.missing_groups(label, int(np.isin(codes, np.flatnonzero(gone)).sum()), noun))
+        raise MissingGroupError(wording.missing_groups(label, int(gone[codes].sum()), noun))
     names = [_plain_name(name) for name in names]
     if len(set(names)) < len(names):
         raise ValueError(f"{label} has two {noun}s that read alike as text.\nHint: give them names of your own.")
@@ -281,7 +344,7 @@ def _by_series(series: nw.Series[Any]) -> tuple[Codes, list[Any]]:
     if isinstance(series.dtype, nw.Categorical | nw.Enum) and series.implementation.is_polars():
         series = series.cast(nw.String)
     names = series.unique().to_list()
-    if len(names) > _FEW or missing(np.array([*names, None], dtype=object))[:-1].any():
+    if len(names) > _FEW or _without_name(names).any():
         return _by_hash(np.array([*series.to_list(), None], dtype=object)[:-1])
     codes = np.zeros(len(series), dtype=np.uint8)
     for i, value in enumerate(names[1:], start=1):
@@ -327,7 +390,7 @@ def _intersect(
     for places in zip(*np.unravel_index(present, sizes)):
         parts = [str(names[i]) for i, (_, names) in zip(places, coded)]
         made.append(", ".join(parts if labels is None else map("{}={}".format, labels, parts)))
-    twice = [group for i, group in enumerate(made) if group in made[:i]]
+    twice = [group for group, times in Counter(made).items() if times > 1]
     if twice:
         raise ValueError(
             f"{name} has two intersections that both read {twice[0]!r}: 1 and '1' read alike, and a comma inside a "

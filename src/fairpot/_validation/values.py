@@ -41,36 +41,45 @@ def check_share(value: Any, name: str, *, zero: bool) -> float:
     return as_double(value)
 
 
+def check_threshold(value: Any) -> float:
+    """Check a score from which rows are flagged."""
+    if not is_number(value) or not -1.7e308 < value < 1.7e308:
+        got = wording.got(value)
+        raise ValueError(f"threshold must be a finite number, a score from which rows are flagged, got {got}.")
+    return as_double(value)
+
+
 def check_choice(value: Any, name: str, allowed: Sequence[str]) -> str:
     if not isinstance(value, str) or value not in allowed:
         raise ValueError(f"{name} must be one of {', '.join(map(repr, allowed))}, got {wording.got(value)}.")
     return value
 
 
-def check_scores(scores: Any, name: str = "scores") -> NDArray[np.float64]:
-    """Check scores, any real numbers, and return them as a float64 array."""
+def check_scores(scores: Any, name: str = "scores", noun: str = "score") -> NDArray[np.float64]:
+    """Check scores, or other real numbers, and return them as a float64 array."""
     array = as_column(scores, name)
     if len(array) == 0:
         raise ValueError(wording.empty(name))
-    clean = to_floats(array, name)
+    clean = to_floats(array, name, noun)
     if not (clean.max() < wording.LARGEST and clean.min() > -wording.LARGEST):  # NaN fails both
-        raise ValueError(bad_scores(clean, None, name))
+        raise ValueError(bad_scores(clean, None, name, noun=noun))
     return clean
 
 
-def bad_scores(scores: NDArray[np.float64], rows: NDArray[np.int64] | None, name: str, *, whole: bool = False) -> str:
+def bad_scores(
+    scores: NDArray[np.float64], rows: NDArray[np.int64] | None, name: str, *, whole: bool = False, noun: str = "score"
+) -> str:
     """Say what is wrong with scores, ``rows`` of each; ``whole``: infinite ones are whole numbers beyond doubles."""
     rows = np.ones(len(scores), dtype=np.int64) if rows is None else rows
     missing, infinite = int(rows[np.isnan(scores)].sum()), int(rows[np.isinf(scores)].sum())
     if missing:
-        return wording.missing_numbers(name, missing)
+        return wording.missing_numbers(name, missing, noun)
     if infinite and whole:
         return wording.beyond_doubles(name)
     if infinite:
-        return (
-            f"{name} has {wording.counted(infinite, 'infinite row')}; scores must be finite.\n"
-            "Hint: clip them (log-odds of a probability of 0 or 1 are infinite)."
-        )
+        must, odds = "scores must be finite", " (log-odds of a probability of 0 or 1 are infinite)"
+        must, odds = (must, odds) if noun == "score" else ("times must be finite", "")
+        return f"{name} has {wording.counted(infinite, 'infinite row')}; {must}.\nHint: clip them{odds}."
     return f"{name} reaches {np.abs(scores).max():.3g}; magnitudes from {wording.LARGEST:g} on overflow."
 
 

@@ -12,6 +12,7 @@ from numbers import Number
 from typing import Any
 
 from fairpot._arguments import argument
+from fairpot._defaults import MOST_COMPARED, MOST_GROUPS
 from fairpot.exceptions import MissingGroupError
 
 LARGEST = 1e300  # larger magnitudes overflow when scores are subtracted or averaged
@@ -124,17 +125,20 @@ def wrong_kind(name: str, what: str, hint: str) -> str:
 
 
 def missing_groups(name: str, rows: int, noun: str = "group") -> str:
-    own = "a group of their own such as 'unknown'" if noun == "group" else f"each a {noun} of its own"
-    return f"{name} has {counted(rows, 'row')} without a {noun}.\nHint: {_drop_missing()}, or give them {own}."
+    own = f"give them each a {noun} of its own"
+    if noun == "group":
+        own = f"{argument('missing_group', 'own')} makes them a group where rows are counted"
+    return f"{name} has {counted(rows, 'row')} without a {noun}.\nHint: {_drop_missing()}, or {own}."
 
 
-def too_many_clustered(limit: int, memory: str | None = None) -> str:
+def too_many_by_row(limit: int, memory: str | None = None, *, clusters: bool = True) -> str:
     """Say that there are more rows than can be counted one by one; ``memory`` would hold them, if that is missing."""
+    what = "rows that belong together are counted one by one"
+    what = what if clusters else "rows with outcomes after a time are counted one by one"
     way = "raise max_distinct in Python (100 bytes a row)" if memory is None else argument("memory_limit", memory)
     return (
-        f"there are more than {limit:,} rows, and rows that belong together are counted one by one: their scores "
-        "cannot be put into bins.\n"
-        f"Hint: count a part of the clusters (all rows of each), or {way}."
+        f"there are more than {limit:,} rows, and {what}: their scores cannot be put into bins.\n"
+        f"Hint: count a part of {'the clusters (all rows of each)' if clusters else 'them'}, or {way}."
     )
 
 
@@ -150,6 +154,22 @@ def single_group(where: str, group: Hashable, rows: int) -> str:
         f"{where} a single group, {group!r}, in all {counted(rows, 'row')}: there is nothing to compare it with.\n"
         "Hint: name another column, or add the rows of the other groups."
     )
+
+
+def too_many_groups(groups: Sequence[Hashable], columns: Sequence[str]) -> str:
+    """Say that groups are too many to be compared; of a column of numbers, how it is cut into bands."""
+    where = f"{' x '.join(map(repr, columns))} makes" if columns else "there are"
+    parts = [[group] if len(columns) < 2 else str(group).split(", ") for group in groups]
+    found = [{str(each).rpartition("=")[2] for each in column} for column in zip(*parts)]
+    numbers = [place for place, values in enumerate(found) if len(values) > 4 and all(map(_is_figure, values))]
+    way = f"{argument('min_group', ...)} and {argument('groups', ...)} leave some out"
+    if numbers:
+        column = columns[numbers[0]] if numbers[0] < len(columns) else "age"
+        edges, count = argument("bands", {column: [25, 45, 65]}), argument("bands", {column: 4})
+        way = f"{edges} cuts numbers into bands that begin there, {count} into four of about equal size"
+    elif len(groups) > MOST_GROUPS:
+        way = "was a column of identifiers named? Join its values into fewer groups first"
+    return f"{where} {len(groups):,} groups, and at most {MOST_COMPARED} are compared.\nHint: {way}."
 
 
 def ungrouped(name: str, rows: int) -> str:

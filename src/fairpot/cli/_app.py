@@ -169,7 +169,7 @@ def app(ctx: click.Context) -> None:
       fairpot fit scores.csv --max-gap 0.05 -o map.json
 
     Columns are called score, label and group unless --score, --label and --group say otherwise, or fairpot.toml in the
-    working directory does. Files may be Parquet, CSV, TSV, Excel, Arrow or JSON. `fairpot help COMMAND` has
+    working directory does. Files may be Parquet, CSV, TSV, Excel, Arrow or JSON lines. `fairpot help COMMAND` has
     an example of each command; --json makes any of them answer a program. Tab completion for bash:
     eval "$(_FAIRPOT_COMPLETE=bash_source fairpot)" (zsh_source and fish_source for the others).
 

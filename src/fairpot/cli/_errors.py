@@ -49,10 +49,12 @@ _ASKED = {
     **dict.fromkeys(("--score", "--label", "--group", "--weight", "--cluster", "--keep"), "COLUMN"),
     "--reference": "NAME",
     "--validate": "FILE",
+    **dict.fromkeys(("--time", "--event"), "COLUMN"),
     "--positive": "VALUE",
     "--sql": "'select ... from ...'",
     "--groups": "A,B",
     "--min-group": "ROWS",
+    "--unknown": "A,B",
 }
 
 
@@ -61,6 +63,9 @@ def as_option(name: str, value: Any = NOTHING) -> str:
     option = _OPTIONS.get(name, "--" + name.replace("_", "-"))
     if (name, value) == ("repair", "top"):
         return "--repair-top"
+    if isinstance(value, dict):  # bands
+        said = (f"{column}:{','.join(map(str, of)) if isinstance(of, list) else of}" for column, of in value.items())
+        return " ".join(f"{option} {shlex.quote(each)}" for each in said)
     if value is NOTHING or value is True or option in _FLAGS:
         return option
     if value is ...:
@@ -116,7 +121,8 @@ def _run(work: Callable[[], Any], said: list[str], arguments: Sequence[str]) -> 
     """Do the work; what is said of an error is put down in ``said``."""
     interrupts: list[int] = []
     try:
-        with _remembered(interrupts), _warnings_as_lines(is_quiet(arguments)), spoken_by(as_option):
+        quiet = not {"--quiet", "-q"}.isdisjoint(arguments)
+        with _remembered(interrupts), _warnings_as_lines(quiet), spoken_by(as_option):
             try:
                 work()
                 code = OK
@@ -138,10 +144,6 @@ def _run(work: Callable[[], Any], said: list[str], arguments: Sequence[str]) -> 
         _say(said, *explain(error, arguments))
         code = UNREACHABLE if isinstance(error, UnreachableError) else ERROR
         return error.exit_code if isinstance(error, Failure) else code
-
-
-def is_quiet(arguments: Sequence[str]) -> bool:
-    return "--quiet" in arguments or "-q" in arguments
 
 
 @contextmanager

@@ -7,14 +7,17 @@ from typing import TYPE_CHECKING, Any
 
 from fairpot import words
 from fairpot.cli._printing import Output, count, figure, percent, shown
+from fairpot.metrics.rates import RATES
+from fairpot.results.rates import SCREEN, RatioVerdict
 
 if TYPE_CHECKING:
-    from fairpot.inference import Certificate, Estimate, Verdict
-    from fairpot.results import Audit, Effect, Ranking
-    from fairpot.results.calibration import Calibration, CalibrationStages
+    from fairpot.inference import Certificate, Change, Estimate, Verdict
+    from fairpot.results import Audit, Audits, Effect, Ranking
+    from fairpot.results.calibration import Calibration
     from fairpot.results.effect import Row
     from fairpot.results.ranking import GroupNumbers
-    from fairpot.results.rates import Action, Flagged
+    from fairpot.results.rates import Action, Rate, Rates
+    from fairpot.results.scores import GroupScores
 
 _MOST_PAIRS, _MOST_GROUPS, _MOST_CELLS = 5, 12, 132
 
@@ -60,7 +63,9 @@ def print_groups(out: Output, found: Audit) -> None:
         error = [figure(None if own is None else own.expected_calibration_error)]
         return [shown(name), *sizes, *with_limits(each.auc), *error[: int(found.calibration is not None)]]
 
-    rows = [row(each.group, each, each.calibration) for each in found.ranking.groups]
+    if not found.ranking.labelled:
+        return
+    rows = [row(each.group, each, each.calibration) for each in found.listed_groups]
     shares = ["share"] if found.weights != "importance" else ["weighted rows", "weighted share"]
     columns = ["group", "rows", "with outcome", *shares, "AUC", "from", "to", "calibration error"]
     columns = columns if found.calibration is not None else columns[:-1]
@@ -114,30 +119,102 @@ def print_calibration(out: Output, found: Audit) -> None:
     out.table(title, ["group", "mean score - rate", "from", "to", "expected error", "by chance"], rows)
 
 
-def print_rates(out: Output, found: Sequence[Flagged], *, lower_is_riskier: bool = False) -> None:
-    """Show who is flagged at a score and in the top, and how rightly."""
-    side = "below" if lower_is_riskier else "above"
+def print_rates(out: Output, found: Sequence[Rates], *, lower_is_riskier: bool) -> None:
+    """Show who is flagged at a score and in the top, and how rightly; without outcomes, beside whom."""
     for each in found:
-        what = f"at {each.threshold:.6g} or {side}" if each.alpha is None else f"in the top {words.share(each.alpha)}"
-        rows = []
-        for one in (*each.groups, each.all):
-            rates = [figure(rate) for rate in (one.share, one.tpr, one.fpr, one.ppv)]
-            rows.append([shown("all" if one.group is None else one.group), count(one.flagged), *rates])
-        out.table(f"Flagged {what}", ["group", "flagged", "share", "TPR", "FPR", "PPV"], rows)
-    if found:
+        heads, rows = ["group", "flagged", "share", "TPR", "FPR", "PPV"], []
+        for group, rates in each.across(SCREEN):
+            numbers = [figure(one.value) for one in rates]
+            if len(rates) == 1:
+                heads = [*heads[:3], "from", "to", "ratio to the highest", "from", "to"]
+                itself = ["1.000", "", ""] if group == each[SCREEN[0]].highest else []
+                numbers = [*with_limits(rates[0].value), *(itself or with_limits(rates[0].ratio))]
+            rows.append([shown("all" if group is None else group), count(rates[0].hits), *numbers])
+        out.table(words.flagged(each, lower_is_riskier), heads, rows)
+        _print_reasons(out, [each[SCREEN[0]]] if len(each.rates) == 1 else [])
+    if any("tpr" in each for each in found):
         said = "TPR, FPR: share of rows with, and without, the outcome that are flagged; PPV: flagged rows with it"
         out.line(said, "dim")
 
 
-def print_verdicts(out: Output, found: list[Verdict], required: str | None) -> bool:
-    """Say every verdict in words; return whether what is required holds for all of them."""
-    styles = {"within": "good", "exceeds": "bad", "cannot tell": "bold"}
+def print_every_rate(out: Output, found: Sequence[Rates], *, to_reference: bool, lower_is_riskier: bool) -> None:
+    """Show every rate by group with its interval, and how it compares with the highest, or with the reference."""
+    end = "_to_reference" if to_reference else ""
+    for each in found:
+        rows = []
+        for rate in each.rates:
+            for one in (*rate.groups, rate.all):
+                compared = [with_limits(getattr(one, f"{name}{end}")) for name in ("difference", "ratio")]
+                numbers = [count(one.hits), count(one.rows), *with_limits(one.value), *compared[0], *compared[1]]
+                group = "all" if one.group is None else one.group
+                rows.append([RATES[rate.rate].title, shown(group), *numbers])
+        ends = ["from", "to"]
+        columns = ["rate", "group", "of them", "rows", "value", *ends, "difference", *ends, "ratio", *ends]
+        out.table(words.flagged(each, lower_is_riskier), columns, rows, texts=2)
+        _print_reasons(out, each.rates)
+    whom = "the reference group" if to_reference else "the group with the highest rate"
+    out.line(f"difference, ratio: to {whom}", "dim")
+
+
+def _print_reasons(out: Output, rates: Sequence[Rate]) -> None:
+    """Say why numbers have no interval."""
+    found = {
+        estimate.reason
+        for rate in rates
+        for one in rate.groups
+        for estimate in (one.value, one.ratio, one.ratio_to_reference)
+        if estimate is not None and estimate.reason is not None
+    }
+    for text in sorted(found):
+        out.line(f"no interval: {shown(text)}")
+
+
+def print_scores(out: Output, found: Sequence[GroupScores]) -> None:
+    """Show how scores are distributed in each group."""
+    rows = []
+    for each in found:
+        quantiles = [f"{float(one):.4g}" for one in (each.q10, each.q25, each.median, each.q75, each.q90)]
+        mean = [f"{float(end):.4g}" for end in _three(each.mean)]
+        rows.append([shown(each.group), *mean, *quantiles, *with_limits(each.standardised_difference)])
+    ends = ["from", "to"]
+    heads = ["group", "mean", *ends, "10%", "25%", "median", "75%", "90%", "standardised difference", *ends]
+    out.table("Scores", heads, rows)
+    against = next((each.against for each in found if each.against is not None), None)
+    said = f"standardised difference: mean minus that of {shown(against)}, in standard deviations"
+    out.line(said, "dim")
+
+
+def print_audits(out: Output, found: Audits) -> None:
+    """Show several scores of the same rows side by side, then how each differs from the first."""
+    first = next(iter(found.audits))
+    for name, each in found.audits.items():
+        out.line(shown(f"{name}: {each.answer[0]}"), "bold")
+    if found[first].ranking.labelled:
+        rows, ends = found.audits.items(), ["from", "to"]
+        sized = [[shown(name), *with_limits(each.auc), *with_limits(each.finding.gap)] for name, each in rows]
+        out.table("The same rows", ["score", "AUC", *ends, found[first].finding.metric, *ends], sized)
+        changes = [
+            [shown(f"{name} minus {first}"), *_changed(change.auc), *_changed(change.gap)]
+            for name, change in found.changes.items()
+        ]
+        if changes:
+            out.table("Differences, paired", ["", "AUC", *ends, "overall gap", *ends], changes)
+
+
+def _changed(found: Change) -> list[str]:
+    known = found.reason is None
+    return [figure(found.change, 3, "+"), *(figure(end if known else None, 3, "+") for end in (found.low, found.high))]
+
+
+def print_verdicts(out: Output, found: Sequence[Verdict | RatioVerdict], required: str | None) -> bool:
+    """Say every verdict in words; return whether no ratio is below, and what is required holds for all of them."""
+    styles = {"within": "good", "exceeds": "bad", "below": "bad", "cannot tell": "bold"}
     for each in found:
         said = shown(str(each))
         out.line(said if said.startswith(each.answer) else f"{each.answer}: {said}", styles[each.answer])
-    missed = [each for each in found if required is not None and each.answer != required]
+    missed = [each for each in found if each.answer == "below" or (required is not None and each.answer != required)]
     for each in missed:
-        out.line(words.not_shown(each, required or ""), "bad")
+        out.line(words.ratio_failed(each) if isinstance(each, RatioVerdict) else words.not_shown(each), "bad")
     return not missed
 
 
@@ -159,11 +236,9 @@ def print_effect(out: Output, found: Effect, where: str, *, everything: bool) ->
             if everything or any(each.before != each.after for each in action.groups):
                 _print_actions(out, action)
     if everything:
-        for when, rates in (("before", found.before.rates), ("after", found.after.rates)):
-            out.heading(f"Flagged {when} the repair") if rates else None
-            print_rates(out, rates, lower_is_riskier=found.before.lower_is_riskier)
-    if everything or any(each.recalibrated is not None for each in found.calibration or ()):
-        _print_stages(out, found.calibration)
+        for when, audit in (("before", found.before), ("after", found.after)):
+            out.heading(f"Flagged {when} the repair") if audit.asked.cuts else None
+            print_rates(out, audit.rates_asked, lower_is_riskier=found.before.lower_is_riskier)
 
 
 def _change(row: Row) -> list[str]:
@@ -188,31 +263,12 @@ def _print_actions(out: Output, action: Action) -> None:
     rows = []
     said = any(each.valence for each in action.groups)
     for each in action.groups:
-        yes = (each.positives, each.yes_before, each.yes_after, (each.tpr_before, each.tpr_after), "with")
-        no = (each.negatives, each.no_before, each.no_after, (each.fpr_before, each.fpr_after), "without")
-        for total, before, after, rates, name in (yes, no):
+        for name, total, before, after, *rates in each.by_outcome:
             gains = [f"group {each.valence}" if each.valence and name == "with" else ""] if said else []
             shares = ["-" if rate is None else f"{rate:.1%}" for rate in rates]
             rows.append([shown(each.group), name, count(total), count(before), count(after), *shares, *gains])
     columns = ["group", "outcome", "rows", "before", "after", "share before", "share after", *([""] if said else [])]
     out.table(f"Who is {words.where(action)}, before and after", columns, rows, texts=2)
-
-
-def _print_stages(out: Output, found: Sequence[CalibrationStages] | None) -> None:
-    """Show calibration by group, step by step."""
-    rows = []
-    for each in found or ():
-        named = (("before", each.before), ("repaired", each.repaired), ("recalibrated", each.recalibrated))
-        for name, stage in named:
-            if stage is None:
-                continue
-            bias = [figure(end, 3, "+") for end in _three(stage.error_in_the_large)]
-            errors = [figure(stage.expected_calibration_error), figure(stage.error_by_chance)]
-            rows.append([shown("all" if each.group is None else each.group), name, *bias, *errors])
-    if rows:
-        columns = ["group", "scores", "mean score - rate", "from", "to", "expected error", "by chance"]
-        out.table("Calibration, step by step", columns, rows, texts=2)
-        out.line("by chance: the error that right scores of so many rows would show", "dim")
 
 
 def print_certificate(out: Output, found: Certificate) -> None:

@@ -6,6 +6,7 @@ import functools
 import math
 import re
 from collections.abc import Callable, Iterable
+from contextlib import suppress
 from typing import Any, TypeVar
 
 import click
@@ -126,9 +127,9 @@ class Kind(click.ParamType):  # type: ignore[type-arg]
             self.fail(str(error), param, ctx)
 
 
-def number(low: float = 0.0, high: float = math.inf, *, above: bool = False, below: bool = False) -> Kind:
+def number(low: float = 0.0, high: float = math.inf, *, above: bool = False) -> Kind:
     """Make the kind of finite numbers in a range; of a range up to 1, 10% is 0.1."""
-    rule = f"in {'(' if above else '['}{low:g}, {high:g}{')' if below else ']'}"
+    rule = f"in {'(' if above else '['}{low:g}, {high:g}]"
     if high == math.inf:
         rule = f"a finite number {'above' if above else 'from'} {low:g}{'' if above else ' on'}"
 
@@ -140,7 +141,7 @@ def number(low: float = 0.0, high: float = math.inf, *, above: bool = False, bel
             if not isinstance(value, bool):  # a settings file may say true
                 raise ValueError(f"{value!r} is not a number.") from None
             found = math.nan
-        inside = (low < found if above else low <= found) and (found < high if below else found <= high)
+        inside = (low < found if above else low <= found) and found <= high
         if not (math.isfinite(found) and inside):
             raise ValueError(f"{value} is not {rule}.")
         return found
@@ -151,16 +152,11 @@ def number(low: float = 0.0, high: float = math.inf, *, above: bool = False, bel
 def _top(value: Any) -> int | float:
     """Read a whole number as so many rows, anything else as a share."""
     text = str(value).strip()
-    try:
-        if re.fullmatch(r"[0-9]+", text):
-            found: int | float = int(text)
-        else:
-            found = float(text[:-1]) / 100 if text.endswith("%") else float(text)
-    except ValueError:
-        found = 0.0
-    if not (found > 0 and (isinstance(found, int) or found <= 1)):
-        raise ValueError(f"{value!r} is not a number of rows, such as 200, nor a share, such as 10% or 0.1.")
-    return found
+    with suppress(ValueError):
+        found: int | float = int(text) if re.fullmatch(r"[0-9]+", text) else TOP_SHARE.read(text)
+        if found > 0:
+            return found
+    raise ValueError(f"{value!r} is not a number of rows, such as 200, nor a share, such as 10% or 0.1.")
 
 
 def _size(value: Any) -> str:
@@ -179,6 +175,13 @@ SEED = click.IntRange(0, 2**32 - 1)
 def was_given(name: str) -> bool:
     source = click.get_current_context().get_parameter_source(name)
     return source is click.core.ParameterSource.COMMANDLINE
+
+
+def without_outcomes(*names: str) -> None:
+    """Refuse what needs outcomes beside --no-label; what settings say gives way."""
+    for name in names:
+        if was_given(name):
+            raise click.UsageError(f"{flag_of(name)} needs outcomes, and --no-label says that there are none.")
 
 
 def needs(name: str, what: str) -> None:

@@ -11,19 +11,19 @@ from typing import Any, Literal
 
 import click
 
-from fairpot._defaults import MEANINGS, WEIGHTS
+from fairpot._defaults import LEAVING, MEANINGS, WEIGHTS
 from fairpot._validation import wording
+from fairpot._validation.grouping import MISSING_GROUPS, Grouping
 from fairpot.cli._errors import Failure
 from fairpot.cli._options import FILES, ROWS, SIZE, Command, Decorator, option, together
 from fairpot.cli._printing import Output, shown
 from fairpot.cli._settings import drop_idle, settings_option, tell_settings
 from fairpot.rows.door import count_rows
-from fairpot.rows.formats.layout import FORMATS
+from fairpot.rows.formats import FORMATS
 from fairpot.rows.readers import CountedRows, Reader, reader
 from fairpot.rows.roles import Roles
 from fairpot.table import ScoreTable
 
-_MOST_GROUPS = 250
 _COUNTING = ("memory_limit", "threads")  # what readers are told when they count, not when rows are opened
 # What a command does with rows: names columns of somebody else's, reads scores and groups, counts outcomes. Each has
 # the options of those before it.
@@ -58,9 +58,11 @@ class RowOption:
     def is_column(self) -> bool:
         return self.value == "COLUMN"
 
-    def option(self, reads: Reads) -> Decorator:
+    def option(self, reads: Reads, several: bool = False) -> Decorator:
         """Make the click option for a command; where rows meet a map, it knows what columns were called."""
         default, text = self.default, self.text
+        if several:
+            default, text = (default,), f"{text.rstrip('.')}; several scores of the same rows are compared."
         if self.reads == "names" and reads != "outcomes":
             default, text = type(default)(), f"{text.partition(';')[0].rstrip('.')}; default: as in `fit`."
         more: dict[str, Any] = {"multiple": True} if isinstance(default, tuple) else {}
@@ -73,7 +75,8 @@ class RowOption:
         """Say it again on a command line; nothing, where nothing is said."""
         if not value or (value == self.default and not self.is_column):
             return []
-        return [self.flag] if value is True else [word for each in _several(value) for word in (self.flag, str(each))]
+        texts = [f"{each:.15g}" if isinstance(each, float) else str(each) for each in _several(value)]
+        return [self.flag] if value is True else [word for text in texts for word in (self.flag, text)]
 
 
 def _said(text: str, default: Any = None, value: str = "", **more: Any) -> Any:
@@ -81,6 +84,7 @@ def _said(text: str, default: Any = None, value: str = "", **more: Any) -> Any:
 
 
 _column = functools.partial(_said, value="COLUMN")
+_rare = functools.partial(_said, source=None, rare=True)
 _file = functools.partial(_said, section="files", reads="scores")
 _scan = functools.partial(_said, section="scan", reads="scores", source=None)
 
@@ -96,9 +100,10 @@ class RowsSaid:
 
 @dataclass(frozen=True)
 class RowOptions:
-    """What is said of a command's rows: every field but the first is an option of every command that it fits."""
+    """What is said of a command's rows: every field but the first three is an option of every command that it fits."""
 
     inputs: tuple[str, ...] = ()
+    other_scores: tuple[str, ...] = ()  # of the same rows, where a command takes several
     score: str = _column("Column with the score.", "score", reads="names")
     label: str | None = _column("Column with the outcome.", "label")
     positive: str | None = _said(
@@ -106,6 +111,29 @@ class RowOptions:
     )
     groups: tuple[str, ...] = _column(
         "Column with the group; give it several times for intersections.", ("group",), key="group", reads="names"
+    )
+    bands: tuple[str, ...] = _rare(
+        "Cut this group column of numbers: age:25,45,65 says where bands begin, age:4 makes four of about equal size.",
+        (),
+        "COLUMN:EDGES",
+    )
+    unknown: str | None = _rare(
+        "Values of the group that mean it is not known: measured apart, compared with nobody.", None, "A,B"
+    )
+    missing: str = _rare(
+        "Rows without a group: an error, or a group of their own.",
+        "error",
+        "|".join(MISSING_GROUPS),
+        key="missing_group",
+    )
+    time: str | None = _column("Column with the time until which a row was followed; with --horizon.", rare=True)
+    event: str | None = _column("Column that says how that ended: 1 with the outcome, 0 without it.", rare=True)
+    horizon: float | None = _said(
+        "Time by which the outcome must have come.", value="TIME", type=click.FLOAT, rare=True
+    )
+    competing: str | None = _said("Code of an event that rules the outcome out, as death may.", value="CODE", rare=True)
+    leaving: str | None = _said(
+        "What leaving early depends on: group and score, unless you ask, or group.", value="|".join(LEAVING), rare=True
     )
     weight: str | None = _column("Column with the weight of each row.")
     weights: str | None = _said(
@@ -145,6 +173,17 @@ class RowOptions:
         "Where Spark runs, such as spark://host:7077; default: this machine, all cores.", value="URL", source="master"
     )
 
+    fitted: Grouping | None = None  # what a map, or the rows that were fitted on, say of values of group columns
+
+    @functools.cached_property
+    def grouping(self) -> Grouping | None:
+        """What is said of values of the group columns."""
+        if self.fitted is not None:
+            return self.fitted
+        bands = dict(map(_read_bands, self.bands))
+        unknown = None if self.unknown is None else [name.strip() for name in self.unknown.split(",")]
+        return Grouping.of(bands, unknown, self.missing)
+
     @functools.cached_property
     def reader(self) -> Reader:
         """What reads the rows, chosen here and nowhere else."""
@@ -162,7 +201,8 @@ class RowOptions:
         said["delimiter"] = {"tab": "\t", "\\t": "\t"}.get(self.delimiter or "", self.delimiter)
         reading = {name: value for name, value in said.items() if name in known and name not in _COUNTING}
         path: Any = self.inputs[0] if len(self.inputs) == 1 else list(self.inputs)
-        return self.reader.open(path if self.inputs else None, self._told("columns"), reading)
+        parts = self._told("columns") | {"grouping": self.grouping}
+        return self.reader.open(path if self.inputs else None, parts, reading)
 
     def _told(self, *sections: Section) -> dict[str, Any]:
         """Return what readers are told, by the names that they know."""
@@ -187,26 +227,21 @@ class RowOptions:
             groups=tuple(known["group"]) if _left_open("groups") else self.groups,
             lower_is_riskier=model.lower_is_riskier_,
             high_score_means=known_meaning or self.high_score_means,
+            fitted=model.grouping_,
         )
 
     def elsewhere(self, inputs: Sequence[str]) -> RowOptions:
         return replace(self, inputs=tuple(inputs), sql=None, database=None)
 
-    def counted(self, out: Output, what: str = "counting rows") -> CountedRows:
-        """Count the rows into a score table, with a bar that shows how far it is."""
-        source = self.source
+    def counted(self, out: Output, what: str = "counting rows", like: ScoreTable | None = None) -> CountedRows:
+        """Count the rows into a score table, with a bar that shows how far it is; groups are cut ``like`` others."""
+        source = self.source if like is None else self.source.but(grouping=like.grouping)
         with out.progress(what, known="threads" in self.reader.options) as progress:
             known = set(_COUNTING) & set(self.reader.options)
             how = {name: value for name, value in self._told("scan").items() if name in known}
             counted = count_rows(source, drop_missing=self.drop_missing, progress=progress, **how)
         if counted.dropped is not None and counted.dropped["rows"]:
             out.note(wording.dropped_rows(counted.dropped, counted.rows))
-        groups = len(counted.table.groups)
-        if groups > _MOST_GROUPS:
-            raise Failure(
-                f"{' x '.join(map(repr, self.groups))} makes {groups:,} groups; at most {_MOST_GROUPS} are compared.\n"
-                "Hint: was a column of identifiers or of numbers named? Put its values into a few bands first."
-            )
         return counted
 
     def describe(self) -> str:
@@ -248,6 +283,14 @@ class RowOptions:
                 raise click.UsageError(what)
 
 
+def _read_bands(text: str) -> tuple[str, Any]:
+    """Read age:25,45,65 or age:4; edges that are no numbers are told from any others where bands are checked."""
+    column, _, said = text.rpartition(":")
+    if not column:
+        raise click.UsageError(f"--bands {text} names no column, as --bands age:25,45,65 and --bands age:4 do.")
+    return column, int(said) if re.fullmatch(r"[+-]?[0-9]+", said.strip()) else said.split(",")
+
+
 def _left_open(name: str) -> bool:
     return click.get_current_context().get_parameter_source(name) in (None, click.core.ParameterSource.DEFAULT)
 
@@ -268,7 +311,7 @@ def meant_for(reads: Reads) -> list[RowOption]:
     return [each for each in ROW_OPTIONS if _READS.index(each.reads) <= _READS.index(reads)]
 
 
-def row_options(reads: Reads = "outcomes") -> Decorator:
+def row_options(reads: Reads = "outcomes", *, several_scores: bool = False) -> Decorator:
     """Add the options to a command, which then takes them as one argument, ``rows``."""
     options = [each for each in meant_for(reads) if reads == "outcomes" or not each.map_decides]
     absent: dict[str, Any] = {each.name: None for each in ROW_OPTIONS if each.is_column and each not in options}
@@ -281,10 +324,18 @@ def row_options(reads: Reads = "outcomes") -> Decorator:
             tell_settings()
             del values["settings"], values["no_settings"]
             names = {each.name for each in fields(RowOptions)} & set(values)
+            if several_scores:
+                values["score"], *others = dict.fromkeys(values["score"])
+                values["other_scores"] = tuple(others)
+                names.add("other_scores")
             rows = RowOptions(**absent, **{name: values.pop(name) for name in names})
+            if rows.event is not None and _left_open("label"):
+                rows = replace(rows, label=None)  # outcomes are those by the horizon
             return command(rows=rows, **values)
 
-        return together(*named, *(each.option(reads) for each in options), settings_option)(inner)
+        return together(
+            *named, *(each.option(reads, several_scores and each.name == "score") for each in options), settings_option
+        )(inner)
 
     return decorate
 

@@ -12,7 +12,6 @@ import click
 
 from fairpot.cli._errors import Failure, one_line, tell_user
 from fairpot.cli._options import output_option, together
-from fairpot.exceptions import ModelFileError
 
 NAME = "fairpot.toml"
 TOLD = "settings are told"
@@ -21,7 +20,6 @@ _LARGEST = 10**15
 Settings = dict[str, Any]  # values by the names of options
 # Options at the top of the file, beside those of rows, which declare their keys themselves.
 _OPTIONS = ("top", "top_of", "ties", "reference", "threshold", "min_group", "bound", "level", "max_gap", "confidence")
-_MOST_BYTES = 20_000  # some thirty lines are all there can be; and its parser is slow on what is nested deep
 
 
 def said_early(arguments: Sequence[str], option: str) -> list[str]:
@@ -51,22 +49,13 @@ def find_settings(arguments: Sequence[str]) -> Path | None:
 
 def read_settings(path: Path) -> Settings:
     """Read a settings file; return defaults by the names of parameters. A key that is not known is an error."""
-    import tomllib
+    from fairpot.modelfile.files import toml_of  # loads much, and most runs have no settings
 
-    from fairpot.modelfile.files import bytes_of  # loads much, and most runs have no settings
-
-    hint = f"Hint: --settings names a file such as {NAME}."
+    hint = "Hint: --settings names a file with lines such as top = 0.1, and sections such as [columns]."
     try:
-        text = bytes_of(str(path), _MOST_BYTES, hint)
-    except ModelFileError as error:
-        said, _, _ = str(error).partition("\nHint:")
-        raise Failure(f"the settings {path}: {said}\n{hint}") from error
-    try:
-        content = tomllib.loads(text.decode("utf-8"))
-    except (ValueError, RecursionError) as error:  # numbers and dates that are none raise errors of their own
-        raise Failure(
-            f"{path} is not a TOML file: {error}.\nHint: write lines such as top = 0.1, and sections such as [columns]."
-        ) from error
+        content = toml_of(str(path), "the settings", hint)
+    except ValueError as error:
+        raise Failure(str(error)) from error
     keys = known_keys()
     found: Settings = {}
     for section in ("columns", "files"):
@@ -85,7 +74,9 @@ def in_force(context: click.Context | None) -> Settings | None:
         return None
     names = {option: key for inside in known_keys().values() for key, option in inside.items()}
     given = {
-        names.get(name, name): list(value) if isinstance(value, tuple) else value
+        names.get(name, name): (list(value) if name != "score" or len(value) > 1 else value[0])
+        if isinstance(value, tuple)
+        else value
         for name, value in context.params.items()
         if context.get_parameter_source(name) is click.core.ParameterSource.DEFAULT_MAP
     }

@@ -16,8 +16,8 @@ from fairpot.cli._printing import Inline, Output, count, percent, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, row_options
 from fairpot.repair.stored import stored_maps
 from fairpot.rows.applying import apply as apply_map
-from fairpot.rows.formats.layout import OUTPUTS
-from fairpot.rows.readers.protocol import AppliedRows
+from fairpot.rows.formats import OUTPUTS
+from fairpot.rows.readers import AppliedRows
 from fairpot.rows.rewriting import check_outputs
 
 
@@ -93,6 +93,8 @@ def apply(
     out.line(f"Written: {shown(output)}, {count(done.rows)} rows with the column {done.column!r}")
     if model.lower_is_riskier_:
         out.line("The map takes a low score for high risk, as in `fit`")
+    if model.grouping_ is not None and model.grouping_.bands:
+        out.line(shown(f"Cut as in `fit` into {model.grouping_.told}"))
     became = {"null": "no adjusted score", "keep": "score kept as it is"}
     unknown, missing = (became.get(options[name], "") for name in ("unknown_group", "missing_group"))
     _warn_of(done.unknown, f"with a group that the map does not know: {unknown}.")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import warnings
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from typing import Annotated, Any, Literal, Self
 
 import click
@@ -17,12 +18,16 @@ from fairpot.cli import _options as opt
 from fairpot.cli._errors import ABOVE_LIMIT, Failure
 from fairpot.cli._printing import Inline, Output, Quantised, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options
-from fairpot.exceptions import FairpotWarning
+from fairpot.exceptions import FairpotWarning, InputFileError
 from fairpot.inference import Estimate, Verdict
+from fairpot.inference.change import compare_columns
 from fairpot.results import Audit
 from fairpot.results import audit as audit_table
-from fairpot.results.audit import GUARDS, Guards, strictest
+from fairpot.results.audit import GUARDS, Audits, Guards, strictest
 from fairpot.results.kinds import Group, Share
+from fairpot.results.rates import RatioVerdict
+from fairpot.results.ruled import Ruled, read_rule
+from fairpot.rows.readers import CountedRows
 
 _MOST = 6  # findings that are told before the next step
 _WINS = {"strict": "no win", "half": "half a win, --ties strict counts them as none"}
@@ -81,6 +86,14 @@ class Verdicts:
 
 
 @dataclass(frozen=True)
+class RatioVerdicts:
+    """The gate --min-ratio: the strictest of the verdicts, then all of them."""
+
+    strictest: Annotated[RatioVerdict, Inline]
+    all: tuple[RatioVerdict, ...]
+
+
+@dataclass(frozen=True)
 class AuditDocument:
     """What was found, and every number behind it."""
 
@@ -89,10 +102,19 @@ class AuditDocument:
     quantisation: Quantised | None
     fail_above: FailAbove | None
     verdict: Verdicts | None
+    ratio_verdict: RatioVerdicts | None
+
+
+@dataclass(frozen=True)
+class AuditsDocument:
+    """Audits of several scores of the same rows, and how each differs from the first."""
+
+    said: Annotated[RowsSaid, Inline]
+    models: Mapping[str, Any]
 
 
 @click.command(cls=opt.Sectioned, short_help="Measure who is ranked above whom.")
-@row_options()
+@row_options(several_scores=True)
 @opt.option(
     "--top --alpha SHARE", "Look at this top of the list, such as 10%; repeatable.", type=opt.TOP_SHARE, multiple=True
 )
@@ -109,8 +131,23 @@ class AuditDocument:
 )
 @opt.option("--level LEVEL", "Confidence level.", type=opt.LEVEL, default=0.95)
 @opt.option("--bound GAP", "Say whether the gap is at most GAP.", type=opt.SHARE)
-@opt.option("--require", "With --bound: exit with 3 unless the gap is shown to be at most that.", type=("within",))
+@opt.option(
+    "--min-ratio RATIO",
+    "Exit with 3 if a selection rate is below this share of another.",
+    type=opt.TOP_SHARE,
+)
+@opt.option(
+    "--require", "With --bound or --min-ratio: exit with 3 unless the answer is shown to be this.", type=("within",)
+)
 @opt.option("--allow-chance", "Let a score pass that is not shown to be better than chance.")
+@opt.option(
+    "--for RULE",
+    "Print the tables that a rule asks for: four-fifths, ll144, clinical, or a TOML file of your own.",
+    "rule",
+)
+@opt.option("--no-label", "Audit without outcomes: selection rates and scores.")
+@opt.output_option("--rates", "Print every rate by group, with differences and ratios.", "all_rates", rare=True)
+@opt.output_option("--table csv|markdown", "With --for: print its tables in this form.", rare=True)
 @opt.all_option
 @opt.output_options
 def audit(
@@ -123,8 +160,13 @@ def audit(
     fail_above: float | None,
     fail_metric: Guards | None,
     bound: float | None,
+    min_ratio: float | None,
     require: str | None,
     allow_chance: bool,
+    rule: str | None,
+    no_label: bool,
+    table: str | None,
+    all_rates: bool,
     everything: bool,
     **options: Any,
 ) -> None:
@@ -142,52 +184,152 @@ def audit(
     FILE is a file, a folder, a pattern or - for standard input: Parquet, CSV or TSV (also .gz), Arrow, JSON lines.
     With --top, --fail-above and --bound look at the overall gap and at the gap in the top; the stricter decides.
     --fail-metric names one of them. Intervals take rows as independent, unless --cluster says which belong together.
-    With --lower-is-riskier, --threshold 3 flags who has 3 or less.
+    With --lower-is-riskier, --threshold 3 flags who has 3 or less. With --time, --event and --horizon, outcomes are
+    those by a time; rows that left before stand in the weights of others.
 
     A score that ranks nobody has no gap: --fail-above and --require also fail where the AUC, overall or of a group, is
     not shown to be above 0.5, unless you pass --allow-chance. --min-group leaves small groups out.
 
-    Exit codes: 0 fine, 2 an error, 3 the gap is above --fail-above or not what --require asks for.
+    With --no-label nothing is asked of outcomes: who is flagged at --threshold or in --top (the top 10%, if you name
+    neither), and which scores each group has. --min-ratio compares selection rates, with or without outcomes: "within"
+    if none is below that share of another, "below" if one is, or "cannot tell".
+
+    Exit codes: 0 fine, 2 an error, 3 the gap is above --fail-above, a ratio is below --min-ratio, or the answer is not
+    what --require asks for.
     """
     if not top:
         opt.needs("top_of", "says whose top it is: it needs the top to look at, --top 10%.")
-    if require is not None and bound is None:
-        raise click.UsageError("--require needs the bound to compare with: --bound 0.05, say.")
+    if require is not None and bound is None and min_ratio is None:
+        raise click.UsageError("--require needs the bound to compare with: --bound 0.05 or --min-ratio 0.8, say.")
+    if rule is None:
+        opt.needs("table", "is the form of a rule's tables: it needs --for ll144, say.")
+    else:
+        asked = read_rule(rule)  # without outcomes where it needs none, with those without a group where it may
+        no_label = no_label or not (asked.needs_outcomes or opt.was_given("label"))
+        rows = replace(rows, missing="own") if asked.unknown else rows
+    if no_label:
+        opt.without_outcomes(*_OF_OUTCOMES)
+        rows = replace(rows, label=None)
     if fail_metric is not None and fail_above is None and bound is None:
         raise click.UsageError("--fail-metric says which gap --fail-above or --bound looks at, and neither is given.")
     if fail_metric == "top" and not top:
         raise click.UsageError("--fail-metric top needs the top to look at: --top 10%, say.")
-    if fail_above is None and require is None:
+    if fail_above is None and (require is None or bound is None):
         opt.needs("allow_chance", "is about a gate: it needs --fail-above, or --bound with --require.")
-    counted = rows.counted(out)
+    if rows.other_scores:
+        _check_several(rows)
+    counted = _counted(rows, out)
     groups = counted.table.groups
     options |= {"reference": named_group(reference, groups), "groups": listed_groups(only, groups)}
-    options |= {"alpha": list(top), "region": "group" if top_of == "group" else "pooled"}
+    options |= {"alpha": list(top), "region": "group" if top_of == "group" else "pooled", "rule": rule}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairpotWarning)  # the answer itself says it
         found = audit_table(counted.table, None, **options)
+        several = _several(rows, out, found, options) if rows.other_scores else None
+    if several is not None:
+        out.document(AuditsDocument(rows.said(), several.to_dict()["models"]))
+        lines.print_audits(out, several)
+        return
     limit = None if fail_above is None else _compared(found, fail_above, fail_metric)
     judged = [] if bound is None else found.verdicts(bound, level=options["level"], guards=fail_metric)
     bins = Quantised.of(counted.quantisation)
-    out.document(AuditDocument(rows.said(), found, bins, limit, Verdicts.of(judged)))
-    gated = limit is not None or require is not None
-    chance = gated and not allow_chance and not found.better_than_chance
+    ratios = [] if min_ratio is None else found.ratio_verdicts(min_ratio, level=options["level"])
+    told = RatioVerdicts(strictest(ratios), tuple(ratios)) if ratios else None
+    out.document(AuditDocument(rows.said(), found, bins, limit, Verdicts.of(judged), told))
+    gated = limit is not None or (require is not None and bound is not None)
+    failed = chance = gated and not allow_chance and not found.better_than_chance
     if chance:
         out.line(shown(words.failed_by_chance(found.spoken.notes, "--allow-chance")), "bad")
-    failed = not lines.print_verdicts(out, judged, require) or chance
+    failed |= not lines.print_verdicts(out, judged, require)
+    spoken = [each.named(lambda group: words.name_of(group, rows.groups)) for each in ratios]
+    failed |= not lines.print_verdicts(out, spoken, require)
     if limit is not None and (limit.exceeded or not chance):
         worst, names = limit.worst, [words.name_of(each, rows.groups) for each in limit.worst.pair]
         said = words.gate(worst.metric, names, worst.gap, limit.limit)
         out.line(shown(said), "bad" if limit.exceeded else "good")
-    _print_answer(out, found, rows, gated=bound is not None or limit is not None)
-    _print_tables(out, found, rows, everything=everything)
-    if bins is not None:
-        out.note(bins.text)
-    failed = failed or (limit is not None and limit.exceeded)
-    if gated:
-        tell("gate", passed=not failed, chance=chance, gap=found.gap, verdict=[each.answer for each in judged] or None)
+        failed |= limit.exceeded
+    ruled = found.spoken.rule
+    if ruled is not None:
+        _print_rule(out, ruled, table)
+    else:
+        _print_answer(out, found, rows, gated=bound is not None or limit is not None or bool(ratios))
+        _print_tables(out, found, rows, everything=everything, rates=not all_rates)
+        if all_rates:
+            compared = {"to_reference": reference is not None, "lower_is_riskier": rows.lower_is_riskier}
+            lines.print_every_rate(out, found.spoken.rates, **compared)
+        if bins is not None:
+            out.note(bins.text)
+    if gated or ratios:
+        answers = [*(each.answer for each in judged), *(each.answer for each in ratios)] or None
+        tell("gate", passed=not failed, chance=chance, gap=found.gap, verdict=answers)
     if failed:
         raise click.exceptions.Exit(ABOVE_LIMIT)
+
+
+# What is of one score, and does not go with several.
+_OF_ONE = ("fail_above", "fail_metric", "bound", "min_ratio", "require", "allow_chance", "rule", "all_rates")
+
+
+def _check_several(rows: RowOptions) -> None:
+    """Refuse what cannot be done with several scores: gates are of one, and rows have to be read more than once."""
+    for name in (*_OF_ONE, "everything", "drop_missing"):
+        if opt.was_given(name):
+            flag = {"rule": "--for", "all_rates": "--rates", "everything": "--all"}.get(name, opt.flag_of(name))
+            raise click.UsageError(f"{flag} goes with one --score, and there are {1 + len(rows.other_scores)}.")
+    if rows.engine != "duckdb" or "-" in rows.inputs:
+        what = "standard input" if "-" in rows.inputs else f"--engine {rows.engine}"
+        raise click.UsageError(f"several --score are read row by row, which {what} does not allow: name files.")
+
+
+def _several(rows: RowOptions, out: Output, first: Audit, options: opt.Options) -> Audits:
+    """Audit the other scores too, and compare each with the first on the same rows."""
+    audits = {rows.score: first}
+    for name in rows.other_scores:
+        table = replace(rows, score=name).counted(out).table
+        audits[name] = audit_table(table, None, **options | {"reference": first.reference})
+    if not first.ranking.labelled:
+        return Audits(audits, {})
+    from fairpot.rows.paired import side_by_side  # brings DuckDB
+
+    together, columns = side_by_side(rows.source, list(audits), rows.memory, rows.threads)
+    compared = together.only(first.table.groups), dict(zip(audits, columns))
+    return Audits(audits, compare_columns(*compared, ties=options["ties"], level=options["level"]))
+
+
+def _print_rule(out: Output, ruled: Ruled, form: str | None) -> None:
+    """Show the tables of a rule, what it leaves to judgement, and where it comes from."""
+    if form is not None:
+        for line in (ruled.to_csv() if form == "csv" else ruled.to_markdown()).splitlines():
+            out.line(line)
+        return
+    out.line(shown(ruled.title), "bold")
+    for table in ruled.tables:
+        heads, rows = table.cells()
+        out.table(shown(ruled.caption(table)), heads, [list(map(shown, row)) for row in rows])
+        for text in table.notes():
+            out.line(shown(text))
+    out.line()
+    if ruled.judgement:
+        out.line(words.JUDGEMENT)
+    for text in ruled.judgement:
+        out.line(f"  {shown(text)}")
+    for text in ruled.origin:
+        out.line(shown(text), "dim")
+
+
+# What means something only where outcomes are known; settings give way to --no-label.
+_OF_OUTCOMES = ("label", "positive", "top_of", "ties", "fail_above", "fail_metric", "bound", "allow_chance")
+
+
+def _counted(rows: RowOptions, out: Output) -> CountedRows:
+    """Count the rows; where the column of outcomes is not found, name the way without them."""
+    try:
+        return rows.counted(out)
+    except InputFileError as error:
+        if rows.label is None or f"column {rows.label!r}" not in str(error).partition("Hint:")[0]:
+            raise
+        said = f"{str(error).rstrip('.')}. If outcomes are not known: --no-label."
+        raise InputFileError(said) from error
 
 
 def _print_answer(out: Output, found: Audit, rows: RowOptions, *, gated: bool) -> None:
@@ -205,8 +347,8 @@ def _print_answer(out: Output, found: Audit, rows: RowOptions, *, gated: bool) -
         out.line(words.say_meaning("--high-score-means"))
 
 
-def _print_tables(out: Output, found: Audit, rows: RowOptions, *, everything: bool) -> None:
-    """Show pairs, groups and tops; the rest where everything is asked for."""
+def _print_tables(out: Output, found: Audit, rows: RowOptions, *, everything: bool, rates: bool) -> None:
+    """Show pairs, groups, tops and, unless all are asked for, the usual rates; the rest where everything is."""
     told, lower = found.spoken, rows.lower_is_riskier
     _print_rows(out, found, rows)
     complete = True
@@ -216,8 +358,12 @@ def _print_tables(out: Output, found: Audit, rows: RowOptions, *, everything: bo
     lines.print_groups(out, told)
     for top in told.tops:
         lines.print_top(out, top, lower_is_riskier=lower)
-    rates = [each for each in told.rates if everything or each.at == "score"]  # the top's are above
-    lines.print_rates(out, rates, lower_is_riskier=lower)
+    shown_here = everything or not found.ranking.labelled  # else those of a top are above
+    if rates:
+        usual = [each for each in told.rates_asked if shown_here or each.at == "score"]
+        lines.print_rates(out, usual, lower_is_riskier=lower)
+    if not found.ranking.labelled:
+        lines.print_scores(out, told.scores)
     if everything:
         for ranking in (told.ranking, *told.tops):
             lines.print_intervals(out, ranking)
@@ -227,19 +373,15 @@ def _print_tables(out: Output, found: Audit, rows: RowOptions, *, everything: bo
             out.line(f"tied pairs: {told.ranking.tied.share or 0.0:.2%} (counted as {_WINS[told.ranking.ties]})")
     notes = told.notes if everything else _folded(told)
     out.notes([note.text for note in notes], everything=everything)
-    if complete and not everything:
-        out.line("--all shows every xAUC, calibration, tied pairs and xAUC against all other groups", "dim")
+    if complete and not everything and found.ranking.labelled:
+        out.line("--all shows every xAUC, calibration and tied pairs", "dim")
 
 
 def _folded(found: Audit) -> list[words.Note]:
     """Leave out the notes of small groups where the finding has said which groups are too small."""
     said = set(found.finding.small_groups)
     told = [note for note in found.notes if note.text not in found.answer]
-    return [
-        note
-        for note in told
-        if note.kind not in ("small", "chance") or note.group not in said or note.alpha is not None
-    ]
+    return [n for n in told if n.kind not in ("small", "chance") or n.group not in said or n.alpha is not None]
 
 
 def _print_rows(out: Output, found: Audit, rows: RowOptions) -> None:
@@ -247,11 +389,11 @@ def _print_rows(out: Output, found: Audit, rows: RowOptions) -> None:
     sized = wording.rows_by(ranking.rows, ranking.weighted_rows)
     rate = f"{ranking.rate or 0.0:.1%}"
     cases = f"{rate} with the outcome"
-    if ranking.weighted_rows is not None:
+    if ranking.positives is not None and ranking.weighted_rows is not None:
         cases = f"{wording.shown_rows(ranking.positives)} with the outcome ({rate} by weight)"
     auc = "-" if found.auc is None else words.FRACTIONS.with_interval(found.auc, auc=True)
     out.line()
-    out.line(f"{sized}, {cases}; AUC {auc}")
+    out.line(f"{sized}, {cases}; AUC {auc}" if ranking.labelled else sized)
     if found.weights is not None:
         out.line(wording.weights_taken(found.weights, ranking.weighted_rows))
     low, high = ranking.score_range or (0.0, 0.0)

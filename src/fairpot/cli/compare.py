@@ -78,7 +78,7 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
     table = counted.table
     other = None
     if held_out:
-        found = rows.elsewhere(held_out).counted(out, "counting held-out rows")
+        found = rows.elsewhere(held_out).counted(out, "counting held-out rows", counted.table)
         other = with_groups_of(found.table, table.groups, "the held-out file")
     with out.progress("comparing methods") as bar:
         result = compare_methods(
@@ -93,7 +93,7 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
             ties=options["ties"],
             max_gaps=options["max_gaps"],
             top=options["top"],
-            progress=False if bar is None else lambda done, total: bar(done / total, f"{done} of {total} steps"),
+            progress=None if bar is None else lambda done, total: bar(done / total, f"{done} of {total} steps"),
         )
     weights = None if result.table is None else result.table.weights
     bins = Quantised.of(counted.quantisation)

@@ -22,8 +22,7 @@ from fairpot._optional import import_optional
 from fairpot.cli._errors import Failure
 from fairpot.cli._options import SEED, force_option, option, output_options
 from fairpot.cli._printing import Output, count, shown
-from fairpot.rows.formats import open_sink
-from fairpot.rows.formats.layout import Batches, Target, format_of_output
+from fairpot.rows.formats import Batches, Target, format_of_output, open_sink
 from fairpot.rows.output import complete_file
 
 _OWN = ("score", "label", "group")
@@ -32,28 +31,11 @@ _MODEL = "logistic_regression"
 _RARE = 20
 
 
-# What makes each dataset, what it is, and whether it is fetched.
-_SETS: dict[str, tuple[Callable[..., Bunch], str, bool]] = {
-    "synthetic": (library.make_synthetic, "two Gaussian groups a and b, drawn as in the paper", False),
-    "bank": (library.fetch_bank, "Bank Marketing: 45,211 clients, by age", True),
-    "compas": (library.fetch_compas, "COMPAS: 7,214 people, by sex", True),
+_SETS: dict[str, Callable[..., Bunch]] = {
+    "synthetic": library.make_synthetic,
+    "bank": library.fetch_bank,
+    "compas": library.fetch_compas,
 }
-
-
-@dataclass(frozen=True)
-class DatasetSaid:
-    """A dataset to try commands on."""
-
-    name: str
-    what: str
-    fetched: bool
-
-
-@dataclass(frozen=True)
-class DatasetsDocument:
-    """The datasets to try commands on."""
-
-    datasets: tuple[DatasetSaid, ...]
 
 
 @dataclass(frozen=True)
@@ -70,31 +52,21 @@ class WrittenDocument:
 @click.group(short_help="Data to try every command on.", invoke_without_command=True)
 @click.pass_context
 def datasets(ctx: click.Context) -> None:
-    """List datasets, or write one to a file with a model's scores.
+    """Write a dataset to a file with a model's scores.
+
+    \b
+    Datasets:
+      synthetic   two Gaussian groups a and b, drawn as in the paper
+      bank        Bank Marketing: 45,211 clients, by age; fetched
+      compas      COMPAS: 7,214 people, by sex; fetched
 
     \b
     Example:
-      fairpot datasets list
       fairpot datasets write synthetic scores.csv
       fairpot audit scores.csv
     """
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())
-
-
-@datasets.command("list", short_help="List the datasets.")
-@output_options
-def list_(out: Output) -> None:
-    """List the datasets.
-
-    \b
-    Example:
-      fairpot datasets list --json
-    """
-    found = tuple(DatasetSaid(name, what, fetched) for name, (_, what, fetched) in _SETS.items())
-    out.document(DatasetsDocument(found))
-    rows = [[each.name, "fetched" if each.fetched else "generated", each.what] for each in found]
-    out.table("Datasets", ["name", "source", "what"], rows, texts=3)
 
 
 @datasets.command(short_help="Write one to a file, with a model's scores.")
@@ -116,7 +88,7 @@ def write(name: str, output: str, rows: int | None, seed: int, force: bool, out:
       fairpot datasets write synthetic scores.parquet --rows 20000 --seed 1
     """
     format_of_output(Path(output))
-    make, _, fetched = _SETS[name]
+    make, fetched = _SETS[name], name != "synthetic"
     if fetched and rows is not None:
         raise Failure("--rows is for generated data; this dataset has the rows it has.")
     with complete_file(output, overwrite=force) as place:

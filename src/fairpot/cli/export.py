@@ -13,7 +13,7 @@ from fairpot._defaults import ADJUSTED
 from fairpot.cli import _options as opt
 from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._rows import RowOptions, row_options
-from fairpot.export import SimplifiedMaps, simplify, to_javascript, to_onnx, to_python, to_sql
+from fairpot.export import SimplifiedMaps, to_javascript, to_onnx, to_python, to_sql
 from fairpot.export.functions import MODULES, OUTSIDE, count_pieces, formulas_of
 from fairpot.export.sql_dialects import DIALECTS
 from fairpot.repair.fair_maps import load
@@ -51,7 +51,6 @@ class ExportDocument:
 )
 @opt.option("--module", "For JavaScript: how it is had, require or import; default: commonjs.", type=MODULES)
 @opt.option("--max-error X", "Simplify: no score differs by more than this.", type=opt.number(0, 1e300))
-@opt.option("--max-knots N", "Simplify: no group's map has more breakpoints.", type=click.IntRange(2))
 @opt.force_option
 @opt.output_options
 def export(
@@ -65,8 +64,8 @@ def export(
       fairpot export map.json --to onnx -o map.onnx
       fairpot export map.json --to javascript --module esm --max-error 0.001 -o map.mjs
 
-    Breakpoints are scores of rows the map was fitted on; --max-error and --max-knots leave most of them out, and the
-    error is printed and written down. SQL for BigQuery, Snowflake, SQL Server and Oracle has been parsed but not run;
+    Breakpoints are scores of rows the map was fitted on; --max-error leaves most of them out, and the error is
+    printed and written down. SQL for BigQuery, Snowflake, SQL Server and Oracle has been parsed but not run;
     the output says so. MariaDB is --dialect mysql.
     """
     if form == "sql" and options["dialect"] is None:
@@ -80,13 +79,8 @@ def export(
         check_output(output, overwrite=force, inputs=[Path(model_file)])
     model = load(model_file, expect_sha256=options["expect_sha256"])
     rows = rows.of_map(model)
-    maps: Any = model.maps_
-    if model.lower_is_riskier_:  # they are of scores with a minus, and an export is of scores as they are
-        maps = {group: each.reflected() for group, each in maps.items()}
-    error, knots = options["max_error"], options["max_knots"]
-    if error is not None or knots is not None:
-        maps = simplify(maps, max_error=error, max_knots=knots)
-    made = _written(form, maps, rows, options | model.exported)
+    maps = model.exported if options["max_error"] is None else model.simplify(max_error=options["max_error"])
+    made = _written(form, maps, rows, options)
     if output is not None:
         with complete_file(output, overwrite=force, inputs=[Path(model_file)]) as place:
             place.write_bytes(made if isinstance(made, bytes) else made.encode())
@@ -105,7 +99,7 @@ def export(
 
 
 def _written(form: str, maps: Any, rows: RowOptions, options: opt.Options) -> str | bytes:
-    told = {name: options[name] for name in ("limits", "outside", "map_sha256", "unknown_group", "missing_group")}
+    told = {name: options[name] for name in ("outside", "unknown_group", "missing_group")}
     column = options["column"] or f"{rows.score}{ADJUSTED}"
     if form == "onnx":
         group = rows.groups[0] if len(rows.groups) == 1 else "group"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import nullcontext
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, Self
+from typing import Annotated, Any
 
 import click
 
@@ -14,7 +14,7 @@ from fairpot._validation import wording
 from fairpot.cli import _options as opt
 from fairpot.cli._lines import print_certificate, print_effect
 from fairpot.cli._methods import WISHES, RuleSaid, Wish, how_far, keep_option, method_option, one_wish, settings_for
-from fairpot.cli._printing import Dial, Inline, Output, Quantised, Value, shown
+from fairpot.cli._printing import Dial, Inline, Output, Quantised, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options, with_groups_of
 from fairpot.comparison import Rival
 from fairpot.comparison.run import higher_auc
@@ -24,33 +24,10 @@ from fairpot.repair.estimator import Repair
 from fairpot.repair.finish import in_words
 from fairpot.repair.fitting import RULES
 from fairpot.results import Effect, effect
-from fairpot.results.kinds import Count, Group
+from fairpot.results.kinds import Group
 from fairpot.rows.output import complete_file
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.rules import among
-
-
-@dataclass(frozen=True)
-class Delivered:
-    """AUC and gap of the fitted rows before and after, of all of them and of the top that is repaired."""
-
-    auc: float
-    gap: float
-    auc_before: float
-    gap_before: float
-    auc_top: float | None
-    gap_top: float | None
-    auc_top_before: float | None
-    gap_top_before: float | None
-    starts: tuple[Value, ...] | None
-    enter: Count | None
-    leave: Count | None
-
-    @classmethod
-    def of(cls, found: Achieved, sign: float) -> Self:
-        """Take what was achieved; ``sign`` brings scores to the scale of the user's file."""
-        starts = None if found.starts is None else {g: sign * each + 0.0 for g, each in found.starts.items()}
-        return cls(**{**vars(found), "starts": None if starts is None else Value.each(starts)})
 
 
 @dataclass(frozen=True)
@@ -62,7 +39,7 @@ class FitDocument:
     dial: Dial
     rule: RuleSaid | None
     reference: Group | None
-    achieved: Delivered
+    achieved: Achieved
     fitted: Effect
     held_out: Effect | None
     repair_needed: bool | None
@@ -145,7 +122,7 @@ def fit(
         options["reference"] = named_group(options["reference"], table.groups)
         made = wish.make(options)
         if held_out:
-            other = read[1].counted(out, "counting held-out rows").table
+            other = read[1].counted(out, "counting held-out rows", table).table
         with wish.fitting(out, rows):
             about: opt.Options = {"min_group": min_group, "groups": listed_groups(only, table.groups)}
             model, other = _fitted(made, table, other, about)
@@ -162,7 +139,7 @@ def fit(
         Dial.of(*content.dial),
         wish.said(),
         content.reference,
-        Delivered.of(model.achieved_, -1.0 if rows.lower_is_riskier else 1.0),
+        _achieved(model, rows),
         fitted,
         later,
         _repair_needed(wish, fitted),
@@ -200,6 +177,12 @@ def _fitted(
     if confidence is not None:
         model = model.choose_certified(known, confidence=confidence, **given)
     return model, known
+
+
+def _achieved(model: Repair, rows: RowOptions) -> Achieved:
+    """Give what was achieved, on the scale of the user's file."""
+    found, sign = model.achieved_, -1.0 if rows.lower_is_riskier else 1.0
+    return replace(found, starts=found.starts and {g: sign * each + 0.0 for g, each in found.starts.items()})
 
 
 def _effect(model: Repair, table: ScoreTable, ranking: opt.Options) -> Effect:
@@ -245,7 +228,7 @@ def _print_fit(out: Output, done: FitDocument, content: ModelFile, wish: Wish) -
     if content.reference is not None:
         out.line(f"reference group: {shown(fitted.reference)}, whose scores do not change")
     if done.achieved.starts is not None:
-        starts = {words.name_of(each.group, columns): each.value for each in done.achieved.starts}
+        starts = {words.name_of(group, columns): start for group, start in done.achieved.starts.items()}
         crossed = None if content.thresholds is not None else (done.achieved.enter or 0.0, done.achieved.leave or 0.0)
         out.line(shown(words.top_begins(starts, crossed)))
     if fitted.left_out:

@@ -4,33 +4,29 @@ from __future__ import annotations
 
 import datetime
 import shlex
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
-from fairpot import words
 from fairpot._validation import wording
 from fairpot.cli import _options as opt
 from fairpot.cli._methods import WISHES, asked, how_far, keep_option, method_option, one_wish
 from fairpot.cli._printing import Inline, Output, Quantised, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, named_group, row_options, with_groups_of
 from fairpot.repair.fair_maps import load
-from fairpot.report.content import read_card
-from fairpot.results import Audit, Effect
+from fairpot.report.content import FORMATS, read_card
+from fairpot.results import Audit, Effect, audit
 from fairpot.rows.applying import read_whole
 from fairpot.rows.output import complete_file
-from fairpot.rows.readers.protocol import CountedRows
+from fairpot.rows.readers import CountedRows
 from fairpot.rows.streams import hashing
 from fairpot.tradeoff.rules import top_share
 from fairpot.words import Note
 
 if TYPE_CHECKING:
     from fairpot.report import FairnessReport
-
-
-_FORMATS = (".html", ".json", ".md")
 
 
 @dataclass(frozen=True)
@@ -60,6 +56,7 @@ class ReportDocument:
 @opt.option("--title TEXT", "What the report is called.", default="", rare=True)
 @opt.option("--outcome TEXT", 'The outcome in words, such as "a stroke within a year".', default="")
 @opt.option("--card FILE", "Show this model card (TOML): purpose, owner, not_for, and what else it says.", rare=True)
+@opt.option("--no-label", "Report rows without outcomes: selection rates and scores.", rare=True)
 @opt.output_option("-o --output FILE", "Write the report to FILE: .html, .json or .md.", required=True)
 @opt.force_option
 @opt.output_options
@@ -72,6 +69,7 @@ def report(
     method: str,
     top: tuple[float | int, ...],
     top_of: str,
+    no_label: bool,
     output: str,
     force: bool,
     **options: Any,
@@ -90,8 +88,11 @@ def report(
 
     The file holds counts, no rows. A repair looks better on the rows it was fitted on: report on others.
     """
-    if Path(output).suffix.lower() not in _FORMATS:
-        raise click.UsageError(f"a report is written as {', '.join(_FORMATS)}, and {output!r} ends in none of them.")
+    if Path(output).suffix.lower() not in FORMATS:
+        raise click.UsageError(f"a report is written as {', '.join(FORMATS)}, and {output!r} ends in none of them.")
+    if no_label:
+        _report_selection(replace(rows, label=None), out, output, force, {"top": top, **options})
+        return
     about = {name: options.pop(name) for name in ("title", "outcome", "threshold")}
     card = read_card(options.pop("card"))  # before the work begins
     wishes = {name: options.pop(name) for name in WISHES}
@@ -108,7 +109,7 @@ def report(
             counted = rows.counted(out)
         table = counted.table
         if wish is not None:
-            fit_table = read[1].counted(out, "counting the rows to fit on").table if fit_on else table
+            fit_table = read[1].counted(out, "counting the rows to fit on", table).table if fit_on else table
             options |= {"top": top[0] if top else None, "top_of": top_of}
             options["repair"] = "top" if options.pop("repair_top") else "all"
             options["reference"] = named_group(options["reference"], fit_table.groups)
@@ -130,10 +131,32 @@ def report(
             **_origin(rows, counted),
         )
         with out.progress("writing the report", known=False):
-            writers = dict(zip(_FORMATS, (made.to_html, made.to_json, made.to_markdown)))
-            place.write_text(writers[Path(output).suffix.lower()](), encoding="utf-8", newline="\n")
+            place.write_text(made._written(Path(output).suffix), encoding="utf-8", newline="\n")
     out.document(ReportDocument(rows.said(), output, made.audit, made.effect, made.notes))
     _print(out, made, output)
+
+
+# What needs outcomes, and so does not go with --no-label.
+_OF_OUTCOMES: tuple[str, ...] = ("label", "positive", "outcome", "card", "ties", "top_of")
+_OF_OUTCOMES += ("model_file", "fit_on", "method", "keep", "repair_top")
+
+
+def _report_selection(rows: RowOptions, out: Output, output: str, force: bool, options: opt.Options) -> None:
+    """Report rows whose outcomes are not known: who is selected, and which scores each group has."""
+    opt.without_outcomes(*_OF_OUTCOMES, *WISHES)
+    from fairpot.report import SelectionReport
+
+    with complete_file(output, overwrite=force, inputs=rows.source.inputs) as place:
+        table = rows.counted(out).table
+        looked_at = {"alpha": [top_share(each, table) for each in options["top"]], "threshold": options["threshold"]}
+        found = audit(table, None, **looked_at, reference=named_group(options["reference"], table.groups))
+        titled = {"title": options["title"]} if options["title"] else {}
+        made = SelectionReport(found, **titled, source=", ".join(rows.inputs) or str(rows.sql))
+        place.write_text(made._written(Path(output).suffix), encoding="utf-8", newline="\n")
+    out.document(ReportDocument(rows.said(), output, found, None, found.notes))
+    out.lines(found.answer)
+    out.notes([note.text for note in found.notes])
+    out.line(f"Written: {shown(output)}")
 
 
 def _check_choices(model_file: str | None, fit_on: bool, wishes: opt.Options) -> None:
@@ -156,7 +179,6 @@ def _origin(rows: RowOptions, counted: CountedRows) -> opt.Options:
     """Say where a report comes from, and what a reader should know of the rows."""
     bins = Quantised.of(counted.quantisation)
     said = [] if bins is None else [bins.text]
-    said += [words.Note("lower is riskier").text] if rows.lower_is_riskier else []
     return {
         "source": ", ".join(rows.inputs) if rows.inputs else str(rows.sql),
         "columns": {part: _named(name) for part, name in rows.said().columns.items()},

@@ -21,7 +21,7 @@ from fairpot.modelfile.files import MAX_BYTES, bytes_of, check_digest, naming
 from fairpot.repair.fair_maps import FairMaps, load
 from fairpot.repair.finish import in_words
 from fairpot.results.kinds import Group
-from fairpot.rows.formats.layout import format_of_name, unreadable
+from fairpot.rows.formats import format_of_name, unreadable
 from fairpot.transport import FollowedMap, ScoreMap, ShiftMap, parted
 
 
@@ -156,6 +156,8 @@ def _print_map(out: Output, model: Any) -> None:
         if model.high_score_means_ is not None:
             direction += f", a high score {model.high_score_means_}s the person"
         out.line(shown(f"columns: score {model.columns_['score']!r}, group {', '.join(map(repr, columns))}{direction}"))
+    if model.grouping_ is not None and model.grouping_.bands:
+        out.line(shown(model.grouping_.told))
     if parted(model.maps_)[1] is not None:
         what = "no outcome" if model.lower_is_riskier_ else "the outcome"
         out.line(f"then one map, common to all groups, makes probabilities of {what}: no rank changes")

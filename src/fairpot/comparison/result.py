@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
 
 import numpy as np
 from numpy.typing import NDArray
-from sklearn.base import clone
 
 from fairpot._defaults import LEVEL
 from fairpot._docs import documented
-from fairpot._html import html_table, lines_svg, notes, paragraph
+from fairpot._html import html_table, notes, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import display, frame_of
 from fairpot._validation import check_choice, check_share, wording
@@ -27,16 +27,14 @@ from fairpot.results.kinds import Derived, Group, Plain, Share, rows_of, to_dict
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.choice import ROUND_OFF
 from fairpot.tradeoff.curve import pareto_mask
-from fairpot.tradeoff.limit import Limit, UpperLimit
+from fairpot.tradeoff.limit import Limit
 from fairpot.tradeoff.rules import among
 from fairpot.transport import Floats
 from fairpot.words import comparison as words
-from fairpot.words.comparison import UNREPAIRED
 from fairpot.words.tables import table_lines
 
 # Stands where a target is named in a sentence that several targets may share.
 _BOUNDS = "{bounds}"
-_LIMITS = ("auc_low", "auc_high", "gap_low", "gap_high")
 
 
 @dataclass(frozen=True)
@@ -73,7 +71,7 @@ class Answer:
     """Which method to take at a target gap, and the one of highest AUC; None where none keeps it on its fitted rows.
 
     ``rivals`` has the lead of the highest over each of the others on the same held-out rows; the intervals hold
-    together with 95% confidence (Bonferroni). Methods that do not reach the target, or only know rows, have none.
+    together with 95% confidence (Bonferroni). Methods that do not reach the target have none.
     """
 
     derived: ClassVar[Derived] = {"text": str}
@@ -157,11 +155,11 @@ class Comparison:
 
     trials: Annotated[tuple[Trial, ...], "hidden"]
     reference: Group
-    limit: Annotated[Limit | UpperLimit | None, "hidden"] = None
+    limit: Annotated[Limit | None, "hidden"] = None
     skipped: tuple[Skipped, ...] = ()
     max_gaps: tuple[float, ...] = (0.02, 0.05, 0.10)
     rows: str = ""
-    estimators: Annotated[dict[str, Any], "hidden"] = field(default_factory=dict)
+    estimators: Annotated[dict[str, Repair], "hidden"] = field(default_factory=dict)
     table: Annotated[ScoreTable | None, "hidden"] = None
     top: float | int | None = None
 
@@ -232,7 +230,7 @@ class Comparison:
 
     @property
     def _several(self) -> bool:
-        return isinstance(self.limit, UpperLimit)
+        return self.limit is not None and self.limit.many
 
     @cached_property
     def points(self) -> Picture:
@@ -250,22 +248,19 @@ class Comparison:
             auc,
             gap,
             signed,
-            self.limit.auc_at(signed) - auc if isinstance(self.limit, Limit) else np.full(len(auc), np.nan),
+            np.full(len(auc), np.nan) if self.limit is None or self._several else self.limit.auc_at(signed) - auc,
             pareto_mask(gap, auc),
         )
 
     def _limits(self) -> dict[str, Floats]:
         """Give limits of AUC and gap at every point; NaN where none are known."""
-        found = {name: np.full(len(self.points), np.nan) for name in _LIMITS}
-        for trial in self.trials:
-            values, evidence = trial.points[0], trial.evidence
-            if evidence is None or len(values) == 0:
-                continue
-            places = np.flatnonzero(self.points.method == trial.method)
-            band = band_of(evidence.estimate(values), LEVEL)
-            for column in _LIMITS if self.top is None else _LIMITS[:2]:
-                metric, end = column.split("_")
-                found[column][places] = getattr(getattr(band, metric), end)
+        bands = [
+            band_of(trial.evidence.estimate(trial.points[0]), LEVEL) for trial in self.trials if trial.points[0].size
+        ]
+        found = {}
+        for metric, end in itertools.product(("auc", "gap"), ("low", "high")):
+            limits = np.concatenate([np.empty(0), *(getattr(getattr(band, metric), end) for band in bands)])
+            found[f"{metric}_{end}"] = limits if self.top is None or metric == "auc" else np.full(len(limits), np.nan)
         return found
 
     def at(self, max_gap: float, method: str) -> Chosen:
@@ -340,28 +335,6 @@ class Comparison:
         assert taken is not None
         return taken
 
-    def fit_best(self, max_gap: float, *, method: str | None = None) -> Any:
-        """Fit the recommended method on all rows that were given to fit, its strength chosen there by ``max_gap``.
-
-        Parameters
-        ----------
-        {max_gap}
-        method : str or None, default None
-            Fit this method instead.
-        """
-        name = (self.recommended(max_gap) if method is None else self.at(max_gap, method)).method
-        if name == UNREPAIRED:
-            raise InfeasibleRuleError(
-                f"nothing beats the original scores at gaps up to {max_gap:g}: there is no repair to fit.\n"
-                "Hint: name a method, fit_best(max_gap, method=...), to fit one all the same."
-            )
-        estimator = clone(self.estimators[name])
-        if not isinstance(estimator, Repair) or estimator.repair == "top":
-            raise InfeasibleRuleError(
-                f"{name} has no repair strength that a rule could choose.\nHint: fit it yourself, on the rows you have."
-            )
-        return estimator.set_params(max_gap=float(max_gap), top=self.top).fit(self.table)
-
     @property
     def verdicts(self) -> list[str]:
         """Which method to take at each of ``max_gaps``, in a sentence each; targets with the same answer share one."""
@@ -400,17 +373,7 @@ class Comparison:
         said = [*filter(None, [self.weighed]), *self.verdicts[:-1], *self.limit_notes, *self._left_out]
         head = paragraph(f"{self.verdicts[-1]}.", f"{self.rows}{self.gaps_where}")
         table = html_table(rows, f"{words.COMPARED}; with the 95% interval of the AUC")
-        return f"<div>{head}{self._picture()}{table}{notes(said)}</div>"
-
-    def _picture(self) -> str:
-        """Draw AUC over the gap, a line for each method; points far beyond the original gap are left out of sight."""
-        points, lines = self.points, []
-        reach = 1.15 * float(points.gap[0]) or 1.0
-        for name in self.methods:
-            places = np.flatnonzero((points.method == name) & (points.gap <= reach))
-            lines.append((name, points.gap[places].tolist(), points.auc[places].tolist()))
-        note = f"Original scores: gap {points.gap[0]:.3f}, AUC {points.auc[0]:.3f}. Intervals are in the table."
-        return lines_svg(lines, "AUC over gap, by method", ("gap", "AUC"), note=note)
+        return f"<div>{head}{table}{notes(said)}</div>"
 
 
 def _rival(best: Chosen, other: Chosen, level: float) -> Rival:

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import sys
 import warnings
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,10 +11,10 @@ from sklearn.base import clone
 
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import Meaning, Ties
-from fairpot._progress import draw_bar
 from fairpot._validation import check_seen, check_share, is_number, wording
+from fairpot._validation.grouping import Grouping
 from fairpot.comparison.result import Comparison, Rival, Skipped
-from fairpot.comparison.trial import Fixed, Part, Ruled, Setting, Trial
+from fairpot.comparison.trial import Fold, Part, Setting, Trial
 from fairpot.counting import as_table
 from fairpot.exceptions import FairpotWarning
 from fairpot.inference import Estimate
@@ -29,32 +28,15 @@ from fairpot.repair.registry import find_method, takes_reference
 from fairpot.repair.registry import methods as every_method
 from fairpot.splitting import all_but, split_table
 from fairpot.table import ScoreTable
-from fairpot.tradeoff import Limit, UpperLimit
+from fairpot.tradeoff import Limit
 from fairpot.tradeoff.rules import top_share
 from fairpot.words.comparison import UNREPAIRED
 
 Report = Callable[[int, int], object]
-# Of more groups than this the search for every group's strength keeps somebody waiting.
-_FEW_GROUPS = 4
 # Beyond so many distinct scores, or groups, another fit takes longer than one line is worth.
-_MOST_SCORES, _VISIBLE = 20_000, 0.0005
+_MOST_SCORES, _FEW_GROUPS = 20_000, 4
+_VISIBLE = 0.0005  # a lead in AUC that is worth a line
 _SAME = ("max_gap", "max_auc_loss", "top", "top_of", "reference", "keep", "ties")
-
-
-def _make_report(progress: bool | Report | None, groups: int) -> Report:
-    """Return the function to call after each step: a bar on stderr, the user's own, or nothing."""
-    if callable(progress):
-        return progress
-    if progress not in (None, True, False):
-        raise TypeError(f"progress must be True, False, None or a function of (done, total), got {progress!r}.")
-    shown = sys.stderr.isatty() if progress is None else progress
-    if not shown:
-        return lambda *_: None
-    if groups > _FEW_GROUPS:
-        quicker = f"{argument('methods', ...)} with one or two of them, {argument('cv', 2)}, or fewer groups"
-        print(f"{groups} groups have a strength each: this takes a minute or more.", file=sys.stderr)
-        print(f"Hint: {quicker}, is quicker.", file=sys.stderr)
-    return lambda done, total: draw_bar("comparing", done, total, last=done == total)
 
 
 @by_name
@@ -65,12 +47,15 @@ def compare(
     sensitive_features: Any = None,
     methods: Any = None,
     cv: int = 5,
-    held_out: Sequence[Any] | ScoreTable | None = None,
+    held_out: ScoreTable | None = None,
     sample_weight: Any = None,
     clusters: Any = None,
     weights: str | None = None,
     lower_is_riskier: bool = False,
     high_score_means: Meaning | None = None,
+    bands: Mapping[str, Any] | None = None,
+    unknown: Sequence[Any] | None = None,
+    missing_group: str = "error",
     reference: Hashable | None = None,
     min_group: int = 0,
     groups: Any = None,
@@ -79,7 +64,7 @@ def compare(
     random_state: Any = 0,
     max_gaps: Sequence[float] = (0.02, 0.05, 0.10),
     top: float | int | None = None,
-    progress: Any = None,
+    progress: Report | None = None,
 ) -> Comparison:
     """Compare repairs on the same rows, none of which a map was fitted on.
 
@@ -92,23 +77,22 @@ def compare(
         Outcomes, 0/1. A table holds scores and groups as well.
     {y_score, sensitive_features}
     methods : list of names and repair methods, dict of name to either, or None, default None
-        None compares all but those that cannot run on these rows (see ``skipped``). The strength of a method is chosen;
-        one with a ``top`` of its own, and any other estimator with ``fit`` and ``transform``, is compared as it is.
+        None compares all but those that cannot run on these rows (see ``skipped``). Their strengths are chosen.
     cv : int, default 5
         Number of folds, stratified by group and outcome.
-    held_out : tuple (y_true, y_score, sensitive_features) or (..., sample_weight), or ScoreTable, default None
-        Rows to evaluate on, in place of folds: methods are fitted on all others. With clusters, a table.
+    held_out : ScoreTable or None, default None
+        Rows to evaluate on, in place of folds: methods are fitted on all others.
     {sample_weight, clusters, weights, lower_is_riskier, high_score_means, reference, min_group, groups, ties,
-     pos_label}
+     pos_label, grouping}
     random_state : int, RandomState or None, default 0
         Splits the rows into folds; the same rows into the same folds, in whatever order they come, unless it is None.
     max_gaps : list of floats, default (0.02, 0.05, 0.10)
         The target gaps.
     top : float in (0, 1], int or None, default None
         How many you can act on: a share, or so many of the rows given to fit. The gap is then that in this top.
-    progress : bool, function or None, default None
-        True draws a bar on stderr, None does so on a terminal; a function is called with (done, total). Time grows
-        with the groups: all methods on eight groups take a minute or so; fewer methods or folds take less.
+    progress : function or None, default None
+        Called with (done, total) after each step. Time grows with the groups: all methods on eight groups take a minute
+        or so; fewer methods or folds take less.
 
     Examples
     --------
@@ -133,7 +117,8 @@ def compare(
     columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
     order = "the order is compare(y_true, y_score, ...), the outcomes first."
     said: dict[str, Any] = {"weights": weights, "pos_label": pos_label, "lower_is_riskier": lower_is_riskier}
-    everything = as_table(y_true, y_score, **columns, **said, order=order)
+    grouping = Grouping.of(bands, unknown, missing_group)
+    everything = as_table(y_true, y_score, **columns, **said, grouping=grouping, order=order)
     everything = everything.meaning(high_score_means).require("a comparison", groups=2)
     table = kept_groups(everything, min_group, groups)
     warn_of_table(table, everything)
@@ -141,34 +126,41 @@ def compare(
         parts = _folds(table, cv, random_state)
         where = f"{len(parts)} folds of {wording.rows_by(*table.sized)}"
     else:
-        other = _check_held_out(held_out, said, everything).only(table.groups)
+        other = _check_held_out(held_out, everything).only(table.groups)
         _require_cells(other, 1, "held_out needs at least 1 row with and 1 without the outcome in every group")
         parts, where = [Part(table, other)], wording.rows_by(*other.sized, "held-out rows")
-    report = _make_report(progress, len(table.groups))
     share = None if top is None else top_share(top, table)
     setting = Setting(table, find_reference(table, reference, checked), checked, share)
-    prepared = {name: _prepare(each, setting) for name, each in estimators.items()}
+    prepared = {name: _prepare(name, each, setting, top) for name, each in estimators.items()}
+    report = progress or (lambda *_: None)
     trials, skipped = _run(prepared, parts, setting, bounds, report, everyone=methods is None)
-    limit = _limit([part.held_out for part in parts], setting) if top is None else None
+    held = [part.held_out for part in parts] if top is None else []
+    limit = Limit.mean([Limit.of(each, reference=setting.reference, ties=checked) for each in held]) if held else None
     return Comparison(trials, setting.reference, limit, skipped, bounds, where, prepared, table, top)
 
 
-def _find_methods(asked: Any) -> dict[str, Any]:
+def _find_methods(asked: Any) -> dict[str, Repair]:
     """Return the estimators to compare by name; None takes all."""
     if asked is None:
         return {method.__name__: method() for method in every_method().values()}
-    if isinstance(asked, Mapping):
-        chosen = {str(name): _estimator(value) for name, value in asked.items()}
-    else:
+    if not isinstance(asked, Mapping):
         single = isinstance(asked, str) or not isinstance(asked, Iterable)
-        pairs = [(_name(value), _estimator(value)) for value in ([asked] if single else list(asked))]
-        twice = [name for name, _ in pairs if [n for n, _ in pairs].count(name) > 1]
-        if twice:
-            raise ValueError(
-                f"methods has {twice[0]!r} more than once: their rows could not be told apart.\n"
-                f"Hint: name them, methods={{'{twice[0]} 1': ..., '{twice[0]} 2': ...}}."
+        asked = [(None, value) for value in ([asked] if single else asked)]
+    chosen: dict[str, Repair] = {}
+    for given, value in asked.items() if isinstance(asked, Mapping) else asked:
+        model = find_method(value)() if isinstance(value, str) else value
+        if not isinstance(model, Repair):
+            raise TypeError(
+                f"methods must hold names or repair methods such as FairPOT(), got {value!r}.\n"
+                f"Hint: the names are {', '.join(repr(method.__name__) for method in every_method().values())}."
             )
-        chosen = dict(pairs)
+        name = type(model).__name__ if given is None else str(given)
+        if name in chosen:
+            raise ValueError(
+                f"methods has {name!r} more than once: their rows could not be told apart.\n"
+                f"Hint: name them, methods={{'{name} 1': ..., '{name} 2': ...}}."
+            )
+        chosen[name] = model
     if not chosen:
         raise ValueError("methods is empty.\nHint: give at least one, such as methods=['FairPOT'], or None for all.")
     if UNREPAIRED in chosen:
@@ -176,34 +168,22 @@ def _find_methods(asked: Any) -> dict[str, Any]:
     return chosen
 
 
-def _name(value: Any) -> str:
-    return find_method(value).__name__ if isinstance(value, str) else type(value).__name__
-
-
-def _estimator(value: Any) -> Any:
-    if isinstance(value, str):
-        return find_method(value)()
-    if isinstance(value, type) or not (hasattr(value, "fit") and hasattr(value, "transform")):
-        raise TypeError(
-            f"methods must hold names or repair methods such as FairPOT(), got {value!r}.\n"
-            f"Hint: the names are {', '.join(repr(method.__name__) for method in every_method().values())}."
+def _prepare(name: str, estimator: Repair, setting: Setting, top: float | int | None) -> Repair:
+    """Copy a repair method, with the common setting, and with the target gaps for its rule."""
+    if estimator.top not in (None, top):
+        raise ValueError(
+            f"{name} bounds the gap in the top {estimator.top!r}, and the comparison has top={top!r}.\n"
+            f"Hint: compare(..., top={estimator.top!r})."
         )
-    return value
-
-
-def _prepare(estimator: Any, setting: Setting) -> Any:
-    """Copy an estimator, with the common setting where it has none of its own and without what a rule replaces."""
-    known = estimator.get_params(deep=False)
-    wanted: dict[str, Any] = {"ties": setting.ties} if "ties" in known else {}
-    if known.get("reference", "") is None and takes_reference(type(estimator)):
+    wanted = {"ties": setting.ties, "top": setting.top, "confidence": None, **dict.fromkeys(RULES)}
+    if estimator.reference is None and takes_reference(type(estimator)):
         wanted["reference"] = setting.reference
-    if isinstance(estimator, Repair) and estimator.top is None:  # the target gaps are its rule
-        wanted |= {estimator.dial.name: None, **dict.fromkeys(RULES), "confidence": None, "top": setting.top}
-    return clone(estimator).set_params(**wanted)
+    made: Repair = clone(estimator).set_params(**{estimator.dial.name: None}, **wanted)
+    return made
 
 
 def _run(
-    estimators: dict[str, Any],
+    estimators: dict[str, Repair],
     parts: list[Part],
     setting: Setting,
     bounds: tuple[float, ...],
@@ -212,45 +192,27 @@ def _run(
     everyone: bool,
 ) -> tuple[tuple[Trial, ...], tuple[Skipped, ...]]:
     """Try every method on every part; where all are compared, say why those that cannot run do not."""
-    trials = [Trial(UNREPAIRED, tuple(Fixed.of(None, part, setting) for part in parts), setting)]
+    trials = [Trial(UNREPAIRED, tuple(Fold(None, part, setting) for part in parts), setting)]
     skipped: list[Skipped] = []
     total = len(estimators) * len(parts)
     for place, (name, estimator) in enumerate(estimators.items()):
-        can_tell = everyone and isinstance(estimator, Repair)
-        reason, folds = estimator._obstacle(setting.table) if can_tell else None, []
+        reason = estimator._obstacle(setting.table) if everyone else None
+        trial = Trial(name, tuple(Fold(estimator, part, setting) for part in parts), setting)
         try:
-            for k, part in enumerate(parts if reason is None else []):
-                folds.append(_fold(estimator, part, setting, bounds))
-                if k < len(parts) - 1:
-                    report(place * len(parts) + k + 1, total)
+            for k, fold in enumerate(trial.folds if reason is None else ()):
+                for bound in bounds:  # before the last step is told, all is counted
+                    (trial if k == len(parts) - 1 else fold).at(bound)
+                report(place * len(parts) + k + 1, total)
         except ValueError as error:
             if not everyone:
                 raise
             reason = str(error).split("\n")[0]
         if reason is None:
-            trials.append(Trial(name, tuple(folds), setting))
-            for bound in bounds:  # before the last step is told
-                trials[-1].at(bound)
+            trials.append(trial)
         else:
             skipped.append(Skipped(name, reason))
-        report((place + 1) * len(parts), total)
+            report((place + 1) * len(parts), total)
     return tuple(trials), tuple(skipped)
-
-
-def _fold(estimator: Any, part: Part, setting: Setting, bounds: tuple[float, ...]) -> Ruled | Fixed:
-    """Let a method learn from one part, and choose for every target."""
-    if not isinstance(estimator, Repair) or estimator.top != setting.top:
-        return Fixed.of(clone(estimator), part, setting)
-    fold = Ruled.of(estimator, part, setting)
-    for bound in bounds:
-        fold.at(bound)
-    return fold
-
-
-def _limit(tables: list[ScoreTable], setting: Setting) -> Limit | UpperLimit:
-    if len(tables[0].groups) > 2:
-        return UpperLimit.mean([UpperLimit.of(t, ties=setting.ties) for t in tables])
-    return Limit.mean([Limit.of(t, reference=setting.reference, ties=setting.ties) for t in tables])
 
 
 def _check_bounds(max_gaps: Any) -> tuple[float, ...]:
@@ -260,27 +222,14 @@ def _check_bounds(max_gaps: Any) -> tuple[float, ...]:
     return tuple(sorted({check_share(bound, "max_gaps", zero=True) for bound in listed}))
 
 
-def _check_held_out(held_out: Any, said: dict[str, Any], fitted: ScoreTable) -> ScoreTable:
-    """Check and count the rows to evaluate on."""
-    if isinstance(held_out, ScoreTable):
-        held_out.require("a comparison")
-        table = held_out
-    else:
-        if not isinstance(held_out, tuple | list) or len(held_out) not in (3, 4):
-            raise TypeError(
-                "held_out must be a tuple (y_true, y_score, sensitive_features) or (y_true, y_score, "
-                f"sensitive_features, sample_weight), or a ScoreTable, got {_described(held_out)}."
-            )
-        if fitted.units is not None:
-            raise TypeError(
-                "clusters say which rows to fit on belong together, and held_out, given as columns, does not say it of "
-                "its rows.\nHint: held_out=score_table(y_true, y_score, sensitive_features=..., clusters=...)."
-            )
-        y_true, y_score, groups, *weight = held_out
-        names = ("y_true of held_out", "y_score of held_out")
-        given = {"sensitive_features": groups, "sample_weight": weight[0] if weight else None, "names": names}
-        order = "the order is held_out=(y_true, y_score, ...), the outcomes first."
-        table = as_table(y_true, y_score, **given, **said, order=order)
+def _check_held_out(table: ScoreTable, fitted: ScoreTable) -> ScoreTable:
+    """Check the rows to evaluate on."""
+    if not isinstance(table, ScoreTable):
+        raise TypeError(
+            f"held_out must be a ScoreTable, got {wording.got(table)}.\n"
+            "Hint: held_out=fairpot.score_table(y_true, y_score, sensitive_features=...)."
+        )
+    table.require("a comparison")
     if table.lower_is_riskier != fitted.lower_is_riskier:
         way = "low" if fitted.lower_is_riskier else "high"
         raise ValueError(
@@ -288,6 +237,7 @@ def _check_held_out(held_out: Any, said: dict[str, Any], fitted: ScoreTable) -> 
             "Hint: count both in the same direction, score_table(..., lower_is_riskier=...)."
         )
     table = table.renamed(check_seen(table.groups, fitted.groups, table.rows_of))
+    fitted = fitted.only([g for g in fitted.groups if g not in fitted.unknown])
     absent = [g for g in fitted.groups if g not in table.groups]
     if absent:
         raise ValueError(
@@ -298,29 +248,17 @@ def _check_held_out(held_out: Any, said: dict[str, Any], fitted: ScoreTable) -> 
     return table
 
 
-def _described(value: Any) -> str:
-    return f"{len(value)} values" if isinstance(value, tuple | list) else type(value).__name__
-
-
 def _require_cells(table: ScoreTable, least: int, rule: str, hint: str = "") -> None:
-    """Insist on so many rows of either outcome in every group."""
+    """Insist on so many rows of either outcome in every group: on clusters, or of fractions on scores with any."""
     of = "rows" if table.units is None else "clusters"
-    for group, positives, negatives in _cells(table):
-        for what, count in zip(wording.BOTH_OUTCOMES, (positives, negatives)):
+    for place, (group, counts) in enumerate(zip(table.groups, table.counts)):
+        for side, what in enumerate(wording.BOTH_OUTCOMES):
+            weight = (counts.positive, counts.negative)[side]
+            count = float(weight.sum() if weight.dtype.kind == "i" else np.count_nonzero(weight))
+            count = count if table.units is None else float(table.independent[side][place])
             if count < least:
                 way_out = hint or "join small groups, or collect more rows."
                 raise ValueError(f"{rule}, but {group!r} has {count:g} {what.replace('rows', of)}.\nHint: {way_out}")
-
-
-def _cells(table: ScoreTable) -> Iterator[tuple[Hashable, float, float]]:
-    """Count the rows of each group and outcome, or the clusters; of fractional weights, the scores that have any."""
-    if table.units is not None:
-        yield from zip(table.groups, *(units.tolist() for units in table.independent))
-        return
-    for group, counts in zip(table.groups, table.counts):
-        fractional = counts.positive.dtype.kind != "i"
-        of = np.count_nonzero if fractional else np.sum
-        yield group, float(of(counts.positive)), float(of(counts.negative))
 
 
 def _folds(table: ScoreTable, cv: Any, random_state: Any) -> list[Part]:

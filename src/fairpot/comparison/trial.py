@@ -1,4 +1,4 @@
-"""One method on one fold: learnt from the fitted rows, its strength chosen there, judged on the held-out rows."""
+"""A method on folds: learnt from the fitted rows, its strength chosen there, judged on the held-out rows."""
 
 from __future__ import annotations
 
@@ -14,20 +14,17 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._defaults import LEVEL, Ties
-from fairpot.exceptions import FairpotWarning, InfeasibleRuleError, UndefinedMetricWarning
+from fairpot.exceptions import FairpotWarning, InfeasibleRuleError
 from fairpot.inference import Estimate
 from fairpot.inference.dial import Evidence, SameMaps
 from fairpot.inference.dial import Part as Rows
 from fairpot.inference.limits import seen_limits
 from fairpot.metrics.wins import WinMatrix
-from fairpot.repair.choose import Ground, curve
+from fairpot.repair.choose import Ground, curve, passing_over
 from fairpot.repair.estimator import Repair
 from fairpot.repair.finish import whole_maps
-from fairpot.repair.fitting import Fit, begin, start
-from fairpot.repair.own_dials import Way
+from fairpot.repair.fitting import Fit, begin
 from fairpot.results.kinds import Share
-from fairpot.results.ranking import MOST_GROUPS
-from fairpot.splitting import weighted_rows
 from fairpot.table import Maps, ScoreTable
 from fairpot.tradeoff.building import keeps_order
 from fairpot.tradeoff.choice import ROUND_OFF
@@ -66,8 +63,7 @@ class Judged(NamedTuple):
 def judge(table: ScoreTable, setting: Setting) -> Judged:
     """Count AUC and gaps of a table, the gaps in its top where that is what is compared."""
     wins = WinMatrix.of(table, setting.ties)
-    with warnings.catch_warnings():  # a group that has too few rows in the top is told by name later
-        warnings.simplefilter("ignore", UndefinedMetricWarning)
+    with passing_over():  # a group that has too few rows in the top is told by name later
         won = (wins if setting.top is None else WinMatrix.of(table.top(setting.top), setting.ties)).xauc()
     if len(table.groups) > 2:
         return Judged(wins.auc(), (won - won.T)[np.triu_indices(len(won), 1)])
@@ -82,11 +78,8 @@ class Outcome(NamedTuple):
     strength: float
     changed: float  # the share of scores that change
     breakpoints: int  # what has to be written down to say how
-    maps: Maps | None  # None for a method that only knows rows
+    maps: Maps
     reason: str | None = None  # why the target is not kept on the fitted rows
-
-
-_MEANS = ("changed", "breakpoints")
 
 
 class Points(NamedTuple):
@@ -98,149 +91,87 @@ class Points(NamedTuple):
 
 
 @dataclass(frozen=True, eq=False)
-class Ruled:
-    """A method whose strength is chosen by rule."""
+class Fold:
+    """A method whose strength is chosen by rule on the fitted rows of one part; None: the scores as they came."""
 
-    fit: Fit
-    model: Repair
+    model: Repair | None
     part: Part
     setting: Setting
     seen: dict[float, Outcome | str] = field(default_factory=dict)
 
-    @classmethod
-    def of(cls, model: Repair, part: Part, setting: Setting) -> Ruled:
-        """Learn from the fitted rows."""
+    @cached_property
+    def fit(self) -> Fit:
+        """What is learnt from the fitted rows."""
+        assert self.model is not None
         with _quiet():
-            return cls(begin(model, part.fitted), model, part, setting)
+            return begin(self.model, self.part.fitted)
 
-    def __reduce__(self) -> tuple[Any, ...]:
-        """Leave out what is learnt again from the rows; the way of several groups stays."""
-        return _learnt_again, (self.fit.way, self.model, self.part, self.setting, self.seen)
+    def __getstate__(self) -> dict[str, Any]:
+        """Leave out what is learnt again from the rows."""
+        return {name: value for name, value in vars(self).items() if name != "fit"}
 
     def at(self, max_gap: float) -> Outcome | str:
         """Choose on the fitted rows, as ``fit`` does, and judge on the others; or say why nothing can be chosen."""
         if max_gap not in self.seen:
-            try:
-                with _quiet():
-                    fit, point = self.fit.search(Rule(max_gap))
-                self.seen[max_gap] = _outcome(self._maps(fit, point.lam), self.part, self.setting, point.lam)
-            except InfeasibleRuleError as error:
-                self.seen[max_gap] = str(error).split("\n")[0]
+            self.seen[max_gap] = self._unmoved(max_gap) if self.model is None else self._chosen(max_gap)
         return self.seen[max_gap]
 
-    @property
-    def held_out(self) -> ScoreTable:
-        """The rows to evaluate on."""
-        return self.part.held_out
+    def _unmoved(self, max_gap: float) -> Outcome:
+        found, gap = self._outcome({}), judge(self.part.fitted, self.setting).gap
+        return found if gap <= max_gap + ROUND_OFF else found._replace(reason=f"its gap there is {gap:.3g}")
+
+    def _chosen(self, max_gap: float) -> Outcome | str:
+        learnt = self.fit
+        try:
+            with _quiet():
+                fit, point = learnt.search(Rule(max_gap))
+            return self._outcome(self._maps(fit, point.lam), point.lam)
+        except InfeasibleRuleError as error:
+            return str(error).split("\n")[0]
+
+    def _outcome(self, maps: Maps, strength: float = np.nan) -> Outcome:
+        """Judge maps on the held-out rows."""
+        table = self.part.held_out
+        moved = [float(c.weight[after != c.score].sum()) for c, after in zip(table.counts, table.view(maps))]
+        written = sum(len(each.knots) for each in maps.values() if type(each) is ScoreMap)
+        judged = judge(table.rescored(maps), self.setting)
+        return Outcome(judged, strength, sum(moved) / float(table.weight), written, maps)
 
     @property
     def dial(self) -> str:
         """What the method calls its strength."""
-        return self.fit.final.dial.name
+        return "" if self.model is None else self.fit.final.dial.name
 
     def tried(self) -> Floats:
-        """Give the strengths that all rows together suggest."""
+        """Give the strengths that all rows together suggest; of the scores as they came one that is none."""
+        if self.model is None:
+            return np.array([np.nan])
         return self.fit.final.tried if self.fit.way is not None else self.fit.learn(self.setting.table).tried
 
     def _maps(self, fit: Fit, value: float) -> dict[Hashable, ScoreMap]:
+        assert self.model is not None
         return moving(whole_maps(fit.final, value, self.part.fitted, self.model.keep))
 
     @property
     def rows(self) -> Rows:
         """The held-out rows with the maps at any strength."""
-        return Rows(self.held_out, self._steps)
+        return Rows(self.part.held_out, self._steps)
 
     def _steps(self, values: Floats) -> Iterator[Maps]:
-        return (self._maps(self.fit, float(value)) for value in values)
+        return ({} if self.model is None else self._maps(self.fit, float(value)) for value in values)
 
     def points(self, values: Floats) -> Points:
         """Judge strengths on the held-out rows; of two groups all at once."""
-        table, setting = self.part.held_out, self.setting
-        if len(table.groups) == 2 and setting.top is None and self.model.keep != "grid":
+        table, setting, model = self.part.held_out, self.setting, self.model
+        if model is not None and len(table.groups) == 2 and setting.top is None and model.keep != "grid":
             found = curve(self.fit.final, Ground(table, setting.ties), values)
             sign = 1.0 if found.reference == setting.reference else -1.0
             orders = np.ones(len(values), dtype=bool) if found.orders is None else found.orders
             return Points(found.auc, sign * found.signed_gap[:, None], orders)
         each = list(self._steps(values))
         judged = [judge(table.rescored(maps), setting) for maps in each]
-        orders = np.array([keeps_order(table, maps) for maps in each])
+        orders = np.array([model is None or keeps_order(table, maps) for maps in each])
         return Points(np.array([one.auc for one in judged]), np.array([one.gaps for one in judged]), orders)
-
-
-def _learnt_again(
-    way: Way | None, model: Repair, part: Part, setting: Setting, seen: dict[float, Outcome | str]
-) -> Ruled:
-    return Ruled(replace(start(model, part.fitted, part.fitted, chosen=True), way=way), model, part, setting, seen)
-
-
-@dataclass(frozen=True, eq=False)
-class Fixed:
-    """A method that is as it is: the gap that it leaves on the fitted rows keeps a target or does not."""
-
-    outcome: Outcome
-    gap: float
-    held_out: ScoreTable
-    dial: str = ""
-
-    @classmethod
-    def of(cls, estimator: Any, part: Part, setting: Setting) -> Fixed:
-        """Fit, and adjust both parts; None stands for the scores as they came."""
-        maps: Maps = {}
-        if isinstance(estimator, Repair):
-            with _quiet():
-                maps = moving(estimator.fit(part.fitted).maps_)
-        elif estimator is not None:
-            return cls._by_rows(estimator, part, setting)
-        gap = judge(part.fitted.rescored(maps), setting).gap
-        return cls(_outcome(maps, part, setting), gap, part.held_out)
-
-    @classmethod
-    def _by_rows(cls, estimator: Any, part: Part, setting: Setting) -> Fixed:
-        """Fit and transform through rows, for an estimator that does not know tables."""
-        rows = weighted_rows(part.fitted)
-        estimator.fit(rows.scores, rows.y, sensitive_features=rows.groups, sample_weight=rows.weight)
-        found = []
-        for table in (part.held_out, part.fitted):
-            rows = weighted_rows(table)
-            after = np.asarray(estimator.transform(rows.scores, sensitive_features=rows.groups), dtype=np.float64)
-            codes = np.array([table.groups.index(g) for g in rows.groups.tolist()], dtype=np.intp)
-            adjusted = ScoreTable.from_rows(after.reshape(-1), rows.y, codes, table.groups, rows.weight)
-            changed = np.average(after.reshape(-1) != rows.scores, weights=rows.weight)
-            found.append((judge(adjusted, setting), float(changed)))
-        (judged, changed), (fitted, _) = found
-        return cls(Outcome(judged, np.nan, changed, len(rows.scores), None), fitted.gap, part.held_out)
-
-    def at(self, max_gap: float) -> Outcome:
-        """Give the one outcome there is; with a reason where the fitted rows do not keep the target."""
-        kept = self.gap <= max_gap + ROUND_OFF
-        return self.outcome if kept else self.outcome._replace(reason=f"its gap there is {self.gap:.3g}")
-
-    @property
-    def rows(self) -> Rows | None:
-        """The held-out rows with the maps, where there are any."""
-        return _rows(self.held_out, self.outcome.maps)
-
-    def tried(self) -> Floats:
-        """Give one strength that is none."""
-        return np.array([np.nan])
-
-    def points(self, values: Floats) -> Points:
-        """Give the one point there is."""
-        judged = self.outcome.judged
-        return Points(np.array([judged.auc]), judged.gaps[None, :], np.ones(1, dtype=bool))
-
-
-def _rows(table: ScoreTable, maps: Maps | None) -> Rows | None:
-    return None if maps is None else Rows(table, SameMaps(maps))
-
-
-def _outcome(maps: Maps, part: Part, setting: Setting, strength: float = np.nan) -> Outcome:
-    """Judge maps on the held-out rows."""
-    table = part.held_out
-    moved = [float(c.weight[after != c.score].sum()) for c, after in zip(table.counts, table.view(maps))]
-    changed = sum(moved) / float(table.weight)
-    written = sum(len(each.knots) for each in maps.values() if type(each) is ScoreMap)
-    return Outcome(judge(table.rescored(maps), setting), strength, changed, written, maps)
 
 
 @contextmanager
@@ -299,7 +230,7 @@ class Trial:
     """A method on all folds."""
 
     method: str
-    folds: tuple[Ruled | Fixed, ...]
+    folds: tuple[Fold, ...]
     setting: Setting
     known: dict[float, Chosen] = field(default_factory=dict)
 
@@ -329,22 +260,25 @@ class Trial:
         if np.isnan(gaps).any():
             why = "a group has nobody with, or nobody without, the outcome at the top of the held-out rows"
             return replace(nothing, reason=f"its gap is undefined: {why}")
-        evidence = self._evidence([_rows(fold.held_out, one.maps) for fold, one in zip(self.folds, found)])
+        rows = tuple(Rows(fold.part.held_out, SameMaps(one.maps)) for fold, one in zip(self.folds, found))
+        evidence = Evidence(rows, self.setting.ties)
         auc, gap, signed = _estimated(float(np.mean([one.judged.auc for one in found])), gaps, evidence, self.setting)
-        kept = float(np.mean([one.judged.gap <= max_gap + ROUND_OFF for one in found]))
-        changed, breakpoints = (float(np.mean([getattr(one, name) for one in found])) for name in _MEANS)
-        strengths = tuple(one.strength for one in found)
-        shown = (auc, gap, signed, kept, many, changed, self.dial, strengths, reason)
-        return Chosen(self.method, max_gap, *shown, breakpoints, evidence)
+        return replace(
+            nothing,
+            auc=auc,
+            gap=gap,
+            signed_gap=signed,
+            kept=float(np.mean([one.judged.gap <= max_gap + ROUND_OFF for one in found])),
+            changed=float(np.mean([one.changed for one in found])),
+            strengths=tuple(one.strength for one in found),
+            breakpoints=float(np.mean([one.breakpoints for one in found])),
+            evidence=evidence,
+        )
 
     @property
-    def evidence(self) -> Evidence | None:
-        """The held-out rows with the maps at any strength; None for a method that only knows rows."""
-        return self._evidence([fold.rows for fold in self.folds])
-
-    def _evidence(self, rows: list[Rows | None]) -> Evidence | None:
-        parts = [each for each in rows if each is not None]
-        return Evidence(tuple(parts), self.setting.ties) if len(parts) == len(rows) else None
+    def evidence(self) -> Evidence:
+        """The held-out rows with the maps at any strength."""
+        return Evidence(tuple(fold.rows for fold in self.folds), self.setting.ties)
 
     @cached_property
     def points(self) -> tuple[Floats, Points]:
@@ -357,7 +291,7 @@ class Trial:
 
 
 def _estimated(
-    auc: float, gaps: Floats, evidence: Evidence | None, setting: Setting
+    auc: float, gaps: Floats, evidence: Evidence, setting: Setting
 ) -> tuple[Estimate, Estimate, Estimate | None]:
     """Put limits around AUC and gap of a choice; of two groups the signed gap is seen from the reference."""
     groups, largest = setting.table.groups, int(np.argmax(np.abs(gaps)))
@@ -367,18 +301,15 @@ def _estimated(
         pair = list(itertools.combinations(groups, 2))[largest]
     signed = float(gaps[largest])
     size, names = abs(signed), pair if signed >= 0 else pair[::-1]
-    why = "the method knows rows alone" if evidence is None else None
-    why = f"more than {MOST_GROUPS} groups" if len(groups) > MOST_GROUPS else why
-    auc_ends, gap_ends, gap_why = (np.nan,) * 3, (np.nan,) * 3, why
-    if evidence is not None and why is None:
-        dial, tail = evidence.estimate(np.zeros(1)), (1 - LEVEL) / 2
-        why = gap_why = dial.reason
-        if why is None:
-            low, high = dial.auc.limits(tail)
-            auc_ends = float(dial.auc.se[0]), float(low[0]), float(high[0])
-            gap_why = "it is that of a top" if setting.top is not None else None
-        if gap_why is None:
-            gap_ends = (float(dial.gaps.se[largest]), *seen_limits(dial.gaps, tail))
+    auc_ends, gap_ends = (np.nan,) * 3, (np.nan,) * 3
+    dial, tail = evidence.estimate(np.zeros(1)), (1 - LEVEL) / 2
+    why = gap_why = dial.reason
+    if why is None:
+        low, high = dial.auc.limits(tail)
+        auc_ends = float(dial.auc.se[0]), float(low[0]), float(high[0])
+        gap_why = "it is that of a top" if setting.top is not None else None
+    if gap_why is None:
+        gap_ends = (float(dial.gaps.se[largest]), *seen_limits(dial.gaps, tail))
     gap = Estimate("gap", size, *gap_ends, LEVEL, "analytic", size, names, gap_why)
     one = gap if signed >= 0 else gap.reversed()
     return Estimate("auc", auc, *auc_ends, reason=why), gap, one if len(gaps) == 1 else None

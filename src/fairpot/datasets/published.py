@@ -1,16 +1,41 @@
-"""Bank Marketing by age and COMPAS by sex; only features leave the loaders."""
+"""Bank Marketing by age and COMPAS by sex; only features leave the loaders.
+
+Their files are found in a local folder or the cache, or downloaded; verified by SHA-256 in every case.
+"""
 
 import csv
+import hashlib
+import io
 import os
+import tempfile
+import zipfile
 from collections import Counter
+from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, Literal
 
 import numpy as np
 from sklearn.utils import Bunch
 
 from fairpot._docs import documented
-from fairpot._optional import make_frame
-from fairpot.datasets.fetch import DataFile, check_flag, locate
+from fairpot._optional import import_optional, make_frame
+from fairpot.exceptions import MissingDependencyError
+
+ENVIRONMENT_VARIABLE = "FAIRPOT_DATA"
+_TIMEOUT_SECONDS = 60
+_MOST_BYTES = 100 << 20  # of a file in an archive; those that are known have fewer than five million
+
+
+@dataclass(frozen=True)
+class DataFile:
+    """A public file: name on disk, hash, where it is published, and ``members``, the way through nested archives."""
+
+    name: str
+    sha256: str
+    url: str
+    page: str
+    members: tuple[str, ...] = ()
+
 
 BANK = DataFile(
     name="bank-full.csv",
@@ -133,7 +158,6 @@ def fetch_compas(
     >>> compas.data.shape  # doctest: +SKIP
     (7214, 12)
     """
-    with_scores = check_flag(with_scores, "with_scores")
     path = locate(COMPAS, data_home=data_home, download_if_missing=download_if_missing)
     with path.open(newline="", encoding="utf-8") as stream:
         header, *rows = csv.reader(stream)
@@ -157,3 +181,81 @@ def fetch_compas(
 def _group_rare(values: list[str]) -> list[str]:
     counts = Counter(values)
     return [("other" if counts[value] < _RARE else value) if value else "missing" for value in values]
+
+
+def locate(file: DataFile, *, data_home: str | os.PathLike[str] | None, download_if_missing: bool) -> Path:
+    """Return the path of a verified copy of ``file``: local folders, then the cache, then a download."""
+    cache = _cache_folder()
+    named = [Path(each).expanduser() if each else None for each in (data_home, os.environ.get(ENVIRONMENT_VARIABLE))]
+    folders = [*named, cache]
+    for folder in folders:
+        path = None if folder is None else folder / file.name
+        if path is not None and path.is_file():
+            _compare(hashlib.sha256(path.read_bytes()).hexdigest(), file, str(path))
+            return path
+    if not download_if_missing:
+        raise _not_found(file, folders, "download_if_missing=False")
+    if cache is None:
+        raise _not_found(file, folders, "downloading needs the package pooch: pip install 'fairpot[data]'")
+    try:
+        return download(file, folders[0] or cache)
+    except OSError as error:
+        raise _not_found(file, folders, f"the download failed: {error}") from error
+
+
+def download(file: DataFile, folder: Path) -> Path:
+    """Download ``file`` into ``folder``; it appears there whole and verified, or not at all."""
+    pooch = import_optional("pooch", "data")
+    folder.mkdir(parents=True, exist_ok=True)
+    with tempfile.TemporaryDirectory(dir=folder, prefix=".download-") as workplace:
+        fetched = Path(workplace) / "fetched"
+        # Read in one go: the files are small, and a broken stream would leave its connection open.
+        pooch.HTTPDownloader(timeout=_TIMEOUT_SECONDS, stream=False)(file.url, str(fetched), None)
+        content = _extract(fetched.read_bytes(), file)
+        _compare(hashlib.sha256(content).hexdigest(), file, f"the download from {file.url}")
+        complete = Path(workplace) / file.name
+        complete.write_bytes(content)
+        return complete.replace(folder / file.name)
+
+
+def _extract(content: bytes, file: DataFile) -> bytes:
+    for member in file.members:
+        try:
+            with zipfile.ZipFile(io.BytesIO(content)) as archive:
+                if archive.getinfo(member).file_size > _MOST_BYTES:
+                    raise OSError(f"{member} in the archive at {file.url} has more than {_MOST_BYTES >> 20} MB")
+                content = archive.read(member)
+        except (zipfile.BadZipFile, KeyError) as error:
+            way = " > ".join(file.members)
+            raise OSError(f"the archive at {file.url} does not hold {way} ({error})") from error
+    return content
+
+
+def _compare(found: str, file: DataFile, place: str) -> None:
+    if found != file.sha256:
+        raise ValueError(
+            f"{place} is not the published {file.name}: its SHA-256 is {found}, "
+            f"expected {file.sha256}.\n"
+            f"Hint: remove that file and fetch it again, by hand from {file.page}; an edited copy "
+            "(line ends, filtered rows) is not accepted."
+        )
+
+
+def _cache_folder() -> Path | None:
+    try:
+        pooch: Any = import_optional("pooch", "data")
+    except MissingDependencyError:
+        return None
+    return Path(pooch.os_cache("fairpot"))
+
+
+def _not_found(file: DataFile, folders: list[Path | None], reason: str) -> FileNotFoundError:
+    """Build the one error for a machine without the file: where it was looked for, and how to get it."""
+    places = ("data_home", f"the environment variable {ENVIRONMENT_VARIABLE}", "the cache")
+    looked = "; ".join(f"{place}: {folder or 'not set'}" for place, folder in zip(places, folders))
+    inside = f" (in the download: {' > '.join(file.members)})" if file.members else ""
+    return FileNotFoundError(
+        f"{file.name} was not found ({looked}), and {reason}.\n"
+        f"Hint: get it from {file.page}{inside}, put it in any folder under the name {file.name}, and pass "
+        f"data_home=<that folder> or set {ENVIRONMENT_VARIABLE} to it. Its SHA-256 must be {file.sha256}."
+    )

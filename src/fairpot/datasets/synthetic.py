@@ -1,5 +1,6 @@
 """The paper's synthetic data: two Gaussian groups, each with its own logistic model."""
 
+import numbers
 from typing import Any
 
 import numpy as np
@@ -9,28 +10,20 @@ from scipy.special import expit, logit
 from sklearn.utils import Bunch
 
 from fairpot._optional import make_frame
-from fairpot._validation import is_number
-from fairpot.datasets.fetch import check_flag, check_whole, make_rng
 
+_MEANS, _RATES = (0.8, 0.1), (0.3, 0.1)  # of features and outcomes, in groups a and b
 _DESCR = """\
 Synthetic two-group data
 ------------------------
-{n} rows, {d} independent Gaussian features, groups "a" and "b" of equal size with means {means} and standard
-deviations {stds}. Each group has its own logistic model: coefficients drawn from N(0, 1), an intercept that makes
+{n} rows, 5 independent Gaussian features, groups "a" and "b" of equal size with means {means} and standard
+deviations (1.0, 1.0). Each group has its own logistic model: coefficients drawn from N(0, 1), an intercept that makes
 the mean probabilities {rates}. The coefficients are part of the draw, and which group is at a disadvantage changes
 from one random_state to the next: report several draws, never a single one.
 """
 
 
 def make_synthetic(
-    n: int = 3000,
-    d: int = 5,
-    *,
-    means: tuple[float, float] = (0.8, 0.1),
-    stds: tuple[float, float] = (1.0, 1.0),
-    rates: tuple[float, float] = (0.3, 0.1),
-    random_state: int | np.random.Generator | None = None,
-    as_frame: bool = True,
+    n: int = 3000, *, random_state: int | np.random.Generator | None = None, as_frame: bool = True
 ) -> Bunch:
     """Draw the paper's synthetic data: two groups with their own features, coefficients and positive rates.
 
@@ -40,12 +33,6 @@ def make_synthetic(
     ----------
     n : int, default=3000
         Number of rows, half of them in each group (group a has the odd one).
-    d : int, default=5
-        Number of features.
-    means, stds : pair of float, default=(0.8, 0.1) and (1.0, 1.0)
-        Mean and standard deviation of the features in groups a and b.
-    rates : pair of float, default=(0.3, 0.1)
-        Mean probability of the outcome in groups a and b.
     random_state : int, Generator or None, default=None
         Seed of the draw.
     as_frame : bool, default=True
@@ -54,8 +41,8 @@ def make_synthetic(
     Returns
     -------
     Bunch
-        ``data`` (columns x1, ..., xd), ``target`` (0/1), ``group`` ("a" / "b"), ``probability`` (the true one),
-        ``coefficients`` (2, d), ``intercepts`` (2,), ``feature_names``, ``DESCR``, ``source``, ``licence``.
+        ``data`` (columns x1, ..., x5), ``target`` (0/1), ``group`` ("a" / "b"), ``probability`` (the true one),
+        ``coefficients`` (2, 5), ``intercepts`` (2,), ``feature_names``, ``DESCR``, ``source``, ``licence``.
 
     Examples
     --------
@@ -67,20 +54,17 @@ def make_synthetic(
     [0.3, 0.1]
     """
     n = check_whole(n, "n", 4, "a group needs two rows.")
-    d = check_whole(d, "d", 1)
-    _check_pairs(means, stds, rates)
-    as_frame = check_flag(as_frame, "as_frame")
     rng = make_rng(random_state)
     in_b = rng.permutation(n) >= (n + 1) // 2
     index = in_b.astype(np.int64)
-    features = rng.normal(np.take(means, index)[:, None], np.take(stds, index)[:, None], size=(n, d))
-    coefficients = rng.normal(size=(2, d))
+    features = rng.normal(np.take(_MEANS, index)[:, None], 1.0, size=(n, 5))
+    coefficients = rng.normal(size=(2, 5))
     intercepts, probability = np.empty(2), np.empty(n)
-    for g, rate in enumerate(rates):
+    for g, rate in enumerate(_RATES):
         linear = features[index == g] @ coefficients[g]
         intercepts[g] = calibrate_intercept(linear, rate)
         probability[index == g] = expit(linear + intercepts[g])
-    names = [f"x{j + 1}" for j in range(d)]
+    names = [f"x{j + 1}" for j in range(5)]
     return Bunch(
         data=make_frame(dict(zip(names, features.T.copy()))) if as_frame else features,
         target=(rng.random(n) < probability).astype(np.int64),
@@ -89,7 +73,7 @@ def make_synthetic(
         coefficients=coefficients,
         intercepts=intercepts,
         feature_names=names,
-        DESCR=_DESCR.format(n=n, d=d, means=means, stds=stds, rates=rates),
+        DESCR=_DESCR.format(n=n, means=_MEANS, rates=_RATES),
         source="drawn by fairpot.datasets.make_synthetic, after the FairPOT paper's recipe",
         licence="same as fairpot (generated data)",
     )
@@ -106,14 +90,21 @@ def calibrate_intercept(linear: NDArray[np.float64], rate: float) -> float:
     return float(bisect(excess, *ends, xtol=1e-12))
 
 
-def _check_pairs(means: tuple[float, float], stds: tuple[float, float], rates: tuple[float, float]) -> None:
-    for name, pair in {"means": means, "stds": stds, "rates": rates}.items():
-        if np.shape(pair) != (2,) or not all(is_number(value) and np.isfinite(value) for value in pair):
-            raise ValueError(f"{name} must be two finite numbers, for groups a and b; got {pair!r}.")
-    if min(stds) <= 0:
-        raise ValueError(f"stds must be positive; got {stds!r}.\nHint: use a small number such as 1e-3.")
-    if not 0 < min(rates) <= max(rates) < 1:
-        raise ValueError(
-            f"rates must lie strictly between 0 and 1; got {rates!r}.\n"
-            "Hint: give shares such as 0.3, not percentages; a rate of 0 or 1 leaves a group with one class."
-        )
+def check_whole(value: Any, name: str, least: int, hint: str = "") -> int:
+    """Check a whole number that is not too small."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise TypeError(f"{name} must be a whole number, at least {least}, got {value!r}.")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value!r}." + (f"\nHint: {hint}" if hint else ""))
+    return int(value)
+
+
+def make_rng(random_state: Any) -> np.random.Generator:
+    """Turn a seed into a generator."""
+    try:
+        return np.random.default_rng(random_state)
+    except (TypeError, ValueError) as error:
+        kind = TypeError if isinstance(error, TypeError) else ValueError
+        raise kind(
+            f"random_state must be a whole number, at least 0, a NumPy Generator or None, got {random_state!r}."
+        ) from error

@@ -1,15 +1,9 @@
-"""Pictures of scores, repairs and what they cost, in scikit-learn's manner.
+"""What the ``plot`` methods of results draw with matplotlib, which is imported only to draw."""
 
-``from_predictions``, ``from_table`` and ``from_estimator`` draw at once, into ``ax=`` or a new figure, and return the
-Display: it keeps the axes (``ax_``) and the tidy table behind the picture (``frame()``), and ``plot(ax=)`` draws again.
-matplotlib is imported only to draw.
-"""
-
-from fairpot.display.by_group import CrossRocDisplay, ScoreDistributionDisplay, ScoreMapDisplay
-from fairpot.display.estimates import EstimatesDisplay
-from fairpot.display.estimates import draw_band as draw_band
-from fairpot.display.estimates import draw_limit as draw_limit
-from fairpot.display.tradeoff import TradeoffDisplay
-from fairpot.display.tradeoff import draw_comparison as draw_comparison
-
-__all__ = ["CrossRocDisplay", "EstimatesDisplay", "ScoreDistributionDisplay", "ScoreMapDisplay", "TradeoffDisplay"]
+from fairpot.display.curves import draw_comparison as draw_comparison
+from fairpot.display.curves import draw_curve as draw_curve
+from fairpot.display.numbers import draw_audit as draw_audit
+from fairpot.display.numbers import draw_effect as draw_effect
+from fairpot.display.numbers import draw_intervals as draw_intervals
+from fairpot.display.scores import draw_maps as draw_maps
+from fairpot.display.scores import draw_scores as draw_scores

@@ -15,15 +15,16 @@ from fairpot._defaults import UNMAPPED, Unmapped
 from fairpot._docs import documented
 from fairpot._lineage import lineage_line
 from fairpot._validation import check_choice
+from fairpot._validation.grouping import Grouping
 from fairpot._validation.groups import GroupFinder
 from fairpot._validation.wording import quoted
 from fairpot.exceptions import UnseenGroupError
-from fairpot.export.simplify import Maps, SimplifiedMaps
+from fairpot.export.simplify import KnownMaps, Maps, SimplifiedMaps
 from fairpot.transport import parted
 from fairpot.transport.pieces import Formula, Odds, Pieces, Sigmoid, formula_of, pieces
 
 Name = str | int | float | bool
-Exportable = Maps | SimplifiedMaps
+Exportable = Maps | KnownMaps
 Outside = Literal["refuse", "clamp"]  # what becomes of a score beyond the limits
 OUTSIDE = ("refuse", "clamp")
 MODULES = ("commonjs", "esm")
@@ -52,34 +53,27 @@ class Formulas(dict[Name, Formula]):
         return any(isinstance(each, kind) for each in self.values())
 
 
-def formulas_of(
-    maps: Exportable,
-    limits: tuple[float, float] | None = None,
-    outside: str = "refuse",
-    unmapped: tuple[str, str] = ("error", "error"),
-    map_sha256: str | None = None,
-) -> Formulas:
+def formulas_of(maps: Exportable, outside: str = "refuse", unmapped: tuple[str, str] = ("error", "error")) -> Formulas:
     """Check what every export takes, and return the numbers of each group's map."""
     check_choice(outside, "outside", OUTSIDE)
     for value, name in zip(unmapped, ("unknown_group", "missing_group")):
         check_choice(value, name, UNMAPPED)
-    found = Formulas()
-    found.map_sha256 = map_sha256
-    if isinstance(maps, SimplifiedMaps):
-        limits = maps.limits if limits is None else limits
-        found.map_sha256 = maps.map_sha256 if map_sha256 is None else map_sha256
-        found.note, maps = f"; {maps}", maps.maps
-    if not isinstance(maps, Mapping):
+    known = maps if isinstance(maps, KnownMaps) else KnownMaps(maps)
+    if not isinstance(known.maps, Mapping):
         raise TypeError(
             f"maps must be a dict of group to ScoreMap, got {type(maps).__name__}.\n"
             "Hint: pass the maps_ of a fitted method, or of what fairpot.load gives."
         )
-    if not maps:
+    if not known.maps:
         raise ValueError("maps is empty: there is no group to export.")
-    own, then = parted(maps)
+    found, (own, then) = Formulas(), parted(known.maps)
     found.update({_plain_name(group): formula_of(each) for group, each in own.items()})
     found.then = None if then is None else pieces(then)
-    found.limits = None if limits is None or not all(map(math.isfinite, limits)) else limits
+    found.map_sha256, found.note = known.map_sha256, f"; {known}" if isinstance(known, SimplifiedMaps) else ""
+    found.limits = None if known.limits is None or not all(map(math.isfinite, known.limits)) else known.limits
+    if known.takes:  # in a comment of one line
+        plain = "".join(c if c.isprintable() else " " for c in known.takes).replace("*/", "* /")
+        found.note += f"; {plain}"
     found.clamped = outside == "clamp" and found.limits is not None
     return found
 
@@ -182,9 +176,7 @@ def to_python(
     *,
     unknown_group: Unmapped = "error",
     missing_group: Unmapped = "error",
-    limits: tuple[float, float] | None = None,
     outside: Outside = "refuse",
-    map_sha256: str | None = None,
 ) -> str:
     """Write maps as a Python module with a function ``adjusted_score`` and no imports but ``exp`` for a sigmoid.
 
@@ -192,11 +184,7 @@ def to_python(
     ----------
     {exported}
     {unmapped}
-    {beyond, made_from}
-
-    Returns
-    -------
-    str
+    {beyond}
 
     Examples
     --------
@@ -207,7 +195,7 @@ def to_python(
     >>> names["adjusted_score"](0.4, "F")
     0.55
     """
-    formulas = formulas_of(maps, limits, outside, (unknown_group, missing_group), map_sha256)
+    formulas = formulas_of(maps, outside, (unknown_group, missing_group))
     entries = "".join(f"    {group!r}: {_numbers(found, '()')},\n" for group, found in formulas.items())
     after = _after(formulas, "_piece(_THEN, ")
     beyond, far = _beyond(formulas, _PYTHON_OUTSIDE, _PYTHON_CLAMP)
@@ -234,9 +222,7 @@ def to_javascript(
     module: Literal["commonjs", "esm"] = "commonjs",
     unknown_group: Unmapped = "error",
     missing_group: Unmapped = "error",
-    limits: tuple[float, float] | None = None,
     outside: Outside = "refuse",
-    map_sha256: str | None = None,
 ) -> str:
     """Write maps as a JavaScript file with a function ``adjustedScore``, which throws where Python raises.
 
@@ -247,11 +233,7 @@ def to_javascript(
         How the function is had: ``require("./map.js")`` or a plain ``<script>``; or ``import`` of an ES module
         (``map.mjs``).
     {unmapped}
-    {beyond, made_from}
-
-    Returns
-    -------
-    str
+    {beyond}
 
     Examples
     --------
@@ -262,7 +244,7 @@ def to_javascript(
     ['export function adjustedScore(score, group) {', 'function piece(map, score) {']
     """
     check_choice(module, "module", MODULES)
-    formulas = formulas_of(maps, limits, outside, (unknown_group, missing_group), map_sha256)
+    formulas = formulas_of(maps, outside, (unknown_group, missing_group))
     entries = "".join(f"  [{_key(group)}, {_numbers(found, '[]')}],\n" for group, found in formulas.items())
     export, head, end = ("export ", "", "") if module == "esm" else ("", '"use strict";\n', _COMMONJS)
     body = _JAVASCRIPT.format(
@@ -324,6 +306,8 @@ class RowScorer:
     {exported}
     {unmapped}
     {beyond}
+    grouping : Grouping or None, default None
+        How values become groups, such as the bands of a column: a group is then given as rows have it.
 
     Examples
     --------
@@ -334,7 +318,7 @@ class RowScorer:
     0.55
     """
 
-    __slots__ = ("_clamped", "_find", "_formulas", "_high", "_low", "_missing", "_then", "_unknown")
+    __slots__ = ("_clamped", "_find", "_formulas", "_grouping", "_high", "_low", "_missing", "_then", "_unknown")
 
     def __init__(
         self,
@@ -342,11 +326,11 @@ class RowScorer:
         *,
         unknown_group: Unmapped = "error",
         missing_group: Unmapped = "error",
-        limits: tuple[float, float] | None = None,
         outside: Outside = "refuse",
+        grouping: Grouping | None = None,
     ) -> None:
-        self._unknown, self._missing = unknown_group, missing_group
-        formulas = formulas_of(maps, limits, outside, (unknown_group, missing_group))
+        self._unknown, self._missing, self._grouping = unknown_group, missing_group, grouping
+        formulas = formulas_of(maps, outside, (unknown_group, missing_group))
         self._low, self._high = formulas.limits or (-sys.float_info.max, sys.float_info.max)
         self._clamped = formulas.clamped
         self._formulas = {group: _frozen(found) for group, found in formulas.items()}
@@ -385,8 +369,8 @@ class RowScorer:
         )
 
     def _without_a_map(self, score: float, group: Any) -> float:
-        seen = self._find(group)
-        if seen is not None:  # an intersection that is given by its values or columns
+        seen = self._find(group if self._grouping is None else self._grouping.of_row(group, self._formulas))
+        if seen is not None:  # an intersection that is given by its values or columns, or a number in a band
             return self(score, seen)
         missing = group is None or group != group
         way = self._missing if missing else self._unknown

@@ -28,9 +28,7 @@ def to_onnx(
     output: str = "score_adjusted",
     unknown_group: Unmapped = "error",
     missing_group: Unmapped | None = None,
-    limits: tuple[float, float] | None = None,
     outside: Outside = "refuse",
-    map_sha256: str | None = None,
 ) -> Any:
     """Write maps as an ONNX model; ``onnx.compose.merge_models`` puts it after one that makes the scores.
 
@@ -47,7 +45,7 @@ def to_onnx(
     missing_group : {"error", "keep", "null"} or None, default None
         The same for a row whose group is the empty text, where groups are texts; None is "error". Whole numbers and
         booleans of ONNX cannot be missing: for them there is nothing to choose.
-    {beyond, made_from}
+    {beyond}
 
     Returns
     -------
@@ -64,7 +62,7 @@ def to_onnx(
     """
     onnx = import_optional("onnx", "onnx")
     ways = (missing_group or "error", unknown_group)
-    graph, formulas = _Graph(onnx), formulas_of(maps, limits, outside, ways[::-1], map_sha256)
+    graph, formulas = _Graph(onnx), formulas_of(maps, outside, ways[::-1])
     kind, elements = _kind_of(onnx, formulas)
     if missing_group is not None:
         _check_missing(kind, formulas)

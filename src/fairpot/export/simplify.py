@@ -1,9 +1,9 @@
-"""Maps with fewer knots: within a stated error, or so many at most."""
+"""Maps with fewer knots, within a stated error."""
 
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -109,7 +109,17 @@ def _worst(x: Floats, v: Floats, first: NDArray[np.intp], last: NDArray[np.intp]
 
 
 @dataclass(frozen=True, eq=False)
-class SimplifiedMaps:
+class KnownMaps:
+    """Hold maps with what is known of them: the scores that are taken, the map file they are of, what groups are."""
+
+    maps: Maps
+    limits: tuple[float, float] | None = None
+    map_sha256: str | None = None
+    takes: str = ""
+
+
+@dataclass(frozen=True, eq=False)
+class SimplifiedMaps(KnownMaps):
     """Hold maps with fewer breakpoints, and what that changes.
 
     Attributes
@@ -120,8 +130,9 @@ class SimplifiedMaps:
         Largest difference from the full map's adjusted score.
     knots : dict of group to (int, int)
         How many knots there were, and are.
-    limits, map_sha256 : (float, float) or None, and str or None
-        What exports say of the full maps, where it is known: which scores are taken, and which file they are of.
+    limits, map_sha256, takes : (float, float) or None, str or None, and str
+        What exports say of the full maps, where it is known: which scores are taken, which file they are of, and what
+        is taken for a group.
 
     Examples
     --------
@@ -132,10 +143,8 @@ class SimplifiedMaps:
     """
 
     maps: dict[Hashable, ScoreMap]
-    errors: dict[Hashable, float]
-    knots: dict[Hashable, tuple[int, int]]
-    limits: tuple[float, float] | None = None
-    map_sha256: str | None = None
+    errors: dict[Hashable, float] = field(kw_only=True)
+    knots: dict[Hashable, tuple[int, int]] = field(kw_only=True)
 
     @property
     def error(self) -> float:
@@ -162,7 +171,7 @@ def spread_knots(maps: Maps, total: int) -> SimplifiedMaps:
     return _simplified(maps, made)
 
 
-def simplify(maps: Maps, *, max_error: float | None = None, max_knots: int | None = None) -> SimplifiedMaps:
+def simplify(maps: Maps | KnownMaps, *, max_error: float) -> SimplifiedMaps:
     """Use as few of the maps' own breakpoints as a stated error allows.
 
     Breakpoints (knots) are scores of people; those that are dropped are no longer in what is exported.
@@ -171,10 +180,8 @@ def simplify(maps: Maps, *, max_error: float | None = None, max_knots: int | Non
     ----------
     maps : dict of group to ScoreMap
         Sigmoids and identities do not change, nor does a map that follows those of all groups.
-    max_error : float >= 0 or None, default None
+    max_error : float >= 0
         No score's new value may differ by more than this.
-    max_knots : int >= 2 or None, default None
-        No map may have more knots; the error is then the smallest that a search finds.
 
     Returns
     -------
@@ -190,15 +197,17 @@ def simplify(maps: Maps, *, max_error: float | None = None, max_knots: int | Non
     >>> print(simplify({"F": ScoreMap(grid, grid**2)}, max_error=0.012))
     simplified from 101 to 6 breakpoints, scores within 0.011
     """
-    _check(max_error, max_knots)
-    maps, then = parted(maps)
+    if not (is_number(max_error) and 0 <= max_error < np.inf):
+        raise ValueError(f"max_error must be a number >= 0, got {max_error!r}.")
+    known = maps if isinstance(maps, KnownMaps) else KnownMaps(maps)
+    maps, then = parted(known.maps)
     # The most by which a map that follows can enlarge a difference.
     factor = 1.0 if then is None else float(np.abs(np.diff(then.values) / np.diff(then.knots)).max(initial=0.0))
     made = dict(maps)
     for group, full in maps.items():
         if type(full) is ScoreMap and len(full.knots) > 2:
-            made[group] = _at_most(full, max_knots) if max_knots else _within(full, float(max_error or 0.0) / factor)
-    found = _simplified(maps, made)
+            made[group] = _within(full, float(max_error) / factor)
+    found = replace(_simplified(maps, made), limits=known.limits, map_sha256=known.map_sha256, takes=known.takes)
     if then is None:
         return found
     errors = {group: factor * error for group, error in found.errors.items()}
@@ -213,40 +222,9 @@ def _simplified(maps: Maps, made: dict[Hashable, ScoreMap]) -> SimplifiedMaps:
     )
 
 
-def _check(max_error: Any, max_knots: Any) -> None:
-    if max_error is not None and not (is_number(max_error) and 0 <= max_error < np.inf):
-        raise ValueError(f"max_error must be a number >= 0, got {max_error!r}.")
-    if max_knots is not None and (not isinstance(max_knots, int) or isinstance(max_knots, bool) or max_knots < 2):
-        raise ValueError(f"max_knots must be a whole number from 2 on, got {max_knots!r}.")
-    if max_error is None and max_knots is None:
-        raise ValueError("nothing says how far to simplify.\nHint: pass max_error or max_knots.")
-    if max_error is not None and max_knots is not None:
-        raise ValueError(
-            "max_knots takes whatever error it needs, and cannot keep to max_error as well.\n"
-            "Hint: give the error, and look at the number of breakpoints that comes out."
-        )
-
-
 def _chosen(full: ScoreMap, places: NDArray[np.intp]) -> ScoreMap:
     edges: dict[str, Any] = {"below": full.below, "above": full.above, "floor": full.floor, "start": full.start}
     return ScoreMap(full.knots[places], full.values[places], **edges)
-
-
-def _at_most(full: ScoreMap, count: int) -> ScoreMap:
-    """Halve the error as long as the knots suffice."""
-    x, v = full.knots, full.values
-    if len(x) <= count:
-        return full
-    low, high = 0.0, float(np.ptp(v))
-    best = np.array([0, len(x) - 1])
-    for _ in range(40):
-        middle = (low + high) / 2
-        places = fewest_points(x, v, v - middle, v + middle)
-        if len(places) <= count:
-            best, high = places, middle
-        else:
-            low = middle
-    return _chosen(full, best)
 
 
 def _within(full: ScoreMap, reach: float) -> ScoreMap:

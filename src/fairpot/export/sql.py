@@ -155,11 +155,9 @@ def to_sql(
     column: str | None = None,
     unknown_group: Unmapped = "error",
     missing_group: Unmapped = "error",
-    limits: tuple[float, float] | None = None,
     outside: Outside = "refuse",
     form: Literal["auto", "case", "table"] = "auto",
     pieces_table: str = "fairpot_pieces",
-    map_sha256: str | None = None,
 ) -> str:
     """Write maps as SQL that gives the numbers ``transform`` gives.
 
@@ -189,8 +187,6 @@ def to_sql(
         The form of the maps; "auto" chooses by their number of pieces.
     pieces_table : str, default "fairpot_pieces"
         How the name of the table of pieces begins, where there is one; the map's hash ends it.
-    map_sha256 : str or None, default None
-        SHA-256 of the map file, for a comment and a column that says in each row which map made its score.
 
     Returns
     -------
@@ -208,7 +204,7 @@ def to_sql(
     check_choice(dialect, "dialect", tuple(DIALECTS))
     check_choice(form, "form", ("auto", "case", "table"))
     unmapped = (unknown_group, missing_group)
-    formulas = formulas_of(maps, limits, outside, unmapped, map_sha256)
+    formulas = formulas_of(maps, outside, unmapped)
     writer = _Writer(DIALECTS[dialect], formulas, score, group, unmapped, "" if table is None else "t.")
     limit = writer.dialect.most_pieces if table is None else writer.dialect.quick_pieces
     own = sum(each.size for each in formulas.values() if isinstance(each, Pieces))

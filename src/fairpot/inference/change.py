@@ -10,15 +10,12 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 from scipy.special import stdtrit
 
-from fairpot._arguments import by_name
-from fairpot._defaults import LEVEL, Ties
-from fairpot._docs import documented
+from fairpot._defaults import FEWEST, LEVEL, Ties
 from fairpot._html import intervals_svg, paragraph
 from fairpot._shown import Bar, ShownBars, bar, ends_of
 from fairpot._validation import check_level, check_rows, check_scores, wording
 from fairpot.counting import count
 from fairpot.inference.shares import (
-    FEWEST,
     Pairs,
     View,
     all_pairs,
@@ -112,12 +109,13 @@ class Change:
     Examples
     --------
     >>> import numpy as np
-    >>> from fairpot.inference import change_of_scores
+    >>> import fairpot
     >>> rng = np.random.default_rng(0)
     >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
     >>> score = rng.normal(y + 0.5 * (sex == "M"))
     >>> adjusted = score + 0.5 * (sex == "F")
-    >>> found = change_of_scores(y, score, adjusted, sensitive_features=sex)
+    >>> columns = {"score": score, "adjusted": adjusted}
+    >>> found = fairpot.audit(y, columns, sensitive_features=sex).changes["adjusted"]
     >>> round(found.gap.before, 3), round(found.gap.after, 3)
     (0.24, 0.036)
     >>> print(found.auc)
@@ -231,68 +229,9 @@ class Changes(ShownBars):
         }
 
 
-@documented
 def change_by_maps(table: ScoreTable, maps: Maps, *, ties: str = "half", level: float = LEVEL) -> Changes:
-    """Compare a table with itself after a map for each group, the map taken as fixed.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        With labels and at least two groups; best of rows that the maps were not fitted on.
-    maps : mapping of group to function
-        Groups that are not named keep their scores.
-    {ties, level}
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fairpot import score_table
-    >>> from fairpot.inference import change_by_maps
-    >>> rng = np.random.default_rng(0)
-    >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
-    >>> table = score_table(y, rng.normal(y + (sex == "M")), sensitive_features=sex)
-    >>> print(change_by_maps(table, {"F": lambda score: score + 1}).gap)
-    0.438 -> 0.036; signed, M over F: a change of -0.401 (95% interval -0.447 to -0.356)
-    """
+    """Compare a table with itself after a map for each group, the maps taken as fixed."""
     return compare_views(table, own_scores(table), table.view(maps), ties=ties, level=level)
-
-
-@by_name
-def change_of_scores(
-    y_true: Any,
-    before: Any,
-    after: Any,
-    *,
-    sensitive_features: Any,
-    sample_weight: Any = None,
-    clusters: Any = None,
-    weights: str | None = None,
-    ties: str = "half",
-    level: float = LEVEL,
-    pos_label: Any = None,
-) -> Changes:
-    """Compare two score columns of the same rows.
-
-    Parameters
-    ----------
-    {y_true}
-    before, after : columns of shape (n,)
-        The two scores of each row.
-    {sensitive_features, sample_weight, clusters, weights, ties, level, pos_label}
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> from fairpot.inference import change_of_scores
-    >>> rng = np.random.default_rng(0)
-    >>> y, sex = rng.integers(0, 2, 400), rng.choice(["F", "M"], 400)
-    >>> score = rng.normal(y)
-    >>> print(change_of_scores(y, score, np.round(score), sensitive_features=sex).auc)
-    0.753 -> 0.746, a change of -0.007 (95% interval -0.021 to +0.007)
-    """
-    given = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
-    meant: dict[str, Any] = {"weights": weights, "ties": ties, "level": level, "pos_label": pos_label}
-    return change_of_columns(y_true, {"before": before, "after": after}, **given, **meant)["after"]
 
 
 def change_of_columns(
@@ -303,12 +242,12 @@ def change_of_columns(
     sample_weight: Any = None,
     clusters: Any = None,
     weights: str | None = None,
-    groups: Sequence[Hashable] | None = None,
+    table: ScoreTable | None = None,
     ties: str = "half",
     level: float = LEVEL,
     pos_label: Any = None,
 ) -> dict[str, Changes]:
-    """Compare every other score column with the first, on the same rows; ``groups`` looks at these only."""
+    """Compare every other score column with the first, on the same rows; of the groups of ``table`` alone."""
     (first, start), *others = columns.items()
     rows = check_rows(
         start,
@@ -318,20 +257,26 @@ def change_of_columns(
         pos_label=pos_label,
         names=("y_true", first),
         beside=dict(others) if clusters is None else {**dict(others), "clusters": clusters},
+        grouping=None if table is None else table.grouping,
     )
-    # One entry a row, known by its number, so that two columns can stand side by side.
-    numbers = np.arange(len(rows.scores), dtype=np.float64)
-    table = count(rows._replace(scores=numbers), weights=weights, clusters=clusters)
-    table = table if groups is None else table.only(groups)
-    order = [c.score.astype(np.intp) for c in table.counts]
-    before = [rows.scores[own] for own in order]
-    found = {}
+    checked = {first: rows.scores}
     for name, column in others:
-        other = check_scores(column, name)
-        if len(other) != len(rows.scores):
-            raise ValueError(wording.other_length(name, len(other), len(rows.scores), f"{first} has {{than}}"))
-        found[name] = compare_views(table, before, [other[own] for own in order], ties=ties, level=level)
-    return found
+        checked[name] = check_scores(column, name)
+        if len(checked[name]) != len(rows.scores):
+            raise ValueError(wording.other_length(name, len(checked[name]), len(rows.scores), f"{first} has {{than}}"))
+    numbers = np.arange(len(rows.scores), dtype=np.float64)
+    counted = count(rows._replace(scores=numbers), weights=weights, clusters=clusters)
+    return compare_columns(counted if table is None else counted.only(table.groups), checked, ties=ties, level=level)
+
+
+def compare_columns(
+    table: ScoreTable, columns: Mapping[str, Floats], *, ties: str = "half", level: float = LEVEL
+) -> dict[str, Changes]:
+    """Compare score columns with the first; the table has one entry a row, known by its number, so that they can be."""
+    order = [c.score.astype(np.intp) for c in table.counts]
+    views = {name: [column[own] for own in order] for name, column in columns.items()}
+    (_, before), *others = views.items()
+    return {name: compare_views(table, before, after, ties=ties, level=level) for name, after in others}
 
 
 def compare_views(table: ScoreTable, before: View, after: View, *, ties: str = "half", level: float = LEVEL) -> Changes:

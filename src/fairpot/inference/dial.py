@@ -11,11 +11,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
-from fairpot._defaults import LEVEL, Region, Ties
+from fairpot._defaults import FEWEST, LEVEL, Region, Ties
 from fairpot._docs import documented
-from fairpot._html import html_table, lines_svg, paragraph
+from fairpot._html import html_table, paragraph
 from fairpot._optional import make_frame
-from fairpot._shown import display
 from fairpot._validation import check_level
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.candidates import populations
@@ -23,7 +22,6 @@ from fairpot.inference.limits import fold, joint_tail
 from fairpot.inference.region import OpenTops, Seen, estimate_seen, own_levels, smooth_of
 from fairpot.inference.shares import (
     ENTRIES,
-    FEWEST,
     GapEstimates,
     Pairs,
     ShareEstimates,
@@ -35,7 +33,7 @@ from fairpot.inference.shares import (
     merge_entries,
     why_not,
 )
-from fairpot.metrics.benefit import net_benefit, require_probabilities
+from fairpot.metrics.rank import net_benefit, require_probabilities
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import Maps, ScoreTable
 from fairpot.transport import Floats
@@ -73,6 +71,8 @@ class DialEstimates:
     regions: OpenTops | None = None
     # The scores at which the top begins after each value, where that is what is promised.
     starts: tuple[dict[Hashable, float], ...] | None = None
+    # Whether the last value is the whole repair, as the method says, and what is promised is a top from a score on.
+    whole: bool = False
     # Bounds that each value cannot be certified below, whatever its own gap is; None if there are none.
     least: Floats | None = None
 
@@ -261,11 +261,6 @@ class Evidence:
         return f"{said}, weights as importance" if self.parts[0].table.importance else said
 
     @property
-    def first_group(self) -> Hashable:
-        """The group that gaps are seen from: the first of the table."""
-        return self.parts[0].table.groups[0]
-
-    @property
     def seen_in(self) -> Top | Cut | None:
         """The part of the list that the gap is of."""
         return self.top or self.cut
@@ -307,15 +302,6 @@ class Evidence:
         return dials[0] if len(dials) == 1 else average_dials(dials)
 
 
-def _too_few(dial: str, top: Top) -> InfeasibleRuleError:
-    return InfeasibleRuleError(
-        f"no {dial} can be certified: in the top {100 * top.alpha:.4g}% some group has fewer than "
-        f"{FEWEST} rows with, or without, the outcome, whatever the repair.\n"
-        f"Hint: allow a larger {argument('top')}, collect more rows, or leave {argument('confidence')} "
-        "out to choose by the measured gap alone."
-    )
-
-
 def thin(places: int, most: int = MOST_VALUES) -> NDArray[np.intp]:
     """Choose places of a curve, its ends among them, where it has too many."""
     return np.unique(np.linspace(0, places - 1, min(places, most)).round().astype(np.intp))
@@ -348,8 +334,8 @@ class Band:
 
     Attributes
     ----------
-    values, dial, names : array of shape (k,), str, tuple of str
-        Repair strengths, what the method calls them, and their columns where each moved group has its own.
+    values, dial : array of shape (k,), and str
+        Repair strengths, and what the method calls them.
     auc, gap : Ribbon
         Each with ``value``, ``low``, ``high`` (right at each value with probability ``level``) and ``low_all``,
         ``high_all`` (right at all values together). The gap is the largest over pairs.
@@ -373,7 +359,6 @@ class Band:
     level: float
     dial: str = "lam"
     reason: str | None = None
-    names: tuple[str, ...] = ()
 
     def __len__(self) -> int:
         return len(self.values)
@@ -383,22 +368,12 @@ class Band:
         return f"<Band of AUC and gap at {len(self)} values of {self.dial}, {100 * self.level:.4g}% limits{why}>"
 
     def _repr_html_(self) -> str:
-        shaded = np.column_stack((self.gap.low, self.gap.high, self.auc.value)).tolist()
-        drawn = [(self.dial, self.gap.value.tolist(), self.auc.value.tolist())]
-        note = f"no intervals: {self.reason}" if self.reason else f"Shaded: {self.level:.0%} interval of the gap."
-        picture = lines_svg(drawn, "Trade-off with its interval", ("gap", "AUC"), shaded, note)
+        said = f"no intervals: {self.reason}" if self.reason else f"with {100 * self.level:.4g}% intervals"
         some = thin(len(self), 6)
         columns = self._columns()
         rows = [{name: column[place].item() for name, column in columns.items()} for place in some.tolist()]
         rows = [{k: v if v == v else None for k, v in row.items() if not k.endswith("_all")} for row in rows]
-        return f"<div>{paragraph(repr(self)[1:-1])}{picture}{html_table(rows, 'Some of the values')}</div>"
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw AUC and gap over the repair strength with their limits; return the two axes.
-
-        {ax}
-        """
-        return display("draw_band")(self, ax)
+        return f"<div>{paragraph(repr(self)[1:-1])}{html_table(rows, f'Some of the values, {said}')}</div>"
 
     def frame(self) -> Any:
         """Return the band as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
@@ -410,8 +385,7 @@ class Band:
             for name, ribbon in (("auc", self.auc), ("gap", self.gap))
             for field in Ribbon._fields
         }
-        values = self.values[:, None] if self.values.ndim == 1 else self.values
-        return dict(zip(self.names or (self.dial,), values.T)) | numbers
+        return {self.dial: self.values} | numbers
 
 
 def band_of(dial: DialEstimates, level: float = LEVEL, name: str = "lam") -> Band:
@@ -471,7 +445,12 @@ class FixedTops:
                 kept.append(place)
                 starts.append(begin)
         if not kept:
-            raise _too_few(dial, top)
+            raise InfeasibleRuleError(
+                f"no {dial} can be certified: in the top {100 * top.alpha:.4g}% some group has fewer than "
+                f"{FEWEST} rows with, or without, the outcome, whatever the repair.\n"
+                f"Hint: allow a larger {argument('top')}, collect more rows, or leave {argument('confidence')} "
+                "out to choose by the measured gap alone."
+            )
         return cls(part, top, ties, np.array(kept), tuple(starts))
 
     def estimate(self, parts: Sequence[Part]) -> DialEstimates:

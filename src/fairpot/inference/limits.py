@@ -71,7 +71,7 @@ def _guard(parts: Parts, quantile: float | Floats) -> tuple[Floats, Floats]:
     # What clusters with positives and negatives add belongs to neither side.
     total = np.maximum(added[0] + added[1] + (parts.variance - parts.sides[0] - parts.sides[1]), 1e-300)
     size = np.maximum(shifted * (1 - shifted) / total, fewest)
-    return _wilson(shifted, size, quantile)
+    return wilson_limits(shifted, size, quantile)
 
 
 def _one_more(variance: Floats, units: Floats, x: Floats) -> Floats:
@@ -200,11 +200,12 @@ def exceeding_tail(bound: float, se: float, delta: float) -> float:
 
 def wilson(share: float, size: float, quantile: float) -> tuple[float, float]:
     """Compute Wilson's interval of a share of so many rows."""
-    low, high = _wilson(share, size, quantile)
+    low, high = wilson_limits(share, size, quantile)
     return min(max(float(low), 0.0), share), max(min(float(high), 1.0), share)  # never past it by a last bit
 
 
-def _wilson(share: Any, size: Any, quantile: float | Floats) -> tuple[Any, Any]:
+def wilson_limits(share: Any, size: Any, quantile: float | Floats) -> tuple[Any, Any]:
+    """Compute the same of many shares; rounding may lead an end past 0, 1 or the share by a last bit."""
     extra = quantile**2 / size
     centre = (share + extra / 2) / (1 + extra)
     half = np.sqrt(extra * share * (1 - share) + extra**2 / 4) / (1 + extra)

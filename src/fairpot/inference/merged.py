@@ -23,7 +23,7 @@ from fairpot.inference.shares import (
     ShareEstimates,
     estimate_shares,
     merge_entries,
-    small_sample_factor,
+    of_sides,
 )
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
@@ -92,7 +92,9 @@ class Counted:
 def count_ranking(table: ScoreTable, ties: Ties = "half") -> Counted:
     """Count everything about a ranking in one pass over a table with outcomes."""
     if len(table.groups) > MOST_GROUPS:
-        won, tied, distinct, cells = *_many(table), len(table.pooled().score), None
+        strict, half = WinMatrix.of(table, "strict").half_wins, WinMatrix.of(table, "half").half_wins
+        won, tied = (strict // 2 if strict.dtype.kind == "i" else strict / 2), half - strict
+        distinct, cells = len(table.pooled().score), None
     else:
         going = _Pass(table.for_pairs(), ties, spread=table.units is None)
         won, tied, distinct, cells = going.won, going.tied, going.distinct, going.finished()
@@ -100,12 +102,6 @@ def count_ranking(table: ScoreTable, ties: Ties = "half") -> Counted:
     if won.dtype.kind == "i":  # exact, so that nobody can tell who counted them
         WinMatrix.remember(table, {"half": found.matrix("half"), "strict": found.matrix("strict")})
     return found
-
-
-def _many(table: ScoreTable) -> tuple[Counts, Counts]:
-    """Count the pairs of very many groups."""
-    strict, half = WinMatrix.of(table, "strict").half_wins, WinMatrix.of(table, "half").half_wins
-    return (strict // 2 if strict.dtype.kind == "i" else strict / 2), half - strict
 
 
 class _Pass:
@@ -204,7 +200,7 @@ def shares(counted: Counted, pairs: Sequence[Pairs]) -> ShareEstimates:
     asked = Lines.of(counted, pairs)
     if counted.cells is None:
         return _row_by_row(counted, pairs, asked.value)
-    total, variance, units = np.zeros((len(pairs), len(pairs))), [], []
+    parts, units = [], []
     for side in range(2):
         part, square = np.zeros((len(pairs), len(pairs))), np.zeros(len(pairs))
         for g, cell in enumerate(counted.cells[side]):
@@ -215,11 +211,8 @@ def shares(counted: Counted, pairs: Sequence[Pairs]) -> ShareEstimates:
         level = np.diag(part) * own**2 <= square * _ROUND_OFF**2
         part[level, :] = part[:, level] = 0.0
         units.append(np.divide(own**2, square, out=np.zeros(len(pairs)), where=square > 0))
-        factor = np.sqrt(small_sample_factor(units[side]))
-        part *= np.outer(factor, factor)
-        variance.append(np.diag(part).copy())
-        total += part
-    return ShareEstimates(asked.value, total, (variance[0], variance[1]), (units[0], units[1]))
+        parts.append(part)
+    return of_sides(asked.value, parts, units)
 
 
 def _row_by_row(counted: Counted, pairs: Sequence[Pairs], value: Floats) -> ShareEstimates:

@@ -1,226 +1,385 @@
-"""Shares of rows with Wilson's interval: rates at a threshold, and recall and precision of an estimated top."""
+"""Rates with their intervals, by group and between groups: at a score, in an estimated top, or above the median.
+
+Every rate is a ratio of two sums over rows, or a fit, whose error is a sum over rows too; so one way gives the standard
+error of each, of their differences and ratios, with weights, clusters and through a cut that is itself estimated.
+"""
 
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import ndtri, stdtrit
 
-from fairpot._defaults import LEVEL, Region
-from fairpot._docs import documented
-from fairpot._validation import check_group_name, check_level, is_number
-from fairpot.counts import Counts, GroupCounts, count_units
+from fairpot._defaults import FEWEST_OF_RATES, LEVEL, Region
+from fairpot.counts import Counts, GroupCounts, Indices, count_units
 from fairpot.inference.candidates import Population, TooMany, open_note, populations, regions
 from fairpot.inference.limits import Estimate, wilson
-from fairpot.inference.region import levels_at, near_cut, own_levels
-from fairpot.inference.shares import FEWEST
+from fairpot.inference.region import near_cut
+from fairpot.metrics.rates import RATES, Rate, Terms
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
-
-class Flags(NamedTuple):
-    """Weights of rows with and without the outcome, and of those among them that are flagged."""
-
-    positives: float
-    negatives: float
-    flagged_positives: float
-    flagged_negatives: float
+Kind = Literal["value", "difference", "ratio"]
+Levels = tuple[float, ...]
+Places = tuple[int, ...]
+_Members = tuple[Indices, Counts, Indices]
 
 
-@dataclass(frozen=True)
-class Rates:
-    """Hold the rates of one group at a threshold: flagged is a score at or above it.
+class Cut(NamedTuple):
+    """Where rows are selected: at a score or above it, in a top share, above the median, or nowhere."""
 
-    ``tpr``: of the positives; ``fpr``: of the negatives; ``flagged``: of all; ``ppv``: positives among the flagged.
-    ``counts`` has the weights that they are shares of.
-    """
-
-    group: Hashable
-    threshold: float
-    tpr: Estimate
-    fpr: Estimate
-    ppv: Estimate
-    flagged: Estimate
-    counts: Flags
+    at: Literal["score", "top", "median", "all"] = "all"
+    threshold: float | None = None  # on the scale of the table
+    alpha: float | None = None
+    region: Region = "pooled"
 
 
-@documented
-def rates_at(table: ScoreTable, threshold: float, *, level: float = LEVEL) -> list[Rates]:
-    """Compute the rates of every group at a threshold, each with Wilson's interval.
-
-    Parameters
-    ----------
-    table : ScoreTable
-        With labels; a table with clusters adds up their rows before squaring.
-    threshold : float
-        Scores at or above it are flagged.
-    {level}
-
-    Examples
-    --------
-    >>> from fairpot import score_table
-    >>> from fairpot.inference import rates_at
-    >>> y, score, sex = [0, 1] * 10, range(20), ["F"] * 10 + ["M"] * 10
-    >>> table = score_table(y, score, sensitive_features=sex)
-    >>> print(rates_at(table, 8.0)[0].flagged)
-    0.200 (95% interval 0.057 to 0.510)
-    """
-    return [rate_estimates(table, group, threshold, level=level) for group in table.groups]
+NOWHERE = Cut()
 
 
-def rate_estimates(table: ScoreTable, group: Hashable | None, threshold: float, *, level: float = LEVEL) -> Rates:
-    """Compute the rates of one group, or of all rows (None), at a threshold, each with Wilson's interval."""
-    if not is_number(threshold) or not np.isfinite(float(threshold)):
-        raise ValueError(f"threshold must be a finite number, got {threshold!r}.")
-    tail = (1 - check_level(level)) / 2
-    own = table.counts if group is None else (table[check_group_name(group, table.groups, "group")],)
-    found = _Cells.of(own, [float(threshold)] * len(own))
-    has = f"group {'all' if group is None else group!r} has"
-    rates = {metric: _rate(found, metric, asked, has, tail, level) for metric, asked in _RATES.items()}
-    (missed, hit), (left, wrong) = found.weight.sum(axis=0).tolist()
-    return Rates(group, float(threshold), **rates, counts=Flags(missed + hit, left + wrong, hit, wrong))
+@dataclass(frozen=True, eq=False)
+class Cells:
+    """Rows that no rate can tell apart, added up: weights, their squares, and how many people count."""
 
-
-class _Cells(NamedTuple):
-    """Weights and squared weights by group, outcome (with it first) and flag (not flagged first)."""
-
-    weight: Counts
+    group: Indices
+    y: Floats
+    on: Floats
+    score: Floats
+    weight: Floats
     square: Floats
-    rows: tuple[tuple[Counts, Counts, Counts], ...]  # of clusters: unit, weight and cell of each row
+    counted: Counts
+    members: _Members | None  # of clusters: unit, weight and cell of each row
 
     @classmethod
-    def of(cls, counts: Sequence[GroupCounts], levels: Sequence[float]) -> _Cells:
+    def at(cls, counts: Sequence[GroupCounts], levels: Sequence[float]) -> Cells:
+        """Add up what is below and from a score on, by group and outcome: with the outcome first, selected last."""
         first = [int(np.searchsorted(c.score, level)) for c, level in zip(counts, levels)]
-        weight = [[_parted(side, k) for side in (c.positive, c.negative)] for c, k in zip(counts, first)]
-        square = [[_parted(c.squared(side), k) for side in (True, False)] for c, k in zip(counts, first)]
-        rows = tuple(
-            (member.unit, member.weight, 4 * g + 2 * side + (member.entry >= first[g]))
-            for g, c in enumerate(counts)
-            for side, member in enumerate(c.members or ())
-        )
-        return cls(np.array(weight), np.array(square, dtype=np.float64), rows)
+        sums = [
+            [[column[:k].sum(), column[k:].sum()] for sides in _columns(c) for column in sides]
+            for c, k in zip(counts, first)
+        ]
+        weight, square, counted = (np.array([each[i : i + 2] for each in sums]) for i in (0, 2, 4))
+        place, y, on = (axis.ravel() for axis in np.indices(weight.shape))
+        members = _members(counts, lambda g, side, entry: 4 * g + 2 * side + (entry >= first[g]))
+        ends = weight.ravel().astype(np.float64), square.ravel().astype(np.float64), counted.ravel()
+        return cls(place, _floats(y == 0), _floats(on), np.zeros(len(y)), *ends, members)
+
+    @classmethod
+    def of(cls, counts: Sequence[GroupCounts]) -> Cells:
+        """Take every score by itself."""
+        starts = np.cumsum([0, *(len(c.score) for c in counts for _ in range(2))])
+        parts = [[np.concatenate(sides) for sides in _columns(c)] for c in counts]
+        weight, square, counted = (np.concatenate(column) for column in zip(*parts))
+        sizes = np.diff(starts)
+        group, y = (np.repeat(axis.ravel(), sizes) for axis in np.indices((len(counts), 2)))
+        members = _members(counts, lambda g, side, entry: starts[2 * g + side] + entry)
+        score = np.concatenate([c.score for c in counts for _ in range(2)])
+        ends = weight.astype(np.float64), square.astype(np.float64), counted
+        return cls(group, _floats(y == 0), np.zeros(len(y)), score, *ends, members)
+
+    def taken(self, at: Indices) -> Cells:
+        """Keep some of the cells, without the rows behind them."""
+        known = self.group[at], self.y[at], self.on[at], self.score[at], self.weight[at]
+        return Cells(*known, self.square[at], self.counted[at], None)
+
+    def spread(self, error: Floats) -> float:
+        """Add up the squares of what rows, or clusters, add to an error; NaN of enormous scores."""
+        with np.errstate(over="ignore", invalid="ignore"):
+            if self.members is None:
+                total = float((self.square * error**2).sum())
+            else:
+                unit, weight, cell = self.members
+                total = float(np.sum(np.bincount(unit, weights=weight * error[cell]) ** 2))
+        return total if np.isfinite(total) else np.nan
+
+    def units(self, at: Indices, among: Floats) -> float:
+        """Count the independent rows, or clusters, in those of some cells that are below the line."""
+        own = at[among > 0]
+        if self.members is None:
+            square = float(self.square[own].sum())
+            return float(self.weight[own].sum()) ** 2 / square if square else 0.0
+        unit, _, cell = self.members
+        there = np.zeros(len(self.weight), dtype=bool)
+        there[own] = True
+        return float(count_units(unit[there[cell]]))
 
 
-def _parted(column: Counts, first: int) -> tuple[Counts, Counts]:
-    return column[:first].sum(), column[first:].sum()
+def _floats(values: Any) -> Floats:
+    return np.asarray(values, dtype=np.float64)
 
 
-class _Question(NamedTuple):
-    """Which of the cells, outcome x flagged, a rate is a share of, which are counted, and what the first are."""
-
-    among: Counts
-    hits: Counts
-    what: str
+def _columns(counts: GroupCounts) -> tuple[tuple[Counts, Counts], ...]:
+    squares = counts.squared(True), counts.squared(False)
+    return (counts.positive, counts.negative), squares, counts.counted
 
 
-_RATES = {
-    "tpr": _Question(np.array([[1, 1], [0, 0]]), np.array([[0, 1], [0, 0]]), "rows with the outcome"),
-    "fpr": _Question(np.array([[0, 0], [1, 1]]), np.array([[0, 0], [0, 1]]), "rows without the outcome"),
-    "ppv": _Question(np.array([[0, 1], [0, 1]]), np.array([[0, 1], [0, 0]]), "flagged rows"),
-    "flagged": _Question(np.array([[1, 1], [1, 1]]), np.array([[0, 1], [0, 1]]), "rows"),
-}
+def _members(counts: Sequence[GroupCounts], cell: Callable[[int, int, Indices], Indices]) -> _Members | None:
+    """Join the rows of clusters; ``cell`` gives the cells of those of a group and a side."""
+    parts = [
+        (each.unit, each.weight, cell(g, side, each.entry))
+        for g, c in enumerate(counts)
+        for side, each in enumerate(c.members or ())
+    ]
+    if not parts:
+        return None
+    unit, weight, cells = map(np.concatenate, zip(*parts))
+    return unit, weight, cells
 
 
-def _rate(
-    found: _Cells,
-    metric: str,
-    asked: _Question,
-    has: str,
-    tail: float,
-    level: float,
-    cuts: tuple[ScoreTable, Sequence[Population]] | None = None,
-) -> Estimate:
-    """Compute a share of rows, its standard error from squared weights or clusters, and Wilson's interval.
+class Piece(NamedTuple):
+    """A rate of some groups: its value, what each cell adds to its error, its variance, and of how many rows it is."""
 
-    The rows that count and those that do not are summed apart: where nobody is among the latter the share is exactly 1.
-    ``cuts``: a table, and those of its thresholds that are smooth, whose errors are added.
-    """
-    among = np.broadcast_to(asked.among, found.weight.shape)
-    total = float((found.weight * among).sum())
-    if total == 0:
-        return Estimate(metric, np.nan, level=level, reason=f"{has} no {asked.what}")
-    value = float((found.weight * asked.hits).sum()) / total
-    error = (asked.hits - value) * among / total
-    if cuts is not None:
-        error = error + _through_cuts(found, error, *cuts)
-    variance, units = _spread(found, among, error, total)
-    se = float(np.sqrt(variance * units / (units - 1))) if units > 1 else np.nan
-    if units < FEWEST - 1e-9:
-        reason = f"{has} {units:.3g} {asked.what}, and with fewer than {FEWEST} there is no interval"
-        return Estimate(metric, value, se, level=level, reason=reason)
-    spread = value * (1 - value)  # of a rate of 0 or 1 by round-off alone, where all rows are alike
-    size = min(spread / variance, 1e300) if variance > 0 and spread > 1e-12 else units
-    low, high = wilson(value, size, -float(ndtri(tail)))
-    return Estimate(metric, value, se, low, high, level)
+    value: float
+    error: Floats
+    variance: float
+    units: float
+    reason: str | None = None
+
+    @property
+    def se(self) -> float:
+        """Standard error, with n / (n - 1) for a sample of n; of a fit, n is infinite."""
+        return float(np.sqrt(self.variance / (1 - 1 / self.units))) if self.units > 1 else np.nan
 
 
-def _through_cuts(found: _Cells, error: Floats, table: ScoreTable, smooth: Sequence[Population]) -> Floats:
-    """Compute what rows add through their thresholds: a higher one loses the rows near it."""
-    added = np.zeros(error.shape)
-    for population in smooth:
-        groups = list(population.groups)
-        below, above = (float(found.weight[groups, :, flag].sum()) for flag in range(2))
-        if below == 0:
-            continue  # everybody is in the top: there is no threshold to miss
-        total = below + above
-        window = np.stack(near_cut(table, population, above, total), axis=1)
-        kappa = float((window * (error[:, :, 0] - error[:, :, 1])).sum())
-        added[groups] += kappa * (np.arange(2) - above / total)
-    return added
+class Measuring:
+    """Rates of a table at one cut, each computed once; where the level is None, without intervals."""
 
+    def __init__(self, table: ScoreTable, cut: Cut = NOWHERE, level: float | None = LEVEL) -> None:
+        self.table, self.cut, self.asked = table, cut, level
+        self.level = LEVEL if level is None else level
+        self.populations = _populations(table, cut)
+        self.own: Levels = (np.nan if cut.threshold is None else cut.threshold,) * len(table.groups)
+        self.own = self._levels(self.populations, [each.own for each in self.populations])
+        self._cells: dict[Levels, Cells] = {}
+        self._kept, self._pieces = "", dict[tuple[Places, Levels], Piece]()
 
-def _spread(found: _Cells, among: Counts, error: Floats, total: float) -> tuple[float, float]:
-    """Sum the squares of what rows, or clusters, add to the error of a share; count independent units."""
-    if not found.rows:
-        return float((found.square * error**2).sum()), total**2 / float((found.square * among).sum())
-    unit, weight, cell = (np.concatenate(column) for column in zip(*found.rows))
-    sums = np.bincount(unit, weights=weight * error.ravel()[cell])
-    return float(np.sum(sums**2)), float(count_units(unit[among.ravel()[cell] > 0]))
+    def told(self, found: Estimate) -> Estimate:
+        """Leave limits out where nobody asked for them."""
+        return found if self.asked is not None else Estimate(found.metric, float(found), reason="none were asked for")
 
+    @cached_property
+    def everyone(self) -> Places:
+        """The places of all groups."""
+        return tuple(range(len(self.table.groups)))
 
-class TopRate(NamedTuple):
-    """Which rate of a top: "top_recall" or "top_precision", of all rows or of one group, in which region."""
+    @cached_property
+    def every(self) -> Cells:
+        """Every score by itself, for what depends on scores."""
+        return Cells.of(self.table.counts)
 
-    metric: str
-    alpha: float
-    region: Region
-    group: int | None
+    def cells(self, rate: Rate, levels: Levels) -> Cells:
+        """Give the rows that a rate is made of."""
+        if not rate.needs_cut:
+            return self.every
+        if levels not in self._cells:
+            self._cells[levels] = Cells.at(self.table.counts, levels)
+        return self._cells[levels]
 
+    def counted(self, name: str, places: Places) -> tuple[float | None, float]:
+        """Count the people above the line and below it; above it only where a rate is a share."""
+        rate = RATES[name]
+        if rate.sums is None or rate.scale != "share":
+            return None, sum(self.table.counts[g].size for g in places)
+        cells = self.cells(rate, self.own)
+        part = cells.taken(np.flatnonzero(np.isin(cells.group, places)))
+        hits, among = (part.counted[column > 0].sum().item() for column in rate.sums(self._terms(part)))
+        return hits, among
 
-def top_rate_interval(table: ScoreTable, asked: TopRate, level: float) -> Estimate:
-    """Compute recall or precision of the top alpha with its interval.
+    def _terms(self, cells: Cells) -> Terms:
+        """Give what rates are made of, with scores as the rows have them."""
+        turned, threshold = self.table.lower_is_riskier, self.cut.threshold
+        risk = 1 + cells.score if turned else cells.score
+        at = None if threshold is None else threshold + turned
+        odds = at / (1 - at) if at is not None and 0 < at < 1 else np.nan
+        return Terms(cells.y, cells.on, 0.0 - cells.score if turned else cells.score, risk, odds)
 
-    Where many rows share the score at the cut, the limits hold for every region that the rows leave open.
-    """
-    found = populations(table, asked.alpha, asked.region)
-    own = range(len(table.groups)) if asked.group is None else (asked.group,)
-    counted = [p for p in found if set(own).intersection(p.groups)]
-    smooth = [p for p in counted if not p.coarse]
-    among, hits, what = _RATES["tpr" if asked.metric == "top_recall" else "ppv"]
-    taking = np.isin(np.arange(len(table.groups)), own)[:, None, None]
-    what = what if asked.metric == "top_recall" else f"rows in the top {asked.alpha:g}"
-    question = _Question(among * taking, hits * taking, what)
+    def piece(self, name: str, places: Places, levels: Levels) -> Piece:
+        """Give a rate of some groups with what each cell adds to its error."""
+        if name != self._kept:  # one rate is asked for after the other, and what scores add to each takes memory
+            self._kept, self._pieces = name, {}
+        if (places, levels) not in self._pieces:
+            self._pieces[places, levels] = self._piece(name, places, levels)
+        return self._pieces[places, levels]
 
-    def above(levels: Sequence[float], tail: float) -> Estimate:
-        cells = _Cells.of(table.counts, levels)
-        return _rate(cells, asked.metric, question, "there are", tail, level, (table, smooth))
+    def _piece(self, name: str, places: Places, levels: Levels) -> Piece:
+        rate = RATES[name]
+        cells = self.cells(rate, levels)
+        at = np.flatnonzero(np.isin(cells.group, places) & (cells.weight > 0))
+        part, error = cells.taken(at), np.zeros(len(cells.weight))
+        rows = self._terms(part)
+        if rate.fit is not None:
+            found = self._few(rate, cells, at, [rows.y, rows.n], places) or rate.fit(rows, part.weight)
+            if isinstance(found, str):
+                return Piece(np.nan, error, np.nan, 0.0, found)
+            value, error[at] = found
+            return Piece(value, error, cells.spread(error), np.inf)
+        assert rate.sums is not None
+        above, among = rate.sums(rows)
+        total = float((part.weight * among).sum())
+        if not total > 0:
+            return Piece(np.nan, error, np.nan, 0.0, f"{self._has(places)} no {rate.among}")
+        value = float((part.weight * above).sum()) / total
+        error[at] = (above - value * among) / total
+        if rate.needs_cut:
+            error = error + self._through_cuts(cells, error)
+        sides = [rows.y, rows.n] if rate.scale == "positive" else [among]
+        few, variance = self._few(rate, cells, at, sides, places), cells.spread(error)
+        units, spread = cells.units(at, among), value * (1 - value)
+        if not np.isfinite(variance):
+            few = "the scores are too large to be squared"
+        elif rate.scale == "share" and self.populations and variance * units < 1e-9 * spread:
+            few = "the cut is made so that it is this share"
+        return Piece(value, error, variance, units, few)
 
-    estimate = above(own_levels(found), (1 - level) / 2)
-    if estimate.reason is not None or len(smooth) == len(counted):
-        return estimate
-    # Half of each tail for thresholds that are not looked at, half for the limits at those that are.
-    tail = (1 - level) / 4
-    try:
-        sets = regions(counted, 2 * tail / len(counted))
-        each = [above(levels_at(found, counted, places), tail) for places in itertools.product(*sets)]
+    def _few(self, rate: Rate, cells: Cells, at: Indices, sides: Sequence[Floats], places: Places) -> str | None:
+        """Say which cell has too few independent rows for an interval; a hair of round-off is none."""
+        said = (rate.among,) if len(sides) == 1 else ("rows with the outcome", "rows without the outcome")
+        for side, what in zip(sides, said):
+            units = cells.units(at, side)
+            if units < FEWEST_OF_RATES - 1e-9:
+                counted = what if cells.members is None else what.replace("rows", "clusters", 1)
+                few = f"and with fewer than {FEWEST_OF_RATES} there is no interval"
+                return f"{self._has(places)} {units:.3g} {counted}, {few}"
+        return None
+
+    def _has(self, places: Places) -> str:
+        alone = len(places) == 1 and len(self.table.groups) > 1
+        return f"group {self.table.groups[places[0]]!r} has" if alone else "there are"
+
+    def _through_cuts(self, cells: Cells, error: Floats) -> Floats:
+        """Compute what rows add through the estimated cuts: a higher one loses the rows near it."""
+        shape = (len(self.table.groups), 2, 2)
+        weight, error, added = cells.weight.reshape(shape), error.reshape(shape), np.zeros(shape)
+        for population in self.populations:
+            groups = list(population.groups)
+            below, above = (float(weight[groups, :, flag].sum()) for flag in range(2))
+            if population.coarse or below == 0 or above == 0:
+                continue  # the cut jumps, which limits look at one by one, or there is none to miss
+            total = below + above
+            window = np.stack(near_cut(self.table, population, above, total), axis=1)
+            kappa = float((window * (error[:, :, 0] - error[:, :, 1])).sum())
+            added[groups] += kappa * (np.arange(2) - above / total)
+        return added.ravel()
+
+    def estimate(self, kind: Kind, name: str, first: Places, second: Places = ()) -> Estimate:
+        """Give a rate, or how that of the first groups differs from that of the second, with its interval.
+
+        Where many rows share the score at a cut, the limits hold for every cut that the rows leave open.
+        """
+        involved, of = {*first, *second}, (kind, name, first, second)
+        cuts = [p for p in self.populations if involved.intersection(p.groups)] if RATES[name].needs_cut else []
+        tail = (1 - self.level) / 2
+        found = self._estimate(*of, self.own, tail)
+        if self.asked is None or found.reason is not None or not any(p.coarse for p in cuts):
+            return self.told(found)
+        # Half of each tail for cuts that are not looked at, half for the limits at those that are.
+        tail = tail / 2
+        try:
+            sets = regions(cuts, 2 * tail / len(cuts))
+        except TooMany as error:
+            return Estimate(found.metric, found.value, found.se, level=self.level, reason=str(error))
+        each = [self._estimate(*of, self._levels(cuts, places), tail) for places in itertools.product(*sets)]
         refused = next((e.reason for e in each if e.reason is not None), None)
-    except TooMany as error:
-        each, refused = [], str(error)
-    if refused is not None:
-        return Estimate(asked.metric, estimate.value, estimate.se, level=level, reason=refused)
-    low, high = min(e.low for e in each), max(e.high for e in each)
-    return Estimate(asked.metric, estimate.value, estimate.se, low, high, level, note=open_note(counted))
+        if refused is not None:
+            return Estimate(found.metric, found.value, found.se, level=self.level, reason=refused)
+        low, high = min(e.low for e in each), max(e.high for e in each)
+        return Estimate(found.metric, found.value, found.se, low, high, self.level, note=open_note(cuts))
+
+    def _levels(self, cuts: Sequence[Population], places: Sequence[int]) -> Levels:
+        """Give the lowest score that is selected in each group; where the cut is above the median, it is the next."""
+        level = list(self.own)
+        for population, place in zip(cuts, places):
+            first = place + (self.cut.at == "median")
+            start = float(population.score[first]) if first < len(population.score) else np.inf
+            for g in population.groups:
+                level[g] = start
+        return tuple(level)
+
+    def _estimate(self, kind: Kind, name: str, first: Places, second: Places, levels: Levels, tail: float) -> Estimate:
+        rate, metric = RATES[name], name if kind == "value" else f"{name}_{kind}"
+        one = self.piece(name, first, levels)
+        if kind == "value":
+            ends = _limits(rate, one, tail) if one.reason is None else (np.nan, np.nan)
+            return Estimate(metric, one.value, one.se, *ends, self.level, reason=one.reason)
+        other = self.piece(name, second, levels)
+        cells, both = self.cells(rate, levels), one.variance + other.variance
+        if set(first) & set(second) or cells.members is not None or (rate.needs_cut and self.populations):
+            both = cells.spread(one.error - other.error)  # clusters or a cut join groups that are apart
+        scale = 2 * float(np.sqrt(one.variance * other.variance))
+        rho = float(np.clip((one.variance + other.variance - both) / scale, -1, 1)) if scale > 0 else 0.0
+        reason = one.reason or other.reason
+        if kind == "difference":
+            value, se = one.value - other.value, float(np.sqrt(both))
+            if reason is None:
+                return Estimate(metric, value, se, *_between(rate, one, other, rho, tail), self.level)
+            return Estimate(metric, value, se, level=self.level, reason=reason)
+        value = one.value / other.value if other.value > 0 else np.nan
+        if reason is None and not min(one.value, other.value) > 0:
+            reason = f"a {rate.title} is 0, of which a ratio has no interval"
+        if reason is not None:
+            return Estimate(metric, value, level=self.level, reason=reason)
+        a, b = np.sqrt(one.variance) / one.value, np.sqrt(other.variance) / other.value
+        se = value * float(np.sqrt(max(a**2 + b**2 - 2 * rho * a * b, 0.0)))
+        low, high = map(float, np.exp(_between(rate, one, other, rho, tail, logs=True)))
+        return Estimate(metric, value, se, low, high, self.level)
+
+
+def _limits(rate: Rate, found: Piece, tail: float, logs: bool = False) -> tuple[float, float]:
+    """Compute the limits of a rate, or of its logarithm, each wrong with probability ``tail``.
+
+    A share has Wilson's (1927), of as many rows as its variance p (1 - p) / n says; a mean those of Student's t; a
+    positive number, and a ratio of means, exp(log v -+ z se / v).
+    """
+    value, z = found.value, -float(ndtri(tail))
+    if rate.scale == "share":
+        spread = value * (1 - value)  # of a rate of 0 or 1 by round-off alone, where all rows are alike
+        size = min(spread / max(found.variance, 1e-300), 1e300) if spread > 1e-12 else found.units
+        low, high = wilson(value, size, z)
+        return (float(np.log(low)), float(np.log(high))) if logs else (low, high)
+    if logs or rate.scale == "positive":
+        middle, half = float(np.log(value)), z * found.se / value
+        return (middle - half, middle + half) if logs else (float(np.exp(middle - half)), float(np.exp(middle + half)))
+    half = found.se * (z if rate.fit else -float(stdtrit(max(found.units - 1, 1), tail)))
+    return value - half, value + half
+
+
+def _between(rate: Rate, one: Piece, other: Piece, rho: float, tail: float, logs: bool = False) -> tuple[float, float]:
+    """Combine the limits of two rates into those of their difference, or of that of their logarithms.
+
+    Zou and Donner's (2008) MOVER: with limits l1, u1 and l2, u2 and correlation r of the two, the lower one is d -
+    sqrt((v1 - l1)^2 + (u2 - v2)^2 - 2 r (v1 - l1)(u2 - v2)), the upper one alike. Of independent shares it is
+    Newcombe's (1998) tenth method.
+    """
+    (l1, u1), (l2, u2) = (_limits(rate, piece, tail, logs) for piece in (one, other))
+    v1, v2 = (float(np.log(piece.value)) if logs else piece.value for piece in (one, other))
+    down, up = (
+        float(np.sqrt(max(a**2 + b**2 - 2 * rho * a * b, 0.0))) for a, b in ((v1 - l1, u2 - v2), (u1 - v1, v2 - l2))
+    )
+    return v1 - v2 - down, v1 - v2 + up
+
+
+def _populations(table: ScoreTable, cut: Cut) -> tuple[Population, ...]:
+    """Find the rows that have a cut of their own, where it is estimated."""
+    if cut.at == "top":
+        assert cut.alpha is not None
+        return populations(table, cut.alpha, cut.region)
+    if cut.at != "median":
+        return ()
+    [found] = populations(table, 0.5, "pooled")
+    running = np.cumsum(found.rows)
+    own = int(np.searchsorted(running, running[-1] / 2))  # the lower median: what is above it is above the median
+    deviation = found.deviation.copy()
+    deviation[own] = 0.0
+    return (replace(found, own=own, deviation=deviation),)
+
+
+def top_rate(top: Measuring, metric: str, group: int | None) -> Estimate:
+    """Compute recall or precision of a top, of all rows or of one group, with its interval."""
+    name = {"top_recall": "tpr", "top_precision": "ppv"}[metric]
+    found = top.estimate("value", name, top.everyone if group is None else (group,))
+    return Estimate(metric, *found.__getnewargs__()[1:])

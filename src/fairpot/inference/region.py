@@ -11,14 +11,13 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._defaults import Region, Ties
+from fairpot._defaults import FEWEST, Region, Ties
 from fairpot.counts import Indices
 from fairpot.inference.candidates import Population, TooMany, candidates, open_note, populations, said
 from fairpot.inference.limits import gap_limits
 from fairpot.inference.merged import Counted, Lines, count_ranking
 from fairpot.inference.merged import shares as counted_shares
 from fairpot.inference.shares import (
-    FEWEST,
     CellRows,
     GapEstimates,
     Influence,
@@ -49,18 +48,10 @@ class TopRegion:
     kernel: Ties
     populations: tuple[Population, ...]
 
-    @classmethod
-    def of(cls, table: ScoreTable, kernel: Ties, alpha: float, region: Region) -> TopRegion:
-        """Find the populations of a table that have a threshold."""
-        return cls(table, kernel, populations(table, alpha, region))
-
     @cached_property
     def counted(self) -> Counted:
         """What there is to count in the sample's own top."""
-        return self._count(own_levels(self.populations))
-
-    def _count(self, levels: tuple[float, ...]) -> Counted:
-        return count_ranking(_above(self.table, levels), self.kernel)
+        return count_ranking(_above(self.table, own_levels(self.populations)), self.kernel)
 
     def rests_on(self, pairs: Sequence[Pairs]) -> list[Population]:
         """List the populations whose thresholds some shares depend on."""
@@ -86,7 +77,8 @@ class TopRegion:
         table, smooth = self.table, smooth_of(self.populations)
         counted = None
         if table.clusters is None:
-            counted = self.counted if levels == own_levels(self.populations) else self._count(levels)
+            own = levels == own_levels(self.populations)
+            counted = self.counted if own else count_ranking(_above(table, levels), self.kernel)
         if counted is None or counted.cells is None:
             return estimate_seen(table, self.kernel, [Seen(own_scores(table), levels, pairs, smooth)])
         top, base, lines = counted.table, counted_shares(counted, pairs), Lines.of(counted, pairs)
@@ -168,8 +160,8 @@ class RegionShares(ShareEstimates):
 
     def difference_limits(self, first: Indices, second: Indices, tail: float | Floats) -> Limits:
         """Compute limits of differences that hold in every region the rows leave open."""
-        own = super().difference_limits(first, second, tail)
-        return self._wherever(own, np.column_stack((first, second)), tail, _one_difference, (-1.0, 1.0))
+        own, places = super().difference_limits(first, second, tail), np.column_stack((first, second))
+        return self._wherever(own, places, tail, lambda two, t: GapEstimates.side_by_side(two).limits(t), (-1.0, 1.0))
 
     def _wherever(
         self,
@@ -212,15 +204,11 @@ class RegionShares(ShareEstimates):
         return found if all(shares.enough for shares, _ in found) else []
 
 
-def _one_difference(shares: ShareEstimates, tail: float) -> Limits:
-    return GapEstimates.side_by_side(shares).limits(tail)
-
-
 def estimate_region(
     table: ScoreTable, pairs: Sequence[Pairs], kernel: Ties, alpha: float, region: Region
 ) -> RegionShares:
     """Estimate shares inside the top-alpha region with their covariance, the threshold's error included."""
-    where = TopRegion.of(table, kernel, alpha, region)
+    where = TopRegion(table, kernel, populations(table, alpha, region))
     return where.shares(pairs, tuple(where.why_not(pair) for pair in pairs))
 
 

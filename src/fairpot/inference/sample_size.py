@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 import math
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -13,20 +13,21 @@ from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtr, ndtri
 
 from fairpot._arguments import argument
-from fairpot._defaults import LEVEL
+from fairpot._defaults import FEWEST, LEVEL, Ties
 from fairpot._docs import documented
 from fairpot._html import html_table, paragraph
 from fairpot._shown import frame_of
 from fairpot._validation import check_choice, check_level, check_share, is_number
-from fairpot.counts import Indices
+from fairpot.counts import GroupCounts, Indices
 from fairpot.inference.limits import Parts, difference_limits, joint_tail
-from fairpot.inference.shares import FEWEST, GapEstimates, ShareEstimates, cross_pairs, estimate_shares
+from fairpot.inference.shares import GapEstimates, ShareEstimates, cross_pairs, estimate_shares
 from fairpot.metrics.rank import check_ties
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
 _BINS = 64  # scores that tables are drawn with; eight times as many move no power by more than 0.3 points
 _ROUGH, _FINE = 400, 6000  # tables drawn at each size that is tried
+_MANY = 1e9  # rows of a table that stands for what is expected
 _SEED = 20250101  # plans are the same in every run
 _NEAREST = 0.999  # an xAUC to plan with keeps this far from 1
 
@@ -53,7 +54,7 @@ class SamplePlan:
     >>> from fairpot.inference import plan_sample_size
     >>> plan = plan_sample_size(0.2, rates=0.3)
     >>> plan.rows, plan.group_rows == {"a": plan.rows // 2, "b": plan.rows - plan.rows // 2}
-    (185, True)
+    (186, True)
     """
 
     goal: str
@@ -152,8 +153,8 @@ def plan_sample_size(
     --------
     >>> from fairpot.inference import plan_sample_size
     >>> print(plan_sample_size(0.05, shares={"F": 0.3, "M": 0.7}, rates=0.1))
-    8,051 rows to detect a gap of 0.05 with power 0.8 at 95% confidence
-    (F: 2,415 rows, 242 with the outcome, M: 5,636 rows, 564 with the outcome)
+    8,022 rows to detect a gap of 0.05 with power 0.8 at 95% confidence
+    (F: 2,407 rows, 241 with the outcome, M: 5,615 rows, 562 with the outcome)
     """
     wanted = check_share(gap, "gap", zero=False)
     check_choice(goal, "goal", ("detect", "certify"))
@@ -163,17 +164,19 @@ def plan_sample_size(
     truth = (wanted if goal == "detect" else 0.0) if true_gap is None else check_share(true_gap, "true_gap", zero=True)
     measured = None
     if table is None:
-        expected = _expected(auc, truth, shares, rates)
+        groups, size = _divided(shares, rates)
+        middle = check_share(auc, "auc", zero=True)
         _check_reach(goal, wanted, truth)
-        law = _normal_law(expected)
+        law = _normal_law(groups, size, middle, truth)
     else:
         table.require("a plan", groups=2)
-        found = estimate_shares(table, cross_pairs(table), check_ties(ties))
+        how = check_ties(ties)
+        found = estimate_shares(table, cross_pairs(table), how)
         measured = float(np.nan_to_num(np.abs(GapEstimates.side_by_side(found).value)).max())
         if goal == "certify" and true_gap is None:
             truth = measured if measured < wanted else 0.0
         _check_reach(goal, wanted, truth)
-        law = _law_of(table, found, ties, truth)
+        law = _law_of(table, found, how, truth)
     task = _Task(goal, wanted, truth, 1 - level, power)
     return replace(_plan(law, task, _rows_needed(law, task), level), measured_gap=measured)
 
@@ -189,21 +192,6 @@ def _check_reach(goal: str, gap: float, truth: float) -> None:
             f"a gap of {truth:g} cannot be certified to be within {gap:g}, however many rows there are.\n"
             f"Hint: give a larger bound, or a smaller {argument('true_gap')} (what is left after a repair)."
         )
-
-
-_NODES, _WEIGHTS = np.polynomial.legendre.leggauss(24)
-
-
-def _shared(first: Any, second: Any) -> Any:
-    """Compute P(Y < z1, Z < z2) - P(Y < z1) P(Z < z2) of two normals with correlation 1/2, by Plackett's integral.
-
-    This is the covariance of two placements of one score: each is the chance to beat a score of its own, which adds as
-    much variance again.
-    """
-    h, k = (ndtri(np.clip(share, 1e-9, 1 - 1e-9))[..., None] for share in (first, second))
-    angle = math.asin(0.5) * (_NODES + 1) / 2
-    density = np.exp(-(h**2 + k**2 - 2 * h * k * np.sin(angle)) / (2 * np.cos(angle) ** 2))
-    return math.asin(0.5) / 2 * (density @ _WEIGHTS) / (2 * math.pi)
 
 
 class _Task(NamedTuple):
@@ -232,12 +220,6 @@ class _Directions(NamedTuple):
     winners: Indices
     losers: Indices
 
-    @classmethod
-    def among(cls, groups: int) -> _Directions:
-        pairs = list(itertools.combinations(range(groups), 2))
-        both = np.array([each for i, j in pairs for each in ((i, j), (j, i))], dtype=np.intp)
-        return cls(pairs, both[:, 0], both[:, 1])
-
 
 @dataclass(frozen=True, eq=False)
 class _Law:
@@ -258,7 +240,9 @@ class _Law:
 
     @property
     def directions(self) -> _Directions:
-        return _Directions.among(len(self.groups))
+        pairs = list(itertools.combinations(range(len(self.groups)), 2))
+        both = np.array([each for i, j in pairs for each in ((i, j), (j, i))], dtype=np.intp)
+        return _Directions(pairs, both[:, 0], both[:, 1])
 
     @property
     def per_row(self) -> float:
@@ -271,48 +255,20 @@ def _of_gaps(c: Floats) -> Floats:
 
 
 def _rows_needed(law: _Law, task: _Task) -> int:
-    """Find the rows at which the goal is reached as often as wanted: search roughly, then draw a line."""
-    rng = np.random.default_rng(_SEED)
+    """Find the rows at which the goal is reached as often as wanted, by steps that draw more and more tables.
+
+    The normal quantile of the power rises with the root of the rows, from minus that of the confidence on.
+    """
+    rng, few = np.random.default_rng(_SEED), min(1.0, 3 / len(law.groups))
     tail = task.delta if task.goal == "certify" else joint_tail(_of_gaps(law.covariance), task.delta / 2)
-    target = float(ndtri(task.power))
-    tried: list[tuple[float, float, float]] = []
-
-    def above(size: float, draws: int) -> float:
-        draws = int(draws * min(1.0, 3 / len(law.groups)))
+    target, start = float(ndtri(task.power)), float(ndtri(1 - tail))
+    size, sizes = math.log(max(task.rows(law.per_row), 4 * len(law.groups))), []
+    for draws in (int(few * each) for each in (*[_ROUGH] * 6, *[_FINE] * 4)):
         hits = _successes(law, task, round(math.exp(size)), tail, draws, rng)
-        tried.append((size, float(ndtri((hits + 0.5) / (draws + 1))) - target, draws))
-        return tried[-1][1]
-
-    middle = _roughly(lambda size: above(size, _ROUGH), math.log(max(task.rows(law.per_row), 4 * len(law.groups))))
-    for step in (-0.1, 0.1, 0.0, 0.0):
-        above(middle + step, _FINE)
-        middle = _crossing(tried, middle)
-    return max(math.ceil(math.exp(middle) - 1e-6), 2 * len(law.groups))
-
-
-def _roughly(above: Callable[[float], float], start: float) -> float:
-    """Find where a rising function passes 0: go on until it is between two points, then halve the way."""
-    low = high = None
-    step, here = 0.15, start
-    for _ in range(40):
-        found = above(here)
-        low, high = (here, high) if found < 0 else (low, here)
-        if low is None or high is None:
-            here, step = here + (step if found < 0 else -step), min(1.6 * step, 1.0)
-            continue
-        if high - low < 0.06:
-            break
-        here = (low + high) / 2
-    return here
-
-
-def _crossing(tried: list[tuple[float, float, float]], middle: float) -> float:
-    """Solve a line through what was tried around the middle."""
-    x, y, draws = np.array([each for each in tried if abs(each[0] - middle) < 0.25 and abs(each[1]) < 1.0]).T
-    weight = draws * np.exp(-((x - middle) ** 2) / (2 * 0.12**2))
-    at, level = np.average(x, weights=weight), np.average(y, weights=weight)
-    slope = float(weight @ ((x - at) * (y - level))) / max(float(weight @ (x - at) ** 2), 1e-12)
-    return float(np.clip(at - level / max(slope, 0.3), middle - 0.15, middle + 0.15))
+        reached = float(ndtri((hits + 0.5) / (draws + 1)))
+        size += float(np.clip((target - reached) / max((reached + start) / 2, 0.5), -0.5, 0.5))
+        sizes.append(size)
+    return max(math.ceil(math.exp(np.mean(sizes[-4:])) - 1e-6), 2 * len(law.groups))
 
 
 def _successes(law: _Law, task: _Task, rows: int, tail: float, draws: int, rng: np.random.Generator) -> int:
@@ -369,23 +325,6 @@ def _shares(counts: Floats, tie: Floats, where: _Directions) -> tuple[Floats, tu
     return value, (np.maximum(plus, 0) / free[0], np.maximum(minus, 0) / free[1])
 
 
-class _Expected(NamedTuple):
-    """What is expected of rows that are not there yet."""
-
-    groups: tuple[Hashable, ...]
-    shares: Floats
-    rates: Floats
-    truth: float
-    middle: float
-
-    def xaucs(self, pair: tuple[int, int]) -> Floats:
-        """Give the xAUC of each group over others if the gap is between two of them."""
-        high, low = _around(self.middle, self.truth)
-        found = np.full(len(self.groups), (high + low) / 2)
-        found[list(pair)] = high, low
-        return found
-
-
 def _around(middle: float, gap: float) -> tuple[float, float]:
     """Put two xAUCs around a middle, or as near to it as 0 and 1 allow."""
     high = min(middle + gap / 2, _NEAREST)
@@ -393,7 +332,8 @@ def _around(middle: float, gap: float) -> tuple[float, float]:
     return min(low + gap, _NEAREST), low
 
 
-def _expected(auc: Any, truth: float, shares: Any, rates: Any) -> _Expected:
+def _divided(shares: Any, rates: Any) -> tuple[tuple[Hashable, ...], Floats]:
+    """Check how rows divide between groups and outcomes; give the share of each cell."""
     parts = {"a": 0.5, "b": 0.5} if shares is None else dict(shares)
     if len(parts) < 2:
         raise ValueError(f"shares must name at least two groups, got {list(parts)}.")
@@ -406,40 +346,26 @@ def _expected(auc: Any, truth: float, shares: Any, rates: Any) -> _Expected:
     rate = np.array([check_share(rates[g], f"rates[{g!r}]", zero=False) for g in groups])
     if (rate == 1).any():
         raise ValueError("rates must be below 1: with nobody without the outcome there is nothing to rank above.")
-    return _Expected(groups, size / size.sum(), rate, truth, check_share(auc, "auc", zero=True))
+    return groups, size / size.sum() * np.stack((rate, 1 - rate))
 
 
-def _normal_law(expected: _Expected) -> _Law:
-    """Draw scores from normals of spread 1: negatives around 0, positives around what their xAUC asks for.
-
-    Of several groups, the gap is between the two that need most.
-    """
-    size = expected.shares * np.stack((expected.rates, 1 - expected.rates))
-    where = _Directions.among(len(expected.groups))
-
-    def alone(pair: tuple[int, int]) -> float:
-        two = list(pair)
-        return float(_of_gaps(_normal_covariance(size[:, two], expected.xaucs(pair)[two]))[0, 0])
-
-    pair = max(where.pairs, key=alone)
-    xaucs = expected.xaucs(pair)
-    return _Law(
-        expected.groups,
-        size=size,
-        chance=_normal_bins(math.sqrt(2) * ndtri(xaucs)),
-        tie=np.full(_BINS, 0.5),
-        value=xaucs[where.winners],
-        pair=where.pairs.index(pair),
-        covariance=_normal_covariance(size, xaucs),
-    )
+def _normal_law(groups: tuple[Hashable, ...], size: Floats, middle: float, truth: float) -> _Law:
+    """Plan with normal scores: first without a gap, to see between which two groups it needs most, then with it."""
+    level = np.full(len(groups), _around(middle, 0.0)[0])
+    law = _expected(groups, size, level, 0.0)
+    pair = max(range(len(law.directions.pairs)), key=lambda each: round(_moved(law, each, truth).per_row, 9))
+    high, low = _around(middle, truth)
+    level[:] = (high + low) / 2
+    level[list(law.directions.pairs[pair])] = high, low
+    return _expected(groups, size, level, truth, pair)
 
 
-def _normal_covariance(size: Floats, xaucs: Floats) -> Floats:
-    """Compute the covariance of all shares, times rows: two have a group's positives, or its negatives, in common."""
-    where = _Directions.among(len(xaucs))
-    same = _shared(xaucs[where.winners][:, None], xaucs[where.winners][None, :])
-    sides = zip(size, (where.winners, where.losers))
-    return np.asarray(sum((same / own[groups]).T * (groups[:, None] == groups) for own, groups in sides))
+def _expected(groups: tuple[Hashable, ...], size: Floats, xaucs: Floats, truth: float, pair: int | None = None) -> _Law:
+    """Plan from very many rows with normal scores of spread 1: negatives around 0, positives where xAUCs have them."""
+    cells = np.rint(_MANY * size[..., None] * _normal_bins(math.sqrt(2) * ndtri(xaucs))).astype(np.int64)
+    score = np.arange(_BINS, dtype=np.float64)
+    table = ScoreTable(groups, tuple(GroupCounts(score, *cells[:, g]) for g in range(len(groups))))
+    return _law_of(table, estimate_shares(table, cross_pairs(table)), "half", truth, pair)
 
 
 def _normal_bins(centre: Floats) -> Floats:
@@ -450,24 +376,20 @@ def _normal_bins(centre: Floats) -> Floats:
     return np.diff(ndtr(np.concatenate(([-np.inf], edges, [np.inf])) - centre), axis=2)
 
 
-def _law_of(table: ScoreTable, found: ShareEstimates, ties: str, truth: float) -> _Law:
-    """Take everything from a table, and put the gap between the two groups that need most."""
-    if not (np.minimum(*found.units) > 1).all():
-        raise ValueError(
-            "the table has a group with fewer than two rows with or without the outcome: its spread is unknown.\n"
-            "Hint: plan from more rows, or without rows, from an AUC and rates."
-        )
-    if not (found.se > 0).all():
-        raise ValueError(
-            "the table ranks every pair alike: a spread of 0 cannot be planned with.\n"
-            "Hint: plan from more rows, or without rows, from an AUC and rates."
-        )
+def _law_of(table: ScoreTable, found: ShareEstimates, ties: Ties, truth: float, pair: int | None = None) -> _Law:
+    """Take everything from a table, and put the gap between two groups: those that need most, unless they are given."""
+    few = not (np.minimum(*found.units) > 1).all()
+    if few or not (found.se > 0).all():
+        unknown = "has a group with fewer than two rows with or without the outcome: its spread is unknown"
+        wrong = unknown if few else "ranks every pair alike: a spread of 0 cannot be planned with"
+        hint = "Hint: plan from more rows, or without rows, from an AUC and rates."
+        raise ValueError(f"the table {wrong}.\n{hint}")
     rows = _rows_of(table)
     chance, tie = _bins_of(table, ties)
     total = float(rows.sum())
     law = _Law(table.groups, rows / total, chance, tie, found.value, 0, found.covariance * total)
-    pairs = range(len(law.directions.pairs))
-    pair = max(pairs, key=lambda each: _moved(law, each, truth).per_row)
+    if pair is None:
+        pair = max(range(len(law.directions.pairs)), key=lambda each: _moved(law, each, truth).per_row)
     if table.clusters is not None:
         own = replace(law, pair=pair)
         clusters = len(np.unique(table.clusters.unit)) / total
@@ -494,7 +416,7 @@ def _rows_of(table: ScoreTable) -> Floats:
     return rows
 
 
-def _bins_of(table: ScoreTable, ties: str) -> tuple[Floats, Floats]:
+def _bins_of(table: ScoreTable, ties: Ties) -> tuple[Floats, Floats]:
     """Spread each cell over bins of neighbouring scores; a tie counts as it does where a bin holds a single score."""
     scores = np.unique(np.concatenate([c.score for c in table.counts]))
     cells = np.zeros((2, len(table.groups), len(scores)))

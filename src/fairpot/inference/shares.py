@@ -10,7 +10,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._defaults import Ties
+from fairpot._defaults import FEWEST, Ties
 from fairpot.counts import Clusters, Counts, GroupCounts, Indices
 from fairpot.inference.limits import Parts, difference_limits, exceeding_tail, fold, share_limits
 from fairpot.table import ScoreTable
@@ -315,14 +315,9 @@ def clustered_covariance(found: Influence, clusters: Clusters, rests: Rests | No
         for side in range(2):
             own[side] += sums[side].T @ sums[side]
         shared += sums[0].T @ sums[1]
-    total, variance = np.zeros((size, size)), []
-    for side in range(2):
-        factor = np.sqrt(small_sample_factor(rests.units[side]))
-        part = own[side] * np.outer(factor, factor)
-        variance.append(np.diag(part).copy())
-        total += part
-    total += (shared + shared.T) * small_sample_factor(rests.in_either)
-    return ShareEstimates(found.value, total, (variance[0], variance[1]), rests.units)
+    apart = of_sides(found.value, own, rests.units)
+    both = (shared + shared.T) * small_sample_factor(rests.in_either)
+    return replace(apart, covariance=apart.covariance + both)
 
 
 def _cluster_sums(found: Influence, clusters: Clusters, some: slice) -> tuple[Floats, Floats]:
@@ -401,7 +396,7 @@ def covariance_of(found: Influence, table: ScoreTable, pairs: Sequence[Pairs]) -
     if table.clusters is not None:
         return clustered_covariance(found, table.clusters)
     size = len(found.value)
-    total, variance, units = np.zeros((size, size)), [], []
+    parts, units = [], []
     for side in range(2):
         squares = [table.squared(g, side == 0) for g in range(len(table.groups))]
         sums = np.array([float(each.sum()) for each in squares])
@@ -413,11 +408,16 @@ def covariance_of(found: Influence, table: ScoreTable, pairs: Sequence[Pairs]) -
             if len(cell.shares):
                 weighted = cell.values * own[cell.entries].astype(np.float64)
                 part[np.ix_(cell.shares, cell.shares)] += weighted @ cell.values.T
-        factor = np.sqrt(small_sample_factor(units[side]))
-        part *= np.outer(factor, factor)
-        variance.append(np.diag(part).copy())
-        total += part
-    return ShareEstimates(found.value, total, (variance[0], variance[1]), (units[0], units[1]))
+        parts.append(part)
+    return of_sides(found.value, parts, units)
+
+
+def of_sides(value: Floats, parts: Sequence[Floats], units: Sequence[Floats]) -> ShareEstimates:
+    """Add up what the positives and the negatives add to a covariance, scaled for few units."""
+    factors = [np.sqrt(small_sample_factor(each)) for each in units]
+    first, second = (part * np.outer(factor, factor) for part, factor in zip(parts, factors))
+    sides = np.diag(first).copy(), np.diag(second).copy()
+    return ShareEstimates(value, first + second, sides, (units[0], units[1]))
 
 
 def small_sample_factor(units: Floats) -> Floats:
@@ -454,10 +454,6 @@ def _merged_runs(counts: GroupCounts, entries: int) -> Indices:
         middle = np.cumsum(weight) - weight / 2
         change |= np.diff((middle * (entries / max(float(weight.sum()), 1e-300))).astype(np.intp)) != 0
     return np.concatenate(([0], np.flatnonzero(change) + 1))
-
-
-# Fewer independent rows than this on one side of a share, and its spread cannot be seen.
-FEWEST = 5
 
 
 def why_not(table: ScoreTable, pairs: Sequence[Pairs], found: ShareEstimates, alpha: float | None = None) -> str | None:

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Hashable
 
 import numpy as np
 
-from fairpot.metrics.wins import FEW_GROUPS, WinMatrix
+from fairpot._defaults import SMALL
+from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
-from fairpot.transport import ranks
 from fairpot.words import Note
-from fairpot.words.notes import SMALL as SMALL
 
 
 def small_cells(table: ScoreTable, alpha: float | None = None) -> list[Note]:
@@ -39,22 +37,6 @@ def carrying_groups(table: ScoreTable) -> tuple[Hashable, ...]:
     positives, negatives = table.independent
     enough = tuple(g for g, p, n in zip(table.groups, positives, negatives) if min(p, n) >= SMALL)
     return enough or table.groups
-
-
-def tied_pairs(table: ScoreTable) -> float:
-    """Return the share of positive-negative pairs with equal scores; 0 without pairs."""
-    pairs = float(table.positives.sum()) * float(table.negatives.sum())
-    if not pairs:
-        return 0.0
-    counts = table.counts if len(table.counts) <= FEW_GROUPS else (table.pooled(),)
-    tied = sum(float(np.dot(c.positive.astype(np.float64), c.negative)) for c in counts)
-    for g, h in itertools.combinations(counts, 2):
-        below, upto = ranks(h.score, g.score)
-        same = np.flatnonzero(below != upto)
-        there = below[same]
-        tied += float(np.dot(g.positive[same].astype(np.float64), h.negative[there]))
-        tied += float(np.dot(g.negative[same].astype(np.float64), h.positive[there]))
-    return tied / pairs
 
 
 def reversed_score(table: ScoreTable) -> Note | None:

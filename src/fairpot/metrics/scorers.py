@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
 from fairpot._validation.columns import as_column, check_alignment, check_column_names, select_columns
-from fairpot.metrics.rank import auc, partial_auc, partial_xauc_gap, xauc_gap
+from fairpot.metrics.rank import auc, xauc_gap
 
 _RESPONSES = ("predict_proba", "decision_function")
 
@@ -149,9 +149,7 @@ class GroupScorer:
 
 
 auc_scorer = GroupScorer(auc)
-partial_auc_scorer = GroupScorer(partial_auc, alpha=0.1)
 xauc_gap_scorer = GroupScorer(xauc_gap, greater_is_better=False)
-partial_xauc_gap_scorer = GroupScorer(partial_xauc_gap, greater_is_better=False, alpha=0.1)
 
 
 def _scores(model: Any, X: Any, groups: Any) -> NDArray[np.float64]:

@@ -113,11 +113,6 @@ FEW_GROUPS = 16
 _FEW_OF_SMALL, _SMALL = 6, 20_000
 
 
-def in_one_pass(counts: Sequence[GroupCounts]) -> bool:
-    """Whether all pairs of groups are counted in one pass."""
-    return len(counts) > (_FEW_OF_SMALL if sum(len(c.score) for c in counts) <= _SMALL else FEW_GROUPS)
-
-
 def inner_half_wins(counts: GroupCounts, ties: Ties) -> Any:
     """Count the half pairs won inside one group."""
     below = np.cumsum(counts.negative)
@@ -176,7 +171,8 @@ class WinMatrix:
     @classmethod
     def _counted(cls, table: ScoreTable, ties: Ties) -> WinMatrix:
         counts = table.counts
-        if in_one_pass(counts):
+        small = sum(len(c.score) for c in counts) <= _SMALL
+        if len(counts) > (_FEW_OF_SMALL if small else FEW_GROUPS):
             wins = many_half_wins(counts, half=ties == "half")
         else:
             wins = np.diag([inner_half_wins(c, ties) for c in counts])

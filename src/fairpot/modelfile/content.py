@@ -11,6 +11,7 @@ from typing import Any, NoReturn
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._validation.grouping import Grouping
 from fairpot._validation.groups import sort_key
 from fairpot._version import __version__
 from fairpot.counts import GroupCounts
@@ -22,7 +23,7 @@ from fairpot.table import ScoreTable
 # What depends on fewer rows than this is not stored.
 FEWER_THAN = 10
 # Absent from a file where they are None.
-_OPTIONAL = ("certificate", "private", "simplified", "then")
+_OPTIONAL = ("certificate", "private", "simplified", "then", "grouping")
 # Falls smaller than this share of the fitted range are round-off.
 _ROUND_OFF = 1e-9
 
@@ -44,11 +45,17 @@ class ModelFile:
     private: Object | None = None  # "largest_error" and "step" of maps that are simplified and rounded
     then: Object | None = None  # the map that follows all others and makes probabilities of their scores
     simplified: Object | None = None  # what it changes that maps of very many knots were simplified
+    grouping: Object | None = None  # how values of the group columns become groups
 
     @property
     def groups(self) -> tuple[Hashable, ...]:
         """Names of the groups."""
         return tuple(self.maps)
+
+    @property
+    def grouping_of(self) -> Grouping | None:
+        """How values of the group columns become groups."""
+        return None if self.grouping is None else Grouping.stored(self.grouping)
 
     @property
     def on_grid(self) -> bool:
@@ -103,6 +110,10 @@ class ModelFile:
         if knots > MOST_KNOTS:
             hint = "Hint: fit and save again; maps of so many are simplified."
             refuse("maps", f"of at most {MOST_KNOTS} breakpoints together", knots, hint)
+        for i, each in enumerate((model.grouping or {}).get("bands", ())):
+            _check_ascending(np.array(each["edges"], dtype=np.float64), f"grouping.bands[{i}].edges")
+            if len(set(each["names"])) != len(each["edges"]) + 1:
+                refuse(f"grouping.bands[{i}].names", "one more than there are edges, no two alike", each["names"])
         _check_plausible(model)
         if model.then is not None:
             model = replace(model, then=_map(model.then, "then"))
@@ -311,15 +322,6 @@ def describes(origin: Object, table: ScoreTable) -> bool:
     """Say whether a model's description of its rows is that of a table: as far as it goes, the same rows."""
     found = describe_table(table)
     return all(origin.get(name) == found[name] for name in ("groups", "labelled", "rows", "score_range"))
-
-
-def same_rows(one: ScoreTable, other: ScoreTable) -> bool:
-    """Whether two tables in memory are of the same rows, in any order."""
-    return (one.groups, one.labelled) == (other.groups, other.labelled) and all(
-        np.array_equal(getattr(a, name), getattr(b, name))
-        for a, b in zip(one.counts, other.counts)
-        for name in ("score", "positive", "negative")
-    )
 
 
 def rounded(origin: Object, coarse: ScoreTable | None) -> Object:

@@ -12,7 +12,6 @@ from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from os import PathLike
-from pathlib import Path
 from typing import Any, NoReturn
 
 from fairpot._arguments import argument
@@ -21,7 +20,7 @@ from fairpot._warn import warn_user
 from fairpot.exceptions import FairpotWarning, ModelFileError
 from fairpot.modelfile.content import ModelFile
 from fairpot.modelfile.forms import CHANGED, FORMAT, SCHEMA_VERSION, Object, refuse, shown
-from fairpot.rows.output import atomic_file
+from fairpot.rows.output import atomic_file, check_output
 
 # What a file may have unless more is allowed: some two million knots.
 MAX_BYTES = 100_000_000
@@ -73,6 +72,19 @@ def bytes_of(path: str, most: int, hint: str = _NAME_IT) -> bytes:
             f"{hint} If it is that large, and you know where it comes from, raise max_bytes."
         )
     return data
+
+
+def toml_of(path: str, what: str, hint: str) -> dict[str, Any]:
+    """Read a TOML file of a page or so: its parser is slow on what is nested deep. Errors call it ``what`` it is."""
+    import tomllib  # few runs have one
+
+    try:
+        return tomllib.loads(bytes_of(path, 20_000, hint).decode("utf-8"))
+    except ModelFileError as error:
+        said, _, _ = str(error).partition("\nHint:")
+        raise ValueError(f"{what} {path!r}: {said}\n{hint}") from error
+    except (ValueError, RecursionError) as error:  # numbers and dates that are none raise errors of their own
+        raise ValueError(f"{what} {path!r} is not TOML: {error}.\n{hint}") from error
 
 
 def read(
@@ -132,7 +144,7 @@ def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = Fals
     there = FileExistsError(
         f"{os.fspath(path)!r} exists and is not overwritten.\nHint: another name, or {argument('overwrite', True)}."
     )
-    target = _target(path)
+    target = check_output(path, overwrite=True)
     if target.exists() and not overwrite:
         raise there
     try:
@@ -141,24 +153,6 @@ def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = Fals
     except FileExistsError:
         raise there from None
     return hashlib.sha256(data).hexdigest()
-
-
-def _target(path: str | PathLike[str]) -> Path:
-    """Return where the file goes, links followed; refuse a place where it cannot go."""
-    if not os.fspath(path):
-        raise ValueError("the path is empty.\nHint: name the file to write, such as 'model.json'.")
-    if "\0" in os.fspath(path):
-        raise ValueError(f"{os.fspath(path)!r} is not the name of a file.\nHint: remove the NUL character.")
-    target = Path(os.path.realpath(path))
-    if target.is_dir():
-        raise IsADirectoryError(f"{os.fspath(path)!r} is a directory.\nHint: name a file in it.")
-    if target.exists() and not target.is_file():
-        raise ValueError(f"{os.fspath(path)!r} is a device, a pipe or the like.\nHint: name a file.")
-    if not target.parent.is_dir():
-        raise FileNotFoundError(
-            f"the folder {str(target.parent)!r} does not exist.\nHint: make it first, or name a file in another one."
-        )
-    return target
 
 
 def dumps(model: ModelFile) -> bytes:

@@ -179,6 +179,22 @@ class Columns(Form):
     high_score_means: Literal["help", "harm"] | UnsetType = UNSET
 
 
+class BandsOfColumn(Form):
+    """The bands of a group column: names of those below the first edge, between two, and from the last on."""
+
+    column: Text
+    edges: Annotated[list[Number], Meta(min_length=1, max_length=_MOST_ENTRIES)]
+    names: Annotated[list[Text], Meta(min_length=2, max_length=_MOST_ENTRIES)]
+
+
+class GroupingSaid(Form):
+    """How values of the group columns become groups: bands, missing ones as a group, values that mean unknown."""
+
+    bands: Annotated[list[BandsOfColumn], Meta(max_length=_MOST_ENTRIES)]
+    missing: bool
+    unknown: Annotated[list[Text], Meta(max_length=_MOST_ENTRIES)]
+
+
 class Interval(Form):
     """A number with its standard error and its limits at a level."""
 
@@ -248,6 +264,7 @@ class MapFile(Form):
     private: Private | UnsetType = UNSET
     simplified: Simplified | UnsetType = UNSET
     then: Then | UnsetType = UNSET
+    grouping: GroupingSaid | UnsetType = UNSET
 
 
 def check(value: Any) -> None:

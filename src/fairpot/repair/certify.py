@@ -9,11 +9,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
+from fairpot._defaults import FEWEST
 from fairpot._validation import wording
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.inference.certify import Certificate, Worth, choose_certified
+from fairpot.inference.certificate import Certificate, Worth, choose_certified
 from fairpot.inference.dial import Evidence, FixedTops, Part
-from fairpot.inference.shares import FEWEST
 from fairpot.repair.choose import Ground
 from fairpot.repair.family import Family
 from fairpot.repair.shaped import Learn
@@ -56,7 +56,7 @@ def certify(family: Family, again: Learn, ground: Ground, rule: Rule, confidence
     values = values[places]
     dial = held.estimate(places) if tops is None else tops.estimate(held.parts)
     place, certificate = choose_certified(
-        replace(dial, values=values, least=own.largest(1 - confidence)),
+        replace(dial, values=values, whole=tops is not None and family.dial.whole, least=own.largest(1 - confidence)),
         float(rule.max_gap or 0.0),
         confidence,
         unrepaired=(held if tops is None else delivered).unrepaired(),

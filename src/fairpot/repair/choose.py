@@ -101,6 +101,10 @@ class Ground:
 
     def trace(self, family: Family, values: Floats) -> TradeoffCurve:
         """Count AUC and gap at each of some strengths."""
+        gone = [group for group in family.moved if group not in self.table.groups]
+        if gone:
+            way = "take rows of every fitted group, or measure this repair with fairpot.effect"
+            raise ValueError(f"a curve moves group {gone[0]!r}, of which these rows have none.\nHint: {way}.")
         seen_from = self.ahead if family.reference is None else family.reference
         whole = self._traced(self.table, family, values, seen_from)
         if self.top is not None:

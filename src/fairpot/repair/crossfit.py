@@ -151,7 +151,7 @@ class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  
         for label, what in enumerate(("negative", "positive")):
             if sample_weight is not None and not sample_weight[positive == label].any():
                 raise ValueError(f"sample_weight is zero in every row of the {what} class: both are needed.")
-        codes, groups = check_groups(self._find_groups(X, given), len(labels))
+        codes, groups, _ = check_groups(self._find_groups(X, given), len(labels))
         unit, units = (None, ()) if clusters is None else check_clusters(clusters, len(labels))
         validate_data(self, X, reset=True, skip_check_array=True)
         rows = self._model_rows(X)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
@@ -18,8 +18,9 @@ from fairpot._defaults import LEVEL, TIES, Meaning, Ties
 from fairpot._docs import documented
 from fairpot._validation import check_choice
 from fairpot._validation.columns import as_native_columns
+from fairpot._validation.grouping import Grouping
 from fairpot.counting import as_table
-from fairpot.inference.certify import Certificate
+from fairpot.inference.certificate import Certificate
 from fairpot.inference.dial import same_rows
 from fairpot.repair.choose import Achieved, curve, measure
 from fairpot.repair.fair_maps import (
@@ -39,7 +40,10 @@ from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.transport import ScoreMap, moving
 
 # What scikit-learn's routing passes to fit without a request; weights of rows are asked for, as everywhere in it.
-ROUTED = ("sensitive_features", "clusters", "weights", "lower_is_riskier", "high_score_means")
+ROUTED = (
+    *("sensitive_features", "clusters", "weights", "lower_is_riskier", "high_score_means"),
+    *("bands", "unknown", "missing_group"),
+)
 
 
 def _of_the_maps(name: str) -> Callable[..., Any]:
@@ -110,6 +114,9 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         high_score_means: Meaning | None = None,
         groups: Any = None,
         min_group: int = 0,
+        bands: Mapping[str, Any] | None = None,
+        unknown: Sequence[Any] | None = None,
+        missing_group: str = "error",
     ) -> Self:
         """Learn the map of every group.
 
@@ -120,7 +127,7 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         y : column of shape (n,), default None
             Outcomes, 0/1; needed where the method, the choice of the strength or of the reference looks at them.
         {sensitive_features, sample_weight, clusters, weights, pos_label, lower_is_riskier, high_score_means, groups,
-         min_group}
+         min_group, grouping}
         """
         labelled = scores.labelled if isinstance(scores, ScoreTable) else y is not None
         check_parameters(self, labelled)
@@ -134,6 +141,7 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             pos_label=pos_label,
             lower_is_riskier=lower_is_riskier,
             high_score_means=high_score_means,
+            grouping=Grouping.of(bands, unknown, missing_group),
             labelled=False,
             names=("y", "scores"),
         )
@@ -379,6 +387,7 @@ def _fair_maps(model: Repair) -> FairMaps:
         thresholds_=model.starts_,
         certified_=None if model.certificate_ is None else model.certificate_.to_dict(),
         lower_is_riskier_=model.table_.lower_is_riskier,
+        grouping_=model.table_.grouping,
         high_score_means_=model.table_.high_score_means,
         _method=model,
         **{name: value for name, value in vars(model).items() if name in same},

@@ -20,16 +20,18 @@ from sklearn.utils.validation import check_is_fitted
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import LEVEL, UNMAPPED, Meaning, Unmapped
 from fairpot._docs import documented
-from fairpot._html import html_table, intervals_svg, lines_svg, paragraph
+from fairpot._html import html_table, intervals_svg, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import Bar, bar, display
 from fairpot._validation import check_alignment, check_choice, check_scores, check_seen, place_groups, restore
+from fairpot._validation.grouping import Grouping
 from fairpot._warn import warn_user
 from fairpot.counting import as_table
 from fairpot.exceptions import ModelFileError, ScaleWarning, SmallGroupWarning
 from fairpot.export import RowScorer, SimplifiedMaps, simplify, to_javascript, to_onnx, to_python, to_sql
+from fairpot.export.simplify import KnownMaps
 from fairpot.inference import confidence_interval
-from fairpot.inference.certify import Certificate, certify_one
+from fairpot.inference.certificate import Certificate, certify_one
 from fairpot.inference.dial import Cut, Evidence, Part, SameMaps, Top, same_rows
 from fairpot.modelfile.content import ModelFile, describe_table
 from fairpot.modelfile.files import MAX_BYTES, dumps, naming, read, write
@@ -107,6 +109,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     table_: ScoreTable | None = None
     lower_is_riskier_: bool = False  # maps are then of scores with a minus, which the rows' own scores are given
     high_score_means_: Meaning | None = None
+    grouping_: Grouping | None = None  # how values of the group columns became groups: new rows are cut the same way
     _method: Any = None  # what learns from other rows, where the maps are fitted ones
     _sha256: str | None = None  # of the map file that they were read from, or saved to last
 
@@ -117,7 +120,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         stored, content = made_of(content)
         check_method(content)
         known = {attribute: getattr(content, name) for name, attribute in _STORED.items()}
-        of_maps = ("groups_", "maps_", "left_out_", "lower_is_riskier_", "high_score_means_")
+        of_maps = ("groups_", "maps_", "left_out_", "lower_is_riskier_", "high_score_means_", "grouping_")
         return maps_of_known(**known, **{name: getattr(stored, name) for name in of_maps}, _sha256=sha256)
 
     def __getattr__(self, name: str) -> Any:
@@ -163,10 +166,13 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return ScoreScale(float(low), float(high))
 
     @property
-    def exported(self) -> dict[str, Any]:
-        """What every export is told of the maps: which scores are taken, as rows have them, and which file it is."""
-        low, high = self.scale.far
-        return {"limits": (-high, -low) if self.lower_is_riskier_ else (low, high), "map_sha256": self.sha256_}
+    def exported(self) -> KnownMaps:
+        """What every export is told: maps and limits of scores as rows have them, which file it is, what groups are."""
+        maps, (low, high) = self.maps_, self.scale.far
+        if self.lower_is_riskier_:
+            maps, low, high = {group: each.reflected() for group, each in maps.items()}, -high, -low
+        told = "" if self.grouping_ is None else self.grouping_.told
+        return KnownMaps(maps, (low, high), self.sha256_, told and f"groups are names of {told}")
 
     @property
     def where(self) -> Top | None:
@@ -236,7 +242,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         for name, way in ways.items():
             check_choice(way, name, UNMAPPED)
         clean = _turned(self, check_scores(scores))
-        codes = place_groups(sensitive_features, len(clean), self.groups_, **ways)
+        codes = place_groups(sensitive_features, len(clean), self.groups_, **ways, grouping=self.grouping_)
         self.scale.judge(clean, other_scale)
         result = clean.copy()
         for place, group in enumerate(self.groups_):
@@ -268,7 +274,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
         {ax}
         """
-        return display("ScoreMapDisplay").from_maps(self.maps_, self.table_, ax=ax).ax_
+        return display("draw_maps")(self.maps_, self.table_, ax)
 
     def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:
         """Name the one output column, for ``set_output``."""
@@ -337,6 +343,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         own, then = parted(self.maps_)
         known: dict[str, Any] = {name: getattr(self, attribute) for name, attribute in _STORED.items()}
         maps = {group: map_content(own[group]) for group in self.groups_}
+        known["grouping"] = None if self.grouping_ is None else self.grouping_.written
         return ModelFile(maps=maps, then=None if then is None else map_content(then), apply={"kind": "maps"}, **known)
 
     def _html_repr(self) -> str:
@@ -351,35 +358,35 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             The database, such as "postgres".
         {**options}
         """
-        return to_sql(_own_scale(self), dialect=dialect, **self.exported, **options)
+        return to_sql(self.exported, dialect=dialect, **options)
 
     def to_onnx(self, **options: Any) -> Any:
         """Write the maps as an ONNX model, see :func:`fairpot.export.to_onnx`.
 
         {**options}
         """
-        return to_onnx(_own_scale(self), **self.exported, **options)
+        return to_onnx(self.exported, **options)
 
     def to_python(self, **options: Any) -> str:
         """Write the maps as a Python module, see :func:`fairpot.export.to_python`.
 
         {**options}
         """
-        return to_python(_own_scale(self), **self.exported, **options)
+        return to_python(self.exported, **options)
 
     def to_javascript(self, **options: Any) -> str:
         """Write the maps as a JavaScript file, see :func:`fairpot.export.to_javascript`.
 
         {**options}
         """
-        return to_javascript(_own_scale(self), **self.exported, **options)
+        return to_javascript(self.exported, **options)
 
     def row_scorer(self, **options: Any) -> RowScorer:
         """Return a function of one score and its group, see :class:`fairpot.export.RowScorer`.
 
         {**options}
         """
-        return RowScorer(_own_scale(self), limits=self.exported["limits"], **options)
+        return RowScorer(self.exported, grouping=self.grouping_, **options)
 
     def simplify(self, *, max_error: float) -> SimplifiedMaps:
         """Return maps with fewer breakpoints, which every export takes; see :func:`fairpot.export.simplify`.
@@ -389,7 +396,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         max_error : float >= 0
             No adjusted score may differ by more than this.
         """
-        return replace(simplify(_own_scale(self), max_error=max_error), **self.exported)
+        return simplify(self.exported, max_error=max_error)
 
 
 def maps_of_known(**known: Any) -> FairMaps:
@@ -410,12 +417,6 @@ def _turned(maps: FairMaps, scores: Floats) -> Floats:
     return 0.0 - scores if maps.lower_is_riskier_ else scores
 
 
-def _own_scale(maps: FairMaps) -> Mapping[Hashable, ScoreMap]:
-    if maps.lower_is_riskier_:
-        return {group: each.reflected() for group, each in maps.maps_.items()}
-    return maps.maps_
-
-
 def rows_beside(maps: FairMaps, scores: Any, y: Any, rows: Mapping[str, Any], what: str) -> ScoreTable:
     """Check and count rows to judge maps on, of the groups that are compared, by the names that these have."""
     unknown = [name for name in rows if name not in (*_ROWS, "high_score_means")]
@@ -424,7 +425,7 @@ def rows_beside(maps: FairMaps, scores: Any, y: Any, rows: Mapping[str, Any], wh
     if not isinstance(scores, ScoreTable):
         if y is None:
             raise TypeError(f"y is missing: {what} counts outcomes.\nHint: pass scores, y, sensitive_features=....")
-        rows = {"lower_is_riskier": maps.lower_is_riskier_, **rows}
+        rows = {"lower_is_riskier": maps.lower_is_riskier_, **rows, "grouping": maps.grouping_}
     table = maps.seen(as_table(y, scores, labelled=False, names=("y", "scores"), **rows).require(what))
     here = ScoreScale.of(table)
     told = maps.scale.mismatch_of_range(here.low, here.high)
@@ -470,13 +471,9 @@ def shown_maps(maps: FairMaps, title: str, ground: Ground | None = None, achieve
     """Show gap and maps in a notebook."""
     said, bars = _measured_here(maps, ground, achieved)
     gaps = intervals_svg(bars, "The gap on the fitted rows, with its interval")
-    scale, moved = maps.scale, [g for g in maps.groups_ if not maps.maps_[g].is_identity]
-    x = np.linspace(scale.low, scale.high, 61)
-    lines = [(str(g), _turned(maps, x).tolist(), _turned(maps, maps.maps_[g](x)).tolist()) for g in moved[:6]]
-    picture = lines_svg(lines, "Adjusted score over original score", ("original score", "adjusted score"))
     words = group_words(maps)
-    rows = [{"group": g, "scores": words[g][0 if g in moved else 1]} for g in maps.groups_]
-    return f"<div>{paragraph(title, said)}{gaps}{picture}{html_table(rows, 'What becomes of scores')}</div>"
+    rows = [{"group": g, "scores": words[g][1 if maps.maps_[g].is_identity else 0]} for g in maps.groups_]
+    return f"<div>{paragraph(title, said)}{gaps}{html_table(rows, 'What becomes of scores')}</div>"
 
 
 def _measured_here(maps: FairMaps, ground: Ground | None, achieved: Achieved | None) -> tuple[str, list[Bar]]:

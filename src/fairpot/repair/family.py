@@ -47,6 +47,11 @@ class Dial:
     meaning: str = ""
 
     @property
+    def whole(self) -> bool:
+        """Whether it goes from nothing, its lowest value, to the whole repair, its highest."""
+        return self.identity == self.low and bool(np.isfinite(self.high))
+
+    @property
     def rule(self) -> str:
         """Say which values it may take."""
         if self.low == -np.inf:

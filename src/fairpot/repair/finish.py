@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from fairpot.export.simplify import SimplifiedMaps, spread_knots
-from fairpot.inference.certify import Certificate
+from fairpot.inference.certificate import Certificate
 from fairpot.repair.calibrating import common_map
 from fairpot.repair.choose import Ground
 from fairpot.repair.family import Dial, Family

@@ -15,7 +15,7 @@ from fairpot._defaults import TIES
 from fairpot._validation import check_choice, check_level
 from fairpot._warn import warn_user
 from fairpot.exceptions import FairpotWarning, InfeasibleRuleError
-from fairpot.inference.certify import Certificate
+from fairpot.inference.certificate import Certificate
 from fairpot.inference.dial import Cut, Top
 from fairpot.repair.certify import certify
 from fairpot.repair.choose import Ground, choose, curve, passing_over

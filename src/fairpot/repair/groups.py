@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
-from fairpot._defaults import Ties
+from fairpot._defaults import MOST_COMPARED, Ties
 from fairpot._validation import check_group_name, wording
 from fairpot._warn import warn_user
 from fairpot.exceptions import PredictionsWarning, ReversedScoreWarning, SmallGroupWarning
@@ -72,11 +72,21 @@ def require_outcomes(table: ScoreTable) -> None:
 
 
 def kept_groups(table: ScoreTable, min_group: Any = 0, groups: Any = None) -> ScoreTable:
-    """Keep the groups that are named, if any are, and have at least ``min_group`` rows."""
+    """Keep the groups that are named, if any are, have at least ``min_group`` rows, and do not mean unknown."""
     if isinstance(min_group, bool) or not isinstance(min_group, int | np.integer) or min_group < 0:
         raise ValueError(f"min_group must be a whole number of rows, at least 0, got {min_group!r}.")
     named = table.groups if groups is None else _named(groups, table.groups)
-    kept = [g for g, c in zip(table.groups, table.counts) if g in named and c.size >= min_group]
+    known = [g for g in named if g not in table.unknown]
+    if table.grouping is not None and (unmet := table.grouping.unmet(table.groups)):
+        warn_user(f"{argument('unknown', ', '.join(unmet))}: no row has such a group.", UserWarning)
+    if len(known) < min(len(named), 2):
+        raise ValueError(
+            f"{argument('unknown', ...)} leaves {len(known)} of {len(named)} groups: there is nothing to compare.\n"
+            "Hint: name as unknown only the values that say nothing of the group."
+        )
+    kept = [g for g, c in zip(table.groups, table.counts) if g in known and c.size >= min_group]
+    if len(kept) > MOST_COMPARED:
+        raise ValueError(wording.too_many_groups(kept, table.group_columns))
     if len(kept) < 2:
         sizes = ", ".join(f"{g!r} ({c.size:g})" for g, c in zip(table.groups, table.counts) if g in named)
         raise ValueError(
@@ -88,7 +98,7 @@ def kept_groups(table: ScoreTable, min_group: Any = 0, groups: Any = None) -> Sc
 
 def warn_of_table(kept: ScoreTable, table: ScoreTable) -> None:
     """Name small cells and the groups of a table left out, and scores that rank the wrong way round."""
-    left_out = [g for g in table.groups if g not in kept.groups]
+    left_out = [g for g in table.groups if g not in (*kept.groups, *table.unknown)]
     if left_out:
         sizes = ", ".join(f"{g!r} ({table[g].size:g} rows)" for g in left_out)
         warn_user(f"left out of the comparison: {sizes}; their scores do not change.", SmallGroupWarning)

@@ -175,7 +175,8 @@ def _distinct(values: Floats, places: Callable[[float], Places]) -> Floats:
     while todo and len(seen) < _VALUES:
         left = []
         for low, high in todo:
-            if np.abs(seen[low] - seen[high]).sum() <= 1 or np.isclose(low, high, rtol=1e-9, atol=1e-12):
+            same = abs(low - high) <= 1e-12 + 1e-9 * abs(high)
+            if same or np.abs(seen[low] - seen[high]).sum() <= 1:
                 continue
             middle = low / 2 + high / 2
             seen[middle] = places(middle)

@@ -12,8 +12,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairpot._arguments import argument
-from fairpot._defaults import Meaning
+from fairpot._defaults import MEANINGS, REGIONS, TIES, Meaning
 from fairpot._validation import check_choice
+from fairpot._validation.grouping import Grouping
 from fairpot._version import __version__
 from fairpot._warn import warn_user
 from fairpot.exceptions import ModelFileError, ScaleWarning
@@ -34,12 +35,12 @@ _FORMER = {
 _NUMBERS = ("alpha", "top", "max_gap", "max_auc_loss", "confidence", "min_group", "capacity", "net_benefit_at")
 _SHARES = ("alpha", "max_gap", "max_auc_loss", "confidence", "net_benefit_at")
 _WORDS: dict[str, tuple[str | None, ...]] = {
-    "ties": ("half", "strict"),
-    "region": ("pooled", "group"),
+    "ties": TIES,
+    "region": REGIONS,
     "top_of": ("all", "group"),
     "repair": ("all", "top"),
     "keep": (None, "grid", "probabilities"),
-    "high_score_means": (None, "help", "harm"),
+    "high_score_means": (None, *MEANINGS),
 }
 TOPS = ("alpha", "top", "capacity")  # those that say how large the top is
 
@@ -148,6 +149,7 @@ class StoredMaps:
     scale: ScoreScale
     lower_is_riskier_: bool  # maps are then of scores with a minus
     high_score_means_: Meaning | None
+    grouping_: Grouping | None
     sha256_: str | None = None  # of the file
 
 
@@ -180,6 +182,7 @@ def made_of(content: ModelFile) -> tuple[StoredMaps, ModelFile]:
         ScoreScale(*map(float, content.fitted_on["score_range"])),
         bool(about.get("lower_is_riskier", False)),
         about.get("high_score_means"),
+        content.grouping_of,
     )
     return stored, content
 
@@ -234,9 +237,15 @@ def maps_of(model: Any) -> Any:
 
 def _left_out(content: ModelFile) -> tuple[Hashable, ...]:
     """Name the groups that the parameters leave out; counts of fewer than ten rows are not in the file."""
-    few, named = content.parameters.get("min_group") or 0, content.parameters.get("groups")
+    few, named, grouping = (
+        content.parameters.get("min_group") or 0,
+        content.parameters.get("groups"),
+        content.grouping_of,
+    )
+    unknown = () if grouping is None else tuple(filter(grouping.means_unknown, content.groups))
     rows = {each["group"]: each["counts"]["rows"] for each in content.fitted_on["groups"]}
-    return tuple(g for g in content.groups if (rows[g] or 0) < few or (named is not None and g not in named))
+    left_out = (g for g in content.groups if (rows[g] or 0) < few or (named is not None and g not in named))
+    return tuple(dict.fromkeys((*left_out, *unknown)))
 
 
 def _make_map(content: dict[str, Any]) -> ScoreMap:
@@ -245,7 +254,7 @@ def _make_map(content: dict[str, Any]) -> ScoreMap:
         with np.errstate(all="ignore"):  # numbers near the end of the range overflow where they are compared
             if content["kind"] == "sigmoid":
                 return LogitMap(PROBES, **fields)
-            return (ShiftMap if content["kind"] == "shift" else ScoreMap).from_dict(fields)
+            return ShiftMap(**fields) if content["kind"] == "shift" else ScoreMap(**fields)
     except ValueError as error:
         raise ModelFileError(f"a map is not one: {error}\nHint: fit and save the model again.") from error
 

@@ -2,7 +2,8 @@
 
 from fairpot._arguments import leading_to
 from fairpot.report.report import FairnessReport
+from fairpot.report.selection import SelectionReport
 
-__all__ = ["FairnessReport"]
+__all__ = ["FairnessReport", "SelectionReport"]
 
 leading_to(__name__, "fairpot.FairnessReport.from_predictions(y_true, y_score, sensitive_features=...).save(path)")

@@ -6,8 +6,8 @@ A model card, what the score is for, who owns it and what it must not be used fo
 from __future__ import annotations
 
 import datetime
-import tomllib
-from collections.abc import Mapping
+import os
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from os import PathLike
@@ -16,20 +16,20 @@ from typing import Annotated, Any, ClassVar
 
 from fairpot._arguments import argument
 from fairpot._defaults import Region
-from fairpot.exceptions import ModelFileError
+from fairpot._docs import documented
 from fairpot.inference import Changes, Estimate
-from fairpot.modelfile.files import bytes_of
+from fairpot.modelfile.files import toml_of
 from fairpot.results import Audit, Effect, Finding, Ranking, Trust
-from fairpot.results.calibration import CalibrationStages
 from fairpot.results.kinds import Count, Derived, Group, Score, Share
 from fairpot.results.ranking import Pair
 from fairpot.results.rates import Action, Moved
+from fairpot.rows.output import atomic_file
 from fairpot.words import Note
 
 SCHEMA = 3
+FORMATS = (".html", ".json", ".md")
 # What a card is asked for first; whatever else it holds follows under its own name.
 _FIRST = ("purpose", "owner", "not_for")
-_MOST_BYTES = 20_000  # a page of text, and what a parser of TOML does not take long for
 _EXAMPLE = 'Hint: purpose = "...", owner = "...", not_for = ["...", "..."].'
 
 
@@ -143,17 +143,6 @@ class Line:
 
 
 @dataclass(frozen=True)
-class Marked:
-    """Places in the list of one group's marks, before and at the reported setting: 0 is the first."""
-
-    group: Group
-    rows_a_mark: Count
-    positive: tuple[bool, ...]
-    before: tuple[float, ...]
-    after: tuple[float, ...]
-
-
-@dataclass(frozen=True)
 class Curve:
     """The trade-off, at so many of its points as a picture needs; signed gaps are seen from the reference."""
 
@@ -209,7 +198,6 @@ class Report:
         "changes": Changes | None,
         "moves": tuple[Moved, ...] | None,
         "actions": tuple[Action, ...] | None,
-        "calibration": tuple[CalibrationStages, ...] | None,
         "trust": Trust | None,
     }
 
@@ -224,7 +212,6 @@ class Report:
     limit: Within | None
     lines: tuple[Line, ...]
     shown: int  # the line that is shown first
-    queue: tuple[Marked, ...]
 
     @property
     def finding(self) -> Finding:
@@ -268,13 +255,7 @@ def read_card(card: Mapping[str, Any] | str | PathLike[str] | None) -> dict[str,
 def _parsed(path: Path) -> dict[str, Any]:
     if not path.exists():
         raise FileNotFoundError(f"{argument('card')}: {path} is not found.\n{_EXAMPLE}")
-    try:
-        return tomllib.loads(bytes_of(str(path), _MOST_BYTES, _EXAMPLE).decode("utf-8"))
-    except ModelFileError as fault:
-        said, _, _ = str(fault).partition("\nHint:")
-        raise ValueError(f"{argument('card')} {str(path)!r}: {said}\n{_EXAMPLE}") from fault
-    except (ValueError, RecursionError) as fault:  # numbers and dates that are none raise errors of their own
-        raise ValueError(f"{argument('card')}: {path} is not TOML: {fault}\n{_EXAMPLE}") from None
+    return toml_of(str(path), argument("card"), _EXAMPLE)
 
 
 def _lines(name: str, value: Any) -> list[str]:
@@ -284,3 +265,31 @@ def _lines(name: str, value: Any) -> list[str]:
             kind = type(each).__name__
             raise ValueError(f"{argument('card')}: {name} must be text or a list of texts, got a {kind}.\n{_EXAMPLE}")
     return [text for text in (" ".join(str(each).split()) for each in several) if text]
+
+
+@documented
+class Saved:
+    """A report that can be saved: its own ``to_html``, ``to_json`` and ``to_markdown`` write it."""
+
+    to_html: Callable[[], str]
+    to_json: Callable[[], str]
+    to_markdown: Callable[[], str]
+
+    def _written(self, ending: str) -> str:
+        """Write the report in the form that the ending of a file's name asks for."""
+        return {".html": self.to_html, ".json": self.to_json, ".md": self.to_markdown}[ending.lower()]()
+
+    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> Path:
+        """Write the report to a file: .html, .json or .md, as its name ends; return its path.
+
+        {path, overwrite}
+        """
+        place = Path(path)
+        if place.suffix.lower() not in FORMATS:
+            raise ValueError(f"a report is written as {', '.join(FORMATS)}, and {place.name!r} ends in none of them.")
+        if place.exists() and not overwrite:
+            raise FileExistsError(f"{place} already exists.\nHint: another name, or overwrite=True.")
+        content = self._written(place.suffix)
+        with atomic_file(Path(os.path.realpath(place)), overwrite=overwrite) as temporary:
+            temporary.write_text(content, encoding="utf-8", newline="\n")
+        return place

@@ -10,8 +10,8 @@ from typing import Any
 import numpy as np
 
 from fairpot._svg import COLOURS, Frame, Markup, direct_labels, inside, join, line, short, steps, tag
-from fairpot.display.by_group import LABELS
-from fairpot.display.display import few
+from fairpot.display.axes import few
+from fairpot.display.scores import LABELS
 from fairpot.report.content import Report, Setting, Within
 from fairpot.report.measure import Measured
 from fairpot.report.people import FEWEST
@@ -91,9 +91,9 @@ def _tradeoff(found: Measured, report: Report) -> Figure | None:
     best = best[few(len(best), 24)]
     front = zip(frame.across(gap[best]), frame.up(auc[best]))
     cx, cy = frame.across(xs), frame.up(ys)
-    names = (_axis("axis gap two" if signed else "axis largest", report), TEXT["axis auc"])
-    marks = [(cx[0], cy[0], TEXT["mark original"])]
-    marks += [(cx[chosen], cy[chosen], TEXT["mark reported"])] if chosen else []
+    names = (_axis("gap in points" if signed else "largest gap in points", report), "AUC")
+    marks = [(cx[0], cy[0], "original")]
+    marks += [(cx[chosen], cy[chosen], "★ reported")] if chosen else []
     body = join(
         frame.axes(*names),
         inside(
@@ -120,7 +120,7 @@ def _tradeoff(found: Measured, report: Report) -> Figure | None:
 
 
 def _tradeoff_note(report: Report, signed: bool, band: bool) -> str:
-    notes = [TEXT["tradeoff note"], *_limit_note(report.limit)]
+    notes = [TEXT["tradeoff note"], *([] if report.limit is None else [TEXT["limit"]])]
     notes += [say("top note", alpha=words.top_of(report.finding))] if report.finding.alpha is not None else []
     notes += [TEXT["band note"]] if band else []
     return " ".join([*notes, *([] if signed else [TEXT["many note"]])])
@@ -128,10 +128,9 @@ def _tradeoff_note(report: Report, signed: bool, band: bool) -> str:
 
 def _axis(name: str, report: Report) -> str:
     """Name an axis, with the part of the ranking that its numbers are those of."""
-    alpha, told = report.finding.alpha, TEXT[name]
-    told = told if alpha is None else say("axis top", name=told, alpha=words.top_of(report.finding))
-    higher = say("axis way", higher=short(report.finding.ranked_higher, 16))
-    return f"{told}\n{higher}" if len(report.audit.ranking.groups) == 2 else told
+    told = name if report.finding.alpha is None else f"{name}, top {words.top_of(report.finding)}"
+    higher = short(report.finding.ranked_higher, 16)
+    return f"{told}\nabove 0: {higher} ranked higher" if len(report.audit.ranking.groups) == 2 else told
 
 
 def _tradeoff_alt(before: Setting, now: Setting) -> str:
@@ -156,10 +155,6 @@ def _limit(frame: Frame, limit: Within | None) -> list[Markup]:
     gap, auc = 100 * np.array(limit.gap), np.array(limit.auc)
     seen = (gap >= frame.x[0]) & (gap <= frame.x[1]) & (auc >= frame.y[0]) & (auc <= frame.y[1])
     return [tag("path", d=line(frame.across(gap[seen]), frame.up(auc[seen])), class_="limit")]
-
-
-def _limit_note(limit: Within | None) -> list[str]:
-    return [] if limit is None else [say("limit")]
 
 
 def _limits_at(report: Report) -> Floats | None:
@@ -187,9 +182,9 @@ def _near_limit(limit: Within | None, aucs: Floats) -> list[float]:
     return [a for a in limit.auc if low - (high - low) <= a <= high + (high - low)]
 
 
-def _star(x: int, y: int, size: float = 17.0) -> str:
+def _star(x: int, y: int) -> str:
     turns = np.pi * (np.arange(10) / 5 - 0.5)
-    reach = np.where(np.arange(10) % 2 == 0, size, 0.42 * size)
+    reach = np.where(np.arange(10) % 2 == 0, 17.0, 0.42 * 17.0)
     corners = np.column_stack((x + reach * np.cos(turns), y + reach * np.sin(turns))).round(1)
     return "M" + "L".join(f"{a:g} {b:g}" for a, b in corners) + "Z"
 
@@ -199,7 +194,7 @@ def _scores(found: Measured, report: Report) -> Figure:
     shares, groups = [each.histogram for each in found.pictures], report.audit.ranking.groups
     top = max((float(s[np.isfinite(s)].max(initial=0.0)) for s in shares), default=0.0)
     frame = Frame((float(found.edges[0]), float(found.edges[-1])), (-1.08 * top or -1.0, 1.08 * top or 1.0))
-    axes = (TEXT["axis score"], TEXT["axis share"])
+    axes = ("score", "share of rows")
     edges, base = frame.across(found.edges).tolist(), int(frame.up([0.0])[0])
     moving: dict[str, Any] = {}
     panels = []
@@ -207,13 +202,13 @@ def _scores(found: Measured, report: Report) -> Figure:
         parts, few = [tag("path", d=line(edges[:: len(edges) - 1], [base, base]), class_="zero")], []
         for k, (label, sign) in enumerate(zip(LABELS, (1.0, -1.0))):
             if np.isnan(shares[0][i, k]).any():
-                few.append((edges[0], base - int(sign * 60), f"{TEXT[_SIDES[k]]}: {TEXT['too few']}"))
+                few.append((edges[0], base - int(sign * 60), f"{_SIDES[k]}: too few to draw"))
                 continue
             places = [frame.up(sign * s[i, k]).tolist() for s in shares]
             name, filled = f"{label}-{i}", "filled" if sign > 0 else "hollow"
             parts.append(tag("path", d=steps(edges, places[0], base), class_=f"was {filled} {colour(g)}"))
             now = steps(edges, places[found.dial.chosen], base)
-            parts.append(tag("path", d=now, class_=f"now {colour(g)}", data_path=name, data_name=TEXT[_SIDES[k]]))
+            parts.append(tag("path", d=now, class_=f"now {colour(g)}", data_path=name, data_name=_SIDES[k]))
             if any(p != places[0] for p in places):
                 moving[name] = {"edges": edges, "base": base, "tops": places}
         body = join(frame.axes(*axes, share=True), inside(parts), direct_labels(few) if few else None)
@@ -222,21 +217,21 @@ def _scores(found: Measured, report: Report) -> Figure:
     notes += [say("few note", least=FEWEST)] if np.isnan(shares[0]).any() else []
 
     def alt(place: int) -> str:
-        return say("scores alt", means=_means(found, report, place))
+        return f"Histograms of scores by group. {_means(found, report, place)}"
 
     return Figure(
         "scores", lambda k: _scores_title(found, report, k), alt, " ".join(notes), panels, moving, frame, axes
     )
 
 
-_SIDES = ("with", "without")
+_SIDES = ("with the outcome", "without it")
 
 
 def _scores_title(found: Measured, report: Report, place: int) -> str:
     """Compare the mean scores of the two groups that the report speaks of."""
     means = [_mean(found, place, found.drawn.index(g), 0) for g in found.pair]
     if None in means:
-        return TEXT["scores"]
+        return "Scores by group and outcome"
     first, second = (report.audit.ranking.groups[g].group for g in found.pair)
     return say("scores means", first=first, second=second, one=score(means[0]), other=score(means[1]))
 
@@ -253,9 +248,7 @@ def _means(found: Measured, report: Report, place: int) -> str:
         for k, label in enumerate(_SIDES):
             was, now = (score(_mean(found, at, i, k)) for at in (0, place))
             group = report.audit.ranking.groups[g].group
-            said.append(
-                say("mean" if was != now else "mean only", group=group, label=TEXT[label], before=was, after=now)
-            )
+            said.append(say("mean" if was != now else "mean only", group=group, label=label, before=was, after=now))
     return " ".join(said)
 
 
@@ -275,13 +268,13 @@ def _map(found: Measured, report: Report) -> Figure:
         parts.append(tag("path", d=line(xs, now), class_=f"now {style(g)}", data_path=f"map-{i}", data_name=name))
         far = int(np.argmax(np.abs(np.array(now) - frame.up(found.grid))))
         labels.append((xs[far], now[far], name, style(g)))
-    names = (TEXT["axis before"], TEXT["axis after"])
+    names = ("score before", "score after")
     body = join(frame.axes(*names), inside(parts), direct_labels(labels))
 
     def title(place: int) -> str:
         far = max(report.dial.settings[place].groups, key=lambda each: each.moved.largest_shift)
         if not far.moved.largest_shift:
-            return TEXT["map none"]
+            return "No score changes"
         return say("map", largest=score(far.moved.largest_shift), group=far.group)
 
     return Figure("map", title, title, TEXT["map note"], [(-1, "", body)], moving, frame, names)
@@ -304,12 +297,12 @@ def _roc(found: Measured, report: Report) -> Figure | None:
             parts.append(tag("path", d=line(*places[0]), class_=f"faint {look}"))
             moving[f"roc-{i}"] = {"xs": [p[0] for p in places], "y": [p[1] for p in places]}
         now = places[found.dial.chosen]
-        name = say("versus", first=short(names[i], 16), second=short(names[1 - i], 16))
+        name = f"{short(names[i], 16)} over {short(names[1 - i], 16)}"
         parts.append(tag("path", d=line(*now), class_=f"now {look}", data_path=f"roc-{i}", data_name=name))
         slope = np.array(now[0]) - np.array(now[1])
         middle = min(int(np.searchsorted(slope, (slope[0] + slope[-1]) / 2)), len(slope) - 1)
         labels.append((now[0][middle] + 8, now[1][middle] + 26 * (1 + i), name, look))
-    axes = (TEXT["axis false"], TEXT["axis true"])
+    axes = ("share above, without the outcome", "share above, with the outcome")
     body = join(frame.axes(*axes), inside(parts), direct_labels(labels))
 
     def title(place: int) -> str:
@@ -329,12 +322,12 @@ def _calibration(found: Measured, report: Report) -> Figure | None:
     high = min(1.04 * float(ends.max(initial=0.0)) or 1.0, 1.0)
     frame = Frame((0.0, high), (0.0, high))
     turned = " turned" if found.turned else ""
-    axes = (TEXT[f"axis mean{turned}"], TEXT["axis rate"])
+    axes = ("1 − mean score" if found.turned else "mean score", "share with the outcome")
     moving: dict[str, Any] = {}
     panels = []
     for i, g in enumerate(found.drawn):
         parts = [tag("path", d=line(frame.across(frame.x), frame.up(frame.y)), class_="zero")]
-        places = [_points(frame, v[i]) for v in values]
+        places = [(frame.across(v[i]["mean_score"]).tolist(), frame.up(v[i]["rate"]).tolist()) for v in values]
         bars = [_bars(frame, v[i]) for v in values]
         chosen, look = found.dial.chosen, colour(g)
         if any(p != places[0] for p in places):
@@ -342,7 +335,7 @@ def _calibration(found: Measured, report: Report) -> Figure | None:
             moving[f"calibration-{i}"] = {"xs": [p[0] for p in places], "y": [p[1] for p in places]}
             moving[f"bars-{i}"] = {"d": bars}
         parts.append(tag("path", d=bars[chosen], class_=f"bars {look}", data_path=f"bars-{i}"))
-        named = {"data_path": f"calibration-{i}", "data_name": TEXT["axis rate"]}
+        named = {"data_path": f"calibration-{i}", "data_name": axes[1]}
         parts.append(tag("path", d=line(*places[chosen]), class_=f"now {look}", **named))
         panels.append((g, str(report.audit.ranking.groups[g].group), join(frame.axes(*axes), inside(parts))))
     notes = [TEXT[f"calibration note{turned}"]]
@@ -352,10 +345,6 @@ def _calibration(found: Measured, report: Report) -> Figure | None:
         return words.calibration_title(report.dial.settings[place])
 
     return Figure("calibration", title, title, " ".join(notes), panels, moving, frame, axes)
-
-
-def _points(frame: Frame, each: Mapping[str, Floats]) -> tuple[list[int], list[int]]:
-    return frame.across(each["mean_score"]).tolist(), frame.up(each["rate"]).tolist()
 
 
 def _bars(frame: Frame, each: Mapping[str, Floats]) -> str:

@@ -9,19 +9,19 @@ from typing import Any
 import numpy as np
 
 from fairpot.counts import GroupCounts
-from fairpot.display.by_group import LABELS, from_above, histogram, score_edges
-from fairpot.display.display import few
+from fairpot.display.axes import few
+from fairpot.display.scores import LABELS, histogram, score_edges
 from fairpot.inference import Estimate
 from fairpot.repair.fair_maps import FairMaps
 from fairpot.report import people
-from fairpot.report.content import Crossing, Curve, GroupAt, Line, Marked, Ranks, Setting, Strength, Within
-from fairpot.report.people import FEWEST, Mapped, Marks, top_scores
+from fairpot.report.content import Crossing, Curve, GroupAt, Line, Ranks, Setting, Strength, Within
+from fairpot.report.people import FEWEST, Mapped, Marks, from_above, top_scores
 from fairpot.results import Audit, Effect
 from fairpot.results.calibration import as_risks, calibration_errors
 from fairpot.results.ranking import Ranking, own_scale, rank, top_of
 from fairpot.results.rates import SHARE, Moved, moves
 from fairpot.table import Maps, ScoreTable
-from fairpot.tradeoff import Limit, TradeoffCurve, UpperLimit
+from fairpot.tradeoff import Limit, TradeoffCurve
 from fairpot.transport import Floats, parted
 
 # Above this many entries rows are counted and ranked in bins away from the reported setting.
@@ -390,19 +390,10 @@ def limit_of(found: Measured, audit: Audit) -> Within | None:
     if len(table.groups) != 2:
         if {*curve.moved, curve.reference} != set(table.groups):
             return None
-        most, shown = UpperLimit.of(table, ties=ties), np.linspace(np.nanmin(curve.gap), np.nanmax(curve.gap), 30)
+        most, shown = Limit.of(table, ties=ties), np.linspace(np.nanmin(curve.gap), np.nanmax(curve.gap), 30)
         return Within(tuple(shown.tolist()), tuple(most.auc_at(shown).tolist()))
     first, second = audit.finding.pair
     limit = Limit.of(table, reference=first, ties=ties)
     gaps = [float(each.all.pair(first, second).signed_gap or 0.0) for each in found.settings]
     shown = np.clip(np.linspace(min(*gaps, 0.0), max(*gaps, 0.0), 60), -1, 1)
     return Within(tuple(shown.tolist()), tuple(limit.auc_at(shown).tolist()))
-
-
-def marked(found: Measured) -> list[Marked]:
-    """Give the place in the list of a mark for every few rows, before and at the reported setting."""
-    first, later = (found.pictures[place].queue for place in (0, found.dial.chosen))
-    return [
-        Marked(found.table.groups[g], some.rows, *(tuple(each.tolist()) for each in (some.positive, was, now)))
-        for g, some, was, now in zip(found.drawn, found.marks, first, later)
-    ]

@@ -1,4 +1,4 @@
-"""The page: one HTML file with its style, script and numbers inside, and a notebook's view of it."""
+"""The page: one HTML file with its style, script and numbers inside."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from fairpot._svg import COLOURS, DARK, Markup, distinct, figure_svg, printable, tag
+from fairpot._svg import COLOURS, DARK, Markup, distinct, escaped, figure_svg, printable, tag
 from fairpot.inference import Estimate
 from fairpot.report import queue, tables
 from fairpot.report.figures import style
@@ -20,7 +20,7 @@ from fairpot.report.tables import Text, View
 from fairpot.results.ranking import Pair
 from fairpot.words import POINTS, headline, meaning, trust
 from fairpot.words import page as words
-from fairpot.words.page import HEADS, TEXT, count, rate, say, with_limits
+from fairpot.words.page import TEXT, count, rate, say, with_limits
 
 _DASHES = ("none", "7 3", "9 3 2 3", "2 2", "12 3 2 3 2 3")
 # A bar is drawn a thousand units wide and stretched to its cell.
@@ -37,13 +37,27 @@ def make_page(view: View) -> str:
     return str(_environment().get_template("page.html").render(v=view, s=Screen(view), **options)) + "\n"
 
 
+def plain_page(title: str, source: str, body: str) -> str:
+    """Write a page of what a notebook shows, in the style of a report and without a script."""
+    css = _asset("page.css") + _palette()
+    policy = f"default-src 'none'; style-src '{_hash(css)}'; base-uri 'none'; form-action 'none'"
+    rows = f"<p>Rows: {escaped(source)}</p>" if source else ""
+    return (
+        f'<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{escaped(policy)}">\n'
+        f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escaped(title)}</title>\n'
+        f"<style>{css}</style></head>\n<body><main><h1>{escaped(title)}</h1>{rows}{body}</main></body>\n</html>\n"
+    )
+
+
 class Screen:
     """What only the page shows of a view, each made when the template comes to it."""
 
     def __init__(self, view: View) -> None:
         self.view, self.report = view, view.report
         self.few, self.crowd = len(view.listed) < _FEW, len(view.listed) > _FEW
-        self.lanes, self.across = queue.lanes(view), queue.across(view.found)
+        self.lanes = [queue.lane(view, i) for i in range(len(view.found.drawn))]
+        self.across = queue.across(view.found)
         self.care, self.more_care = view.notes()[:_CARE], view.notes()[_CARE:]
         self.most_pairs = 3 if self.crowd else 5  # that the first screen has room for
         self.kind = "threshold" if self.report.line.top is None else "top"
@@ -63,18 +77,19 @@ class Screen:
         method, left = self.report.method, len(self.view.pairs()) - self.most_pairs
         said = [TEXT["gap note many"] if self.view.many else say("gap note", higher=higher, lower=lower)]
         said += [say("gap aim", aim=POINTS.gap(method.aim))] if method is not None and method.aim is not None else []
-        return " ".join([*said, *([say("gap more", left=left)] if left > 0 else [])])
+        said += [say("gap more", left=left)] if left > 0 else []
+        return " ".join([*said, *([] if self.view.repaired else self.report.audit.concordant(POINTS))])
 
     def above(self, groups: Sequence[Any]) -> list[dict[str, Any]]:
         """Give each group's shares and counts above the line by outcome, before and after."""
         view = self.view
-        outcome = view.outcome if len(view.outcome) <= _LONGEST_OUTCOME else TEXT["it"]
+        outcome = view.outcome if len(view.outcome) <= _LONGEST_OUTCOME else "it"
         listed = []
         for group in groups:
             place = view.listed.index(group)
             own = [each for each in view.report.line.crossings if each.group == group]
             name = say("few rows", text=self._cut[group]) if group in view.small else self._cut[group]
-            names = [say("group with", group=name, outcome=outcome), say("group without", group=name)]
+            names = [f"{name}, with {outcome}", f"{name}, without"]
             outcomes = []
             for k, each in enumerate(own):
                 both = (("before", each.above), ("now", each.now))[: 1 + view.repaired]
@@ -96,11 +111,11 @@ class Screen:
         """Give AUC before, at the setting and the change, of all rows or of the top; what got worse by itself."""
         view = self.view
         values = [each.told.auc if top else each.all.auc for each in view.settings]
-        name = say("auc name top", alpha=words.top_of(view.finding)) if top else TEXT["axis auc"]
+        name = f"AUC in the top {words.top_of(view.finding)}:" if top else "AUC"
         now = view.live(lambda k: POINTS.auc(values[k]))
         said = [self._change(values, k, top) for k in range(len(values))]
         parts = [view.live(lambda k, part=part: said[k][part]) for part in (0, 1)]  # type: ignore[misc]
-        return say("auc to", name=name, before=POINTS.auc(values[0])), now, parts
+        return f"{name} {POINTS.auc(values[0])} → ", now, parts
 
     def _change(self, values: Sequence[Estimate | None], place: int, top: bool) -> tuple[str, str]:
         first, now, effect = values[0], values[place], self.report.effect
@@ -111,10 +126,10 @@ class Screen:
         ends = [now - first, *([known.low, known.high] if sure and known is not None else [])]
         said = [POINTS.auc(each, "+") for each in ends]
         if set(said) == {POINTS.auc(0.0)}:
-            return TEXT["change none"], ""
+            return " (no visible change)", ""
         if not sure:
-            return say("change", change=said[0]), ""
-        return say("change sure", change=said[0], low=said[1], high=said[2]), TEXT["worse"] if ends[2] < 0 else ""
+            return f" ({said[0]})", ""
+        return f" ({said[0]}, 95%: {said[1]} to {said[2]})", ", worse" if ends[2] < 0 else ""
 
     def calibration(self) -> list[Text | str]:
         """Say whose calibration error rises: what comes before that, what got worse, and what comes after it."""
@@ -167,7 +182,7 @@ def _versus(view: View, pair: Pair, longest: int | None) -> str:
     """Name a pair, its names cut to what a line has room for, and say if it is small."""
     cut = {} if longest is None else distinct([each.group for each in view.report.audit.ranking.groups], longest)
     first, second = (cut.get(g, g) for g in (pair.first, pair.second))
-    label = say("versus", first=first, second=second)
+    label = f"{first} over {second}"
     small = {pair.first, pair.second} & set(view.report.audit.told.small_groups)
     return say("few rows", text=label) if small else label
 
@@ -256,7 +271,7 @@ def _environment() -> Any:
     blocks = {"trim_blocks": True, "lstrip_blocks": True, "undefined": jinja2.StrictUndefined}
     loader = jinja2.PackageLoader("fairpot.report", "")
     made = jinja2.Environment(loader=loader, autoescape=True, finalize=finalize, **blocks)  # type: ignore[arg-type]
-    made.globals |= {"T": TEXT, "HEADS": HEADS, "say": say, "words": words, "tables": tables, "queue": queue}
+    made.globals |= {"T": TEXT, "say": say, "words": words, "tables": tables, "queue": queue}
     made.globals |= {"POINTS": POINTS, "headline": headline, "meaning": meaning, "forest": forest}
     made.globals |= {"figure_svg": figure_svg, "most_pairs": tables.MOST_PAIRS, "style": style}
     return made
@@ -288,11 +303,3 @@ def _hash(text: str) -> str:
 
 def _asset(name: str) -> str:
     return resources.files("fairpot.report").joinpath(name).read_text(encoding="utf-8")
-
-
-def make_compact(view: View) -> str:
-    """Write the compact form, for a notebook."""
-    rows = [[str(cell) for cell in row] for row in tables.numbers(view)[0].rows[: 6 if view.many else 4]]
-    figure = view.figures.get("tradeoff")
-    picture = None if figure is None else figure_svg(None, figure.panels[0][2], aria_label=figure.alt(view.chosen))
-    return str(_environment().get_template("compact.html").render(v=view, rows=rows, picture=picture))

@@ -9,16 +9,16 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot.counts import GroupCounts
-from fairpot.display.by_group import LABELS
+from fairpot.counts import Counts, GroupCounts
+from fairpot.display.scores import LABELS
+from fairpot.inference.limits import wilson_limits
 from fairpot.table import Maps, ScoreTable
 from fairpot.transport import Floats
 from fairpot.transport.plan import weight_to_reach
 
 # Fewer people than this are not shown as a bar or a point of their own.
 FEWEST = 10
-# Two-sided 95 %: the interval of a share by Wilson's method.
-_Z = 1.959963984540054
+_QUANTILE = 1.959963984540054  # of two-sided limits of 95%
 
 
 @dataclass(frozen=True, eq=False)
@@ -81,13 +81,14 @@ def queue_places(mapped: Mapped, g: int, shown: Marks) -> Floats:
 
 def above(table: ScoreTable, thresholds: Floats) -> Floats:
     """Count who is at or above each threshold: an array of thresholds x groups x outcomes (with, without)."""
-    found = np.zeros((len(thresholds), len(table.groups), 2))
-    for g, counts in enumerate(table.counts):
-        first = np.searchsorted(counts.score, thresholds, side="left")
-        for k, label in enumerate(LABELS):
-            weight = getattr(counts, label)
-            found[:, g, k] = np.append(np.cumsum(weight[::-1])[::-1], 0)[first]
-    return found
+    found = [[from_above(c.score, getattr(c, label), thresholds)[1:] for label in LABELS] for c in table.counts]
+    return np.moveaxis(np.array(found), 2, 0)
+
+
+def from_above(scores: Floats, weight: Counts, thresholds: Floats) -> Floats:
+    """Add up the weight at and above each threshold, beginning with none at all."""
+    reached = np.concatenate((np.cumsum(weight[::-1])[::-1], np.zeros(1)))
+    return np.concatenate(([0.0], reached[np.searchsorted(scores, thresholds, side="left")]))
 
 
 def crossings(mapped: Mapped, before: Floats, later: Floats) -> tuple[Floats, Floats]:
@@ -131,12 +132,6 @@ def reliability(counts: GroupCounts, bins: int) -> dict[str, Floats]:
     first = np.flatnonzero(np.diff(place, prepend=-1))
     size, positive = np.add.reduceat(weight, first), np.add.reduceat(counts.positive.astype(np.float64), first)
     worth = size**2 / np.add.reduceat(counts.squared(True) + counts.squared(False), first)
-    mean, (low, high) = np.add.reduceat(weight * counts.score, first) / size, _wilson(positive / size * worth, worth)
-    return {"mean_score": mean, "rate": positive / size, "rate_low": low, "rate_high": high, "weight": size}
-
-
-def _wilson(positive: Floats, size: Floats) -> tuple[Floats, Floats]:
-    share, scale = positive / size, 1 + _Z**2 / size
-    centre = (share + _Z**2 / (2 * size)) / scale
-    reach = _Z * np.sqrt(share * (1 - share) / size + _Z**2 / (4 * size**2)) / scale
-    return np.clip(centre - reach, 0.0, 1.0), np.clip(centre + reach, 0.0, 1.0)
+    mean, rate = np.add.reduceat(weight * counts.score, first) / size, positive / size
+    low, high = (np.clip(end, 0.0, 1.0) for end in wilson_limits(rate, worth, _QUANTILE))
+    return {"mean_score": mean, "rate": rate, "rate_low": low, "rate_high": high, "weight": size}

@@ -19,7 +19,7 @@ _WIDTH, _TOP, _LEFT, _RIGHT = 256, 26, 70, 250
 # Marks with the outcome stand this far to the left, those without it to the right.
 _SIDE, _FILLS = 5, ("no", "yes")
 _LONGEST, _NARROW = 34, 28  # letters of a lane's name
-_TICKS = ((0.0, "first"), (0.05, "5%"), (0.1, "10%"), (0.2, "20%"), (0.5, "50%"), (1.0, "last"))
+_TICKS = ((0.0, "1st"), (0.05, "5%"), (0.1, "10%"), (0.2, "20%"), (0.5, "50%"), (1.0, "last"))
 
 
 def across(found: Measured) -> int:
@@ -42,17 +42,13 @@ def _columns(repaired: bool) -> tuple[int, ...]:
     return (102, 214) if repaired else (158,)
 
 
-def lanes(view: View) -> list[dict[str, Any]]:
-    """Draw a lane for each group, and count its rows above the line that is shown first, before and at the setting."""
-    return [_lane(view, i) for i in range(len(view.found.drawn))]
-
-
-def _lane(view: View, i: int) -> dict[str, Any]:
+def lane(view: View, i: int) -> dict[str, Any]:
+    """Draw a lane for a group, and count its rows above the line that is shown first, before and at the setting."""
     found, g = view.found, view.found.drawn[i]
     numbers = view.report.audit.ranking.groups[g]
     own = [each for each in view.report.line.crossings if each.group == numbers.group]
     was, now = sum(each.above for each in own), sum(each.now for each in own)
-    rows = say("of", rows=count(sum(each.rows for each in own)))
+    rows = f"of {count(sum(each.rows for each in own))}"
     groups = [view.report.audit.ranking.groups[each].group for each in found.drawn]
     small, ways = numbers.group in view.small, _ways(found)
     gain = None
@@ -82,7 +78,7 @@ def _svg(view: View, i: int) -> Markup:
     left, right = _columns(repaired)[0], _columns(repaired)[-1]
     heads = [(left, "now"), (right, "repaired")] if repaired else []
     rule = f"M{_LEFT} {lines[0]:.1f}H{left}L{right} {lines[1]:.1f}H{_RIGHT}"
-    parts = [*_frame(bottom), *(tag("text", TEXT[key], x=x, y=14, class_="tick mid") for x, key in heads)]
+    parts = [*_frame(bottom), *(tag("text", key, x=x, y=14, class_="tick mid") for x, key in heads)]
     parts.append(tag("path", d=f"{rule}V{_TOP}H{_LEFT}Z", class_="acted", data_shade=i))
     aside = np.where(found.marks[i].positive, -_SIDE, _SIDE).tolist()
     if repaired:
@@ -102,17 +98,17 @@ def _svg(view: View, i: int) -> Markup:
 def _frame(bottom: int) -> list[Markup]:
     middle = (_TOP + bottom) // 2
     turned = {"class_": "tick mid", "transform": f"rotate(-90 8 {middle})"}
-    parts = [tag("text", TEXT["axis list" if bottom > 300 else "axis list low"], x=8, y=middle, **turned)]
+    parts = [tag("text", f"place{' in the list' if bottom > 300 else ''} (not linear)", x=8, y=middle, **turned)]
     for place, name in _TICKS:
         y = float(_down(place, bottom))
         parts.append(tag("path", d=f"M{_LEFT} {y:.1f}H{_RIGHT}", class_="grid"))
-        parts.append(tag("text", TEXT.get(name, name), x=_LEFT - 4, y=f"{y + 4:.1f}", class_="tick end"))
+        parts.append(tag("text", name, x=_LEFT - 4, y=f"{y + 4:.1f}", class_="tick end"))
     return parts
 
 
 def _ways(found: Measured) -> tuple[str, str] | None:
     """Give what more rows above the line are to a group, and fewer: by what a high place does, if that was said."""
-    ways = TEXT["gains"], TEXT["loses"]
+    ways = ", gains", ", loses"
     return {None: None, "help": ways, "harm": ways[::-1]}[found.table.ranked_high_means]
 
 
@@ -137,13 +133,13 @@ def acted(view: View) -> str:
 
 def _mark_sizes(view: View) -> str:
     known = [round(each.rows) for each in view.found.marks]
-    sizes = [TEXT["each one"] if each == 1 else say("each about", rows=count(each)) for each in known]
+    sizes = ["one row" if each == 1 else f"about {count(each)} rows" for each in known]
     if len(set(known)) == 1:
         return say("each", rows=sizes[0])
     if len(sizes) > 3:
         return say("each many", least=count(min(known)), most=count(max(known)))
     groups = [view.report.audit.ranking.groups[g].group for g in view.found.drawn]
-    return say("each named", groups=", ".join(say("each of", rows=n, group=g) for n, g in zip(sizes, groups)))
+    return say("each named", groups=", ".join(f"{n} of {g}" for n, g in zip(sizes, groups)))
 
 
 def moving(view: View) -> dict[str, Any]:

@@ -3,12 +3,9 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from os import PathLike
-from pathlib import Path
 from typing import Any, Self, cast
 
 import numpy as np
@@ -20,10 +17,9 @@ from fairpot._svg import distinct
 from fairpot._validation import check_choice, check_share, is_number
 from fairpot._version import __version__
 from fairpot.counting import as_table
-from fairpot.display.display import table_of
 from fairpot.repair.fair_maps import FairMaps, fair_maps
 from fairpot.repair.finish import in_words
-from fairpot.report.content import SCHEMA, About, Method, Origin, Report, Turned, read_card
+from fairpot.report.content import SCHEMA, About, Method, Origin, Report, Saved, Turned, read_card
 from fairpot.report.figures import Figure, make_figures
 from fairpot.report.measure import (
     ALPHAS,
@@ -33,11 +29,10 @@ from fairpot.report.measure import (
     curve_of,
     dial_of,
     limit_of,
-    marked,
     measure,
     thresholds,
 )
-from fairpot.report.page import make_compact, make_page
+from fairpot.report.page import make_page
 from fairpot.report.tables import View, make_markdown
 from fairpot.results import Audit, Effect
 from fairpot.results.audit import audit_table, several
@@ -45,24 +40,23 @@ from fairpot.results.effect import effect
 from fairpot.results.kinds import Plain, number, renamed, to_dict
 from fairpot.results.ranking import own_scale
 from fairpot.results.rates import actions
-from fairpot.rows.output import atomic_file
 from fairpot.table import ScoreTable
 from fairpot.words import Note, name_of
 from fairpot.words.page import TEXT
 
-FORMATS = (".html", ".json", ".md")
 # Letters of a group's name in sentences, tables and pictures.
 _LONGEST_NAME = 40
 
 
 @documented
-class FairnessReport:
+class FairnessReport(Saved):
     """Write a report on a score, with or without a repair: a page, JSON or Markdown.
 
     Parameters
     ----------
     table : ScoreTable
-        With outcomes and at least two groups; :meth:`from_predictions` makes it from rows.
+        With outcomes and at least two groups; :meth:`from_predictions` makes it from rows, and ``table_`` of a fitted
+        method is that of the rows it was fitted on.
     method : fitted repair method or None, default None
         The repair to report on; None audits the original scores.
     title, source, outcome : str, default ""
@@ -86,7 +80,7 @@ class FairnessReport:
     >>> data = fairpot.datasets.make_synthetic(1000, random_state=0, as_frame=False)
     >>> score, y, group = data.probability, data.target, data.group
     >>> repair = fairpot.FairPOT(max_gap=0.02).fit(score, y, sensitive_features=group)
-    >>> report = fairpot.FairnessReport.from_estimator(repair)
+    >>> report = fairpot.FairnessReport(repair.table_, repair)
     >>> report.audit.finding.pair
     ('a', 'b')
     >>> len(report.to_html()) < 3_000_000
@@ -113,14 +107,14 @@ class FairnessReport:
         warnings: Any = (),
         card: Any = None,
     ) -> None:
-        _check_table(table)
+        known = _check_table(table)
         self.maps = None if method is None else fair_maps(method)
         if method is not None and self.maps is None:
             kind = type(method).__name__
             raise TypeError(f"a report takes a fitted repair method or a loaded map file, got {kind}.")
         said = None if self.maps is None else self.maps.high_score_means_
-        self._all_groups = table.meaning(high_score_means).meaning(said)
-        left_out = () if self.maps is None else self.maps.left_out_
+        self._all_groups = known.meaning(high_score_means).meaning(said)
+        left_out = table.unknown + (() if self.maps is None else self.maps.left_out_)
         self.table = self._all_groups.only([g for g in table.groups if g not in left_out])
         self.method = method
         self.ties = cast(Ties, check_choice(ties, "ties", TIES))
@@ -168,37 +162,6 @@ class FairnessReport:
         table = as_table(y_true, y_score, **rows, **known)
         return cls(table, method, **_column_names(y_true, y_score, sensitive_features) | options)
 
-    @classmethod
-    def from_estimator(
-        cls,
-        estimator: Any,
-        scores: Any = None,
-        y: Any = None,
-        *,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        clusters: Any = None,
-        weights: str | None = None,
-        **options: Any,
-    ) -> Self:
-        """Make the report of a fitted repair method on these rows, or on those it was fitted on.
-
-        Parameters
-        ----------
-        estimator : fitted repair method
-            The repair to report on.
-        scores : column of shape (n,) or (n, 1), ScoreTable, or None, default None
-            Scores of the rows to report on; a table stands for all rows. None takes the fitted rows.
-        y, sensitive_features : columns of shape (n,), default None
-            Outcomes, 0/1, and the group of each row; a frame with several columns forms intersections.
-        sample_weight, clusters, weights
-            What the rows are, as :func:`fairpot.score_table` takes it.
-        **options
-            What the class takes besides.
-        """
-        table = table_of(estimator, scores, y, sensitive_features, sample_weight, clusters, weights)
-        return cls(table, estimator, **_column_names(y, scores, sensitive_features) | options)
-
     @cached_property
     def effect(self) -> Effect | None:
         """What the repair changes on these rows; None for an audit."""
@@ -215,7 +178,7 @@ class FairnessReport:
         if self.effect is not None:
             return self.effect.before
         asked: dict[str, Any] = {"alpha": self._alphas, "region": self.region, "threshold": self._thresholds}
-        return audit_table(self.table, ties=self.ties, **asked)
+        return audit_table(self.table, ties=self.ties, **asked, everything=self._all_groups)
 
     @cached_property
     def notes(self) -> tuple[Note, ...]:
@@ -231,8 +194,9 @@ class FairnessReport:
                 made.append(Note("same rows", value=None if certified is None else float(certified["bound"])))
             if found.finding.state == "no clear difference":
                 made.append(Note("no difference"))
-            rows = {g: self._all_groups[g].size for g in found.left_out if g in self._all_groups.groups}
-            made += [Note("left out", group, value=size) for group, size in rows.items()]
+            table = self._all_groups
+            gone = [g for g in found.left_out if g in table.groups and g not in table.unknown]
+            made += [Note("left out", group, value=table[group].size) for group in gone]
         if self.table.lower_is_riskier:
             made.append(Note("lower is riskier"))
         if self._measured.coarse and len(self._measured.dial) > 2:
@@ -270,7 +234,6 @@ class FairnessReport:
             limit_of(found, self.audit),
             found.crossed(),
             found.shown,
-            tuple(marked(found)),
         )
 
     @cached_property
@@ -307,24 +270,8 @@ class FairnessReport:
         """Write the report as Markdown."""
         return make_markdown(self._view)
 
-    def save(self, path: str | PathLike[str], *, overwrite: bool = False) -> Path:
-        """Write the report to a file: .html, .json or .md, as its name ends; return its path.
-
-        {path, overwrite}
-        """
-        place = Path(path)
-        writers = dict(zip(FORMATS, (self.to_html, self.to_json, self.to_markdown)))
-        if place.suffix.lower() not in writers:
-            raise ValueError(f"a report is written as {', '.join(FORMATS)}, and {place.name!r} ends in none of them.")
-        if place.exists() and not overwrite:
-            raise FileExistsError(f"{place} already exists.\nHint: another name, or overwrite=True.")
-        content = writers[place.suffix.lower()]()
-        with atomic_file(Path(os.path.realpath(place)), overwrite=overwrite) as temporary:
-            temporary.write_text(content, encoding="utf-8", newline="\n")
-        return place
-
     def _repr_html_(self) -> str:
-        return make_compact(self._view)
+        return (self.effect or self.audit)._repr_html_()
 
     def __repr__(self) -> str:
         what = "audit" if self.method is None else type(self.method).__name__
@@ -338,24 +285,20 @@ def _column_names(y_true: Any, y_score: Any, sensitive_features: Any) -> Plain:
     return {"columns": {part: name for part, name in names.items() if isinstance(name, str) and name}}
 
 
-def _check_table(table: Any) -> None:
+def _check_table(table: Any) -> ScoreTable:
     if not isinstance(table, ScoreTable):
         raise TypeError(
             f"a report is made from a ScoreTable, got {type(table).__name__}.\n"
             "Hint: FairnessReport.from_predictions(y_true, y_score, sensitive_features=...) takes rows."
         )
-    if not table.labelled:
-        raise ValueError("a report counts outcomes, and this table has no labels.\nHint: count rows with y_true.")
-    if len(table.groups) < 2:
-        raise ValueError(f"a report compares groups, and there is one, {table.groups[0]!r}.")
+    return table.require("a report", groups=2)
 
 
 def _check_thresholds(given: Any) -> list[float]:
-    listed = [] if given is None else [given] if is_number(given) else list(given)
-    for value in listed:
+    for value in several(given):
         if not is_number(value) or not np.isfinite(value):
             raise ValueError(f"threshold must be a finite number or a list of them, got {value!r}.")
-    return [float(each) for each in several(listed)]
+    return [float(each) for each in several(given)]
 
 
 def _describe(maps: FairMaps, table: ScoreTable) -> Method:

@@ -30,9 +30,14 @@ from fairpot.words import (
     written,
 )
 from fairpot.words import page as words
-from fairpot.words.page import HEADS, TEXT, count, percent, say, score, with_limits
+from fairpot.words.page import TEXT, count, percent, say, score, with_limits
 
 MOST_PAIRS = 24
+_PAIR_HEADS = ("Group", "Other group", "Group over other", "Other over group", "Gap, points", "95% interval")
+_MOVE_HEADS = (
+    *("Group", "Rows", "Changed", "Up", "Down"),
+    *("Mean change of the changed", "Mean change of all", "Largest change"),
+)
 _TOLD = 2  # the changes of so many groups are told one by one
 
 
@@ -171,6 +176,7 @@ def answer(view: View) -> list[str]:
     chance = by_chance(report.audit.notes, report.audit.ranking.small_groups)
     said = [*chance, headline(found, POINTS), meaning(found, view.outcome)]
     effect = report.effect
+    said += report.audit.concordant(POINTS) if effect is None else []
     if effect is not None:
         said += view.said(view.chosen) if view.chosen else []
         said += [selected(effect.actions[0])] if effect.actions and view.settings[view.chosen].moved else []
@@ -194,7 +200,9 @@ def numbers(view: View) -> list[Table]:
             auc = "gap" not in each.metric  # written as a fraction, as all but gaps are
             both = [with_limits(n, auc) for n in (each.before, each.after)]
             rows.append([each.metric, *both, with_limits(each.change, auc, "+")])
-        tables.append(Table("effect", TEXT["effect"], HEADS["effect"], rows, note=TEXT["effect note"]))
+        heads = ("Number", "Before", "Repaired", "Change")
+        caption = "What changes at the reported setting, with 95% intervals"
+        tables.append(Table("effect", caption, heads, rows, note=TEXT["effect note"]))
     return tables
 
 
@@ -206,9 +214,12 @@ def _all_numbers(view: View) -> Table:
             continue
         now = view.live(lambda k, write=write, read=read: write(read(view.settings[k])))  # type: ignore[misc]
         rows.append([name, before, now] if view.repaired else [name, before])
-    kind = "numbers" if view.repaired else "numbers audit"
     away = len(view.settings) > 2 and view.report.audit.calibration is not None
-    return Table("all", TEXT[kind], HEADS[kind], rows, note=TEXT["away"] if away else "")
+    caption = "Numbers of these rows, with 95% intervals"
+    heads: tuple[str, ...] = ("Number", "Value")
+    if view.repaired:
+        caption, heads = "Before and at this setting, with 95% intervals", ("Number", "Before", "Repaired")
+    return Table("all", caption, heads, rows, note=TEXT["away"] if away else "")
 
 
 def _rows(view: View) -> list[tuple[str, Callable[[Any], str], Read]]:
@@ -223,23 +234,23 @@ def _rows(view: View) -> list[tuple[str, Callable[[Any], str], Read]]:
         return lambda s: getattr(getattr(s, part).pair(first, second), name)
 
     rows: list[tuple[str, Callable[[Any], str], Read]] = [
-        (TEXT["row auc"], auc, lambda s: s.all.auc),
-        (say("row gap", higher=higher, lower=lower), gap, of_pair("all", higher, lower, "signed_gap")),
-        (say("row xauc", first=lower, second=higher), _share, of_pair("all", higher, lower, "xauc_second")),
-        (say("row xauc", first=higher, second=lower), _share, of_pair("all", higher, lower, "xauc_first")),
+        ("AUC of all rows", auc, lambda s: s.all.auc),
+        (f"Gap, {higher} over {lower}, points", gap, of_pair("all", higher, lower, "signed_gap")),
+        (f"{lower} with the outcome above {higher} without it", _share, of_pair("all", higher, lower, "xauc_second")),
+        (f"{higher} with the outcome above {lower} without it", _share, of_pair("all", higher, lower, "xauc_first")),
     ]
-    rows += [(TEXT["row largest"], with_limits, lambda s: s.all.gap)] if view.many else []
+    rows += [("Largest gap of any pair, points", with_limits, lambda s: s.all.gap)] if view.many else []
     if view.finding.alpha is not None:
-        alpha = words.top_of(view.finding)
-        rows.append((say("row auc top", alpha=alpha), auc, lambda s: s.told.auc))
-        name = say("row gap top", alpha=alpha, higher=higher, lower=lower)
-        rows.append((name, gap, of_pair("told", higher, lower, "signed_gap")))
-        rows += [(say("row largest top", alpha=alpha), with_limits, lambda s: s.told.gap)] if view.many else []
+        top = f"in the top {words.top_of(view.finding)}"
+        rows.append((f"AUC {top}", auc, lambda s: s.told.auc))
+        rows.append((f"Gap {top}, {higher} over {lower}, points", gap, of_pair("told", higher, lower, "signed_gap")))
+        largest = f"Largest gap of any pair {top}, points"
+        rows += [(largest, with_limits, lambda s: s.told.gap)] if view.many else []
     groups = list(zip(view.found.listed, view.listed))
-    rows += [(say("row inside", group=g), auc, _of(i, "auc")) for i, g in groups]
+    rows += [(f"AUC inside {g}", auc, _of(i, "auc")) for i, g in groups]
     if view.settings[0].groups[0].expected_calibration_error is not None:
-        rows += [(say("row bias", group=g), signed, _of(i, "error_in_the_large")) for i, g in groups]
-        rows += [(say("row error", group=g), auc, _of(i, "expected_calibration_error")) for i, g in groups]
+        rows += [(f"Mean score minus rate, {g}", signed, _of(i, "error_in_the_large")) for i, g in groups]
+        rows += [(f"Calibration error, {g}", auc, _of(i, "expected_calibration_error")) for i, g in groups]
     return rows
 
 
@@ -250,7 +261,7 @@ def _of(place: int, name: str) -> Read:
 def _share(found: Estimate | None) -> str:
     if found is None or found.reason is not None or found.low != found.low:
         return percent(found)
-    return f"{percent(found)} ({say('to', low=percent(found.low), high=percent(found.high))})"
+    return f"{percent(found)} ({percent(found.low)} to {percent(found.high)})"
 
 
 def pairs(view: View) -> Table:
@@ -269,7 +280,7 @@ def pairs(view: View) -> Table:
         rows.append([each.first, each.second, *cells])
     left = len(shown) - len(rows)
     note = " ".join([TEXT["pairs note"], *([say("pairs left out", left=left)] if left else [])])
-    return Table("pairs", TEXT["pairs"], HEADS["pairs"], rows, 2, note)
+    return Table("pairs", "xAUC and gap of pairs", _PAIR_HEADS, rows, 2, note)
 
 
 def curve(view: View) -> Table | None:
@@ -284,8 +295,8 @@ def curve(view: View) -> Table | None:
         shown = with_limits(gap) if isinstance(gap, Estimate) else POINTS.none
         name = view.setting(k, whole=True) + (" ★" if k == view.chosen else "")
         rows.append([name, shown, with_limits(each.all.auc, auc=True), count(each.moved)])
-    gap_name = TEXT["axis largest" if view.many else "axis gap two"]
-    return Table("curve", TEXT["curve"], (TEXT["strength"], gap_name, TEXT["axis auc"], HEADS["moves"][2]), rows)
+    heads = ("Repair strength", "largest gap in points" if view.many else "gap in points", "AUC", "Changed")
+    return Table("curve", "The curve as a table", heads, rows)
 
 
 def crossing(view: View) -> Table:
@@ -294,15 +305,15 @@ def crossing(view: View) -> Table:
     for place, each in enumerate(crossings(view)):
         cells = {"before": each.above, "now": each.now, "enter": each.enter, "leave": each.leave}
         shown = list(cells) if view.repaired else ["before"]
-        label = TEXT["with" if each.positive else "without"]
+        label = "with the outcome" if each.positive else "without it"
         counted = [tag("span", count(cells[name]), data_who=f"{name} {place}") for name in shown]
         rows.append([each.group, label, count(each.rows), *counted])
-    group, label, counted_rows, above = HEADS["crossing"]
-    counted_rows = TEXT["rows by weight"] if view.report.audit.weights == "importance" else counted_rows
-    head = (group, label, counted_rows, above, *(HEADS["crossing repair"] if view.repaired else ()))
+    counted_rows = "Rows, by weight" if view.report.audit.weights == "importance" else "Rows"
+    changes = ("Repaired", "Newly above", "No longer above") if view.repaired else ()
+    head = ("Group", "Outcome", counted_rows, "Above now", *changes)
     left = len(view.report.audit.ranking.groups) - len(view.listed)
     note = say("groups left out", left=left) if left else ""
-    return Table("crossing", TEXT["rows above"], head, rows, 2, note)
+    return Table("crossing", "Rows above the line", head, rows, 2, note)
 
 
 def crossings(view: View) -> list[Crossing]:
@@ -323,22 +334,7 @@ def moves(view: View) -> Table:
     for i, group in zip(view.found.listed, view.listed):
         size = view.settings[0].groups[i].moved.rows
         rows.append([group, count(size), *(cell(i, name) for name in names)])
-    return Table("moves", TEXT["moves"], HEADS["moves"], rows)
-
-
-def stages(view: View) -> Table | None:
-    """List calibration of every group step by step: bias with its interval, and errors."""
-    rows = []
-    for each in view.report.calibration or ():
-        steps = [("before", each.before), ("repaired", each.repaired), ("recalibrated", each.recalibrated)]
-        for name, found in steps:
-            if found is None:
-                continue
-            bias = found.error_in_the_large
-            errors = [POINTS.auc(n) for n in (found.expected_calibration_error, found.error_by_chance)]
-            group = TEXT["all rows"] if each.group is None else each.group
-            rows.append([group, TEXT[name], *(POINTS.auc(n, "+") for n in (bias, bias.low, bias.high)), *errors])
-    return Table("stages", TEXT["stages"], HEADS["stages"], rows, 2, TEXT["stages note"]) if rows else None
+    return Table("moves", "Scores that change", _MOVE_HEADS, rows)
 
 
 def how_to_read(view: View) -> list[str]:
@@ -355,26 +351,29 @@ def card(view: View) -> list[tuple[str, str]]:
 def origin(view: View) -> list[tuple[str, str]]:
     """List what is known of the method, the data and the making of the report."""
     report, about, method = view.report, view.report.about, view.report.method
-    facts = {"method": TEXT["no method"]}
+    facts = {"Method": "none, audit only"}
     if method is not None:
         known = report.trust
-        facts["method"] = f"{method.name}, {view.setting(view.chosen, whole=True)}"
-        facts["chosen by"] = words.rule(report.dial, method)
-        facts["certificate"] = "" if known is None or known.certificate is None else trust(known, POINTS)
-        facts["reference"] = "" if method.reference is None else str(method.reference)
-        facts["parameters"] = ", ".join(f"{name}={value}" for name, value in method.parameters.items())
+        facts["Method"] = f"{method.name}, {view.setting(view.chosen, whole=True)}"
+        facts["Rule"] = words.rule(report.dial, method)
+        facts["Certificate"] = "" if known is None or known.certificate is None else trust(known, POINTS)
+        facts["Reference group"] = "" if method.reference is None else str(method.reference)
+        facts["Parameters"] = ", ".join(f"{name}={value}" for name, value in method.parameters.items())
     if report.curve is not None:
         key = "traced exact" if report.curve.exact else "traced grid"
-        facts["traced"] = say(key, points=count(report.curve.points), stops=len(view.settings))
-    facts["source"] = about.source
+        facts["Curve"] = say(key, points=count(report.curve.points), stops=len(view.settings))
+    facts["Source"] = about.source
     shown = zip(report.audit.ranking.groups, view.found.table.groups)
-    facts["names"] = "; ".join(f"{each.group} = {short(whole, 200)}" for each, whole in shown if "…" in str(each.group))
-    facts["columns"] = ", ".join(f"{part}: {name}" for part, name in about.columns.items() if name)
-    facts["weights"] = wording.weights_taken(report.audit.weights, report.audit.ranking.weighted_rows)
-    facts["ties"] = TEXT[f"ties {report.audit.ranking.ties}"]
+    facts["Names cut above"] = "; ".join(
+        f"{each.group} = {short(whole, 200)}" for each, whole in shown if "…" in str(each.group)
+    )
+    facts["Columns"] = ", ".join(f"{part}: {name}" for part, name in about.columns.items() if name)
+    facts["Weights"] = wording.weights_taken(report.audit.weights, report.audit.ranking.weighted_rows)
+    facts["Ties"] = f"equal scores count as {'half a win' if report.audit.ranking.ties == 'half' else 'no win'}"
     made = about.origin
-    facts |= {"version": made.made_by.removeprefix("fairpot "), "created": made.created, "command": made.command}
-    return [(TEXT[name], value) for name, value in facts.items() if value]
+    facts |= {"fairpot version": made.made_by.removeprefix("fairpot "), "Made on": made.created}
+    facts["To make it again"] = made.command
+    return [(name, value) for name, value in facts.items() if value]
 
 
 def subtitle(view: View) -> str:
@@ -392,21 +391,21 @@ def make_markdown(view: View) -> str:
         f"# {plain_line(view.report.about.title)}",
         plain_line(subtitle(view)),
         "" if badge is None else f"**{plain_line(badge[0])}**",
-        f"## {TEXT['finding']}",
+        "## What was found",
         *(plain_line(sentence) for sentence in answer(view)),
-        *([f"### {TEXT['care']}", _items(care)] if care else []),
-        *([f"## {TEXT['card']}", _items([f"{name}: {said}" for name, said in facts])] if facts else []),
+        *(["### Read with care", _items(care)] if care else []),
+        *(["## About this score", _items([f"{name}: {said}" for name, said in facts])] if facts else []),
         f"## {plain_line(view.line(None, 'who'))}",
         _table(crossing(view)),
-        f"## {TEXT['part numbers']}",
-        *_tables(*numbers(view), stages(view), pairs(view) if view.many else None),
+        "## All numbers",
+        *_tables(*numbers(view), pairs(view) if view.many else None),
         *(_tables(curve(view), level="##")),
         *(_tables(moves(view), level="##") if view.repaired else []),
-        f"## {TEXT['read']}",
+        "## How to read this",
         _items(how_to_read(view)),
-        f"## {TEXT['not']}",
+        "## What it does not show",
         _items(words.NOT_SHOWN),
-        f"## {TEXT['part origin']}",
+        "## Where this comes from",
         _items([f"{name}: {value}" for name, value in origin(view)]),
         TEXT["privacy counts"],
     ]

@@ -1,6 +1,7 @@
 """Results: rankings, audits and effects as typed trees of estimates, and what is judged about them."""
 
 from fairpot.results.audit import Audit, Audits, audit
+from fairpot.results.concordances import Concordance, concordance
 from fairpot.results.effect import Effect, effect
 from fairpot.results.finding import Finding, Trust
 from fairpot.results.ranking import Ranking, Top, rank, top_of
@@ -9,6 +10,7 @@ from fairpot.words import Note
 __all__ = [
     "Audit",
     "Audits",
+    "Concordance",
     "Effect",
     "Finding",
     "Note",
@@ -16,6 +18,7 @@ __all__ = [
     "Top",
     "Trust",
     "audit",
+    "concordance",
     "effect",
     "rank",
     "top_of",

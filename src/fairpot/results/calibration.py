@@ -4,20 +4,17 @@ from __future__ import annotations
 
 import functools
 from bisect import bisect_left
-from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import NamedTuple
 
 import numpy as np
 from scipy.special import ndtri
 
-from fairpot._defaults import LEVEL
+from fairpot._defaults import FEWEST, LEVEL
 from fairpot.counts import Counts, GroupCounts, Indices, count_units
 from fairpot.inference import Estimate
-from fairpot.inference.shares import FEWEST
-from fairpot.results.kinds import Count, Group
 from fairpot.table import ScoreTable
-from fairpot.transport import Floats, ScoreMap, moving, parted
+from fairpot.transport import Floats
 
 BINS = 10
 
@@ -209,28 +206,3 @@ def calibration_errors(counts: GroupCounts, bins: int = BINS) -> tuple[float, fl
 def as_risks(counts: GroupCounts, lower_is_riskier: bool) -> GroupCounts:
     """Turn scores with a minus, of which a low one meant high risk, into the risk they say: one minus the score."""
     return replace(counts, score=1 + counts.score) if lower_is_riskier else counts
-
-
-@dataclass(frozen=True)
-class CalibrationStages:
-    """Calibration of one group, or of all rows (group None), step by step through a repair."""
-
-    group: Group | None
-    rows: Count
-    before: Calibration | None
-    repaired: Calibration | None
-    recalibrated: Calibration | None
-
-
-def calibration_stages(
-    table: ScoreTable, maps: Mapping[Hashable, ScoreMap], before: Calibrations, after: Calibrations, bins: int
-) -> tuple[CalibrationStages, ...] | None:
-    """Show calibration of each group and of all step by step; None where scores are not probabilities at the end."""
-    own, then = parted(maps)
-    repaired = after if then is None else calibrations(table.rescored(moving(own)), bins)
-    if not any((*after.groups, after.all)):
-        return None
-    last = Calibrations((None,) * len(table.groups), None) if then is None else after
-    stages = zip(table.groups, (c.size for c in table.counts), before.groups, repaired.groups, last.groups)
-    everyone = CalibrationStages(None, table.rows, before.all, repaired.all, last.all)
-    return (*(CalibrationStages(*each) for each in stages), everyone)

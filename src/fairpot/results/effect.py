@@ -14,13 +14,15 @@ from fairpot._html import html_table, intervals_svg, notes, paragraph
 from fairpot._shown import bar, display, frame_of
 from fairpot._validation import check_seen, check_share, wording
 from fairpot.counting import as_table
-from fairpot.inference import Change, Changes, Estimate, change_by_maps, verdict
+from fairpot.inference import Change, Changes, Estimate, verdict
+from fairpot.inference.change import change_by_maps
+from fairpot.inference.dial import same_rows
 from fairpot.results.audit import Audit, audit_table, several
-from fairpot.results.calibration import BINS, Calibrations, CalibrationStages, calibration_stages
+from fairpot.results.calibration import BINS
 from fairpot.results.finding import Finding, Trust
 from fairpot.results.kinds import Derived, Group, Known, Told, rows_of
 from fairpot.results.notes import notes_of_effect
-from fairpot.results.ranking import MOST_GROUPS, Ranking
+from fairpot.results.ranking import Ranking
 from fairpot.results.rates import Action, Moved, actions, moves
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap, moving, parted
@@ -65,8 +67,8 @@ class Effect(Told):
     actions : tuple of Action
         Who is acted on before and after, by group and outcome: at the threshold, in the top share, else in the top
         tenth; with who gains and who loses, if it was said what a high score does.
-    calibration : tuple of CalibrationStages or None
-        Of each group, and of all rows (group None); None where scores are not probabilities at the end.
+    calibrated : bool
+        Whether one common map then makes probabilities of all scores; ``after`` has their calibration.
     trust : Trust or None
         What is known of the repair beyond the rows it was fitted on; None if it does not say which those are.
     reference : the reference group, whose scores do not change, or None
@@ -94,7 +96,7 @@ class Effect(Told):
     changes: Known[Changes]
     moves: tuple[Moved, ...]
     actions: tuple[Action, ...]
-    calibration: tuple[CalibrationStages, ...] | None
+    calibrated: bool
     trust: Trust | None
     reference: Group | None
     left_out: tuple[Group, ...]
@@ -120,7 +122,7 @@ class Effect(Told):
         said = [words.gap_change(told.finding, told.finding_after), words.changed_scores(told.moves)]
         said += [words.selected(told.actions[0])] if told.actions and moved else []
         said += [words.price(self.before.auc, self.after.auc, None if self.changes is None else self.changes.auc)]
-        said += [words.calibrated(told.calibration)] if told.calibration else []
+        said += [words.calibrated(told.after)] if told.calibrated and told.after.calibration is not None else []
         trust = [] if self.trust is None else [self.trust.sentence]
         first = trust if self.trust is not None and self.trust.answer is not None else []
         return [text for text in (*first, *said, *(trust if not first else ())) if text]
@@ -167,11 +169,11 @@ class Effect(Told):
         return frame_of(rows_of(self.rows() if part == "numbers" else self.moves))
 
     def plot(self, ax: Any = None) -> Any:
-        """Draw the gap of every two groups before and after, see :class:`fairpot.display.EstimatesDisplay`.
+        """Draw the gap of every two groups before and after; return the axes.
 
         {ax}
         """
-        return display("EstimatesDisplay").from_effect(self, ax=ax).ax_
+        return display("draw_effect")(self, ax)
 
     def __str__(self) -> str:
         weighed = wording.weights_taken(self.before.weights, self.before.ranking.weighted_rows)
@@ -285,6 +287,7 @@ def effect(
     if not isinstance(scores, ScoreTable):
         own = known is not None and known.lower_is_riskier_
         rows["lower_is_riskier"] = own if lower_is_riskier is None else lower_is_riskier
+        rows["grouping"] = None if known is None else known.grouping_
     elif lower_is_riskier is not None:
         rows["lower_is_riskier"] = lower_is_riskier
     table = as_table(y, scores, **rows, names=("y", "scores")).require("an effect", groups=2)
@@ -293,7 +296,7 @@ def effect(
 
 def _effect_of_maps(model: Any, known: FairMaps | None, table: ScoreTable, looked_at: dict[str, Any]) -> Effect:
     """Audit a table before and after maps."""
-    left_out: tuple[Hashable, ...] = ()
+    left_out = table.unknown
     if known is None:
         maps = _given_maps(model, table)
     else:
@@ -307,23 +310,21 @@ def _effect_of_maps(model: Any, known: FairMaps | None, table: ScoreTable, looke
     own = {g: m for g, m in maps.items() if g in kept.groups}
     effective = moving(own)
     moved = kept.rescored(effective)
-    first = audit_table(kept, **looked_at)
+    first = audit_table(kept, **looked_at, everything=table)
     second = audit_table(moved, **looked_at | {"reference": first.reference})
     acted = actions(kept, moved, several(looked_at["threshold"]), looked_at["alpha"], looked_at["level"])
     changes = None
-    if looked_at["level"] is not None and len(kept.groups) <= MOST_GROUPS:
+    if looked_at["level"] is not None:
         changes = change_by_maps(kept, effective, ties=looked_at["ties"], level=looked_at["level"])
     shifts = moves(table, parted(maps)[0])
-    was, now = (Calibrations(tuple(g.calibration for g in a.ranking.groups), a.calibration) for a in (first, second))
-    stages = calibration_stages(kept, own, was, now, looked_at["bins"])
-    calibrated = stages is not None and stages[0].recalibrated is not None
+    calibrated = parted(own)[1] is not None
     trust, reference = (None, None) if known is None else (trust_in(known, table), known.reference_)
     if known is not None:
         scores = [c.score for c in kept.counts if len(c.score)]
         told = known.scale.mismatch_of_range(min(float(s[0]) for s in scores), max(float(s[-1]) for s in scores))
         first = first if told is None else replace(first, notes=(Note("said", said=told), *first.notes))
     odd = tuple(notes_of_effect(first, second, shifts, reference, calibrated))
-    return Effect(first, second, changes, shifts, acted, stages, trust, reference, left_out, odd)
+    return Effect(first, second, changes, shifts, acted, calibrated, trust, reference, left_out, odd)
 
 
 def trust_in(maps: FairMaps, table: ScoreTable) -> Trust:
@@ -335,7 +336,7 @@ def trust_in(maps: FairMaps, table: ScoreTable) -> Trust:
         return Trust("not checked" if same else "checked", table.rows, clusters, same)
     known = {**certified, "time": (maps.fitted_on_ or {}).get("time")}
     found = Trust("certified", table.rows, clusters, same, known, lower_is_riskier=table.lower_is_riskier)
-    if same or len(table.groups) > MOST_GROUPS:
+    if same:
         return found
     own = moving(maps.maps_on(table))
     kept = table.only([g for g in table.groups if g not in maps.left_out_])
@@ -356,11 +357,11 @@ def trust_in(maps: FairMaps, table: ScoreTable) -> Trust:
 
 def fitted_on(maps: FairMaps, table: ScoreTable) -> bool:
     """Whether maps were fitted on the same rows as a table; of maps from a file, as far as its counts tell."""
-    from fairpot.modelfile.content import describes, same_rows
+    from fairpot.modelfile.content import describes
 
     own = getattr(maps, "table_", None)
     if own is not None:
-        return same_rows(own, table)
+        return (own.groups, own.labelled) == (table.groups, table.labelled) and same_rows(own, table)
     return bool(maps.fitted_on_ and describes(maps.fitted_on_, table))
 
 

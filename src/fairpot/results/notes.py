@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from fairpot.metrics.cells import hard_predictions, reversed_score, small_cells
 from fairpot.results.calibration import Calibration
 from fairpot.results.kinds import Group
-from fairpot.results.ranking import MOST_GROUPS, Ranking, Tied, own_scale
+from fairpot.results.ranking import Ranking, Tied, own_scale
 from fairpot.table import ScoreTable
 from fairpot.words import Note, above_chance, below_chance
 
@@ -20,6 +20,8 @@ if TYPE_CHECKING:
 _VISIBLE_TIES = 0.005
 # Calibration that gets this many times worse, and visibly so, is said in words.
 _SEVERAL, _VISIBLE = 2.0, 0.01
+# Fewer still followed at the horizon than this share of a group, and few rows stand for many.
+_THIN = 0.1
 # A reference with fewer rows than this share of a moved group gives it a coarse, chancy target.
 _SMALL_REFERENCE = 0.1
 
@@ -31,6 +33,7 @@ def notes_of_audit(
 
     ``half`` is the ranking of all rows by half ties.
     """
+    yield from notes_of_follow_up(table)
     hard = hard_predictions(table)
     if below_chance(half.auc):
         yield from filter(None, [reversed_score(table)])
@@ -48,8 +51,21 @@ def notes_of_audit(
     if calibration is None and whole.score_range is not None:
         yield Note("not probabilities", value=whole.score_range[0], other=whole.score_range[1])
     yield from _ties(whole.tied)
-    if whole.level is None and len(table.groups) > MOST_GROUPS:
-        yield Note("too many groups", value=float(len(table.groups)), other=float(MOST_GROUPS))
+
+
+def notes_of_follow_up(table: ScoreTable) -> Iterator[Note]:
+    """Say of outcomes after a time what is assumed, who left, where few are still followed, and what is lost."""
+    known = table.follow_up
+    if known is None:
+        return
+    groups = [each for each in known.groups if each.group in table.groups]
+    left = tuple((each.group, f"{each.left_share:.1%}") for each in groups)
+    yield Note("horizon", value=known.horizon, pairs=left, said=known.leaving)
+    for each in groups:
+        if each.still_followed < _THIN:
+            yield Note("thinly followed", each.group, value=each.still_followed, other=known.horizon)
+        if each.lost:
+            yield Note("follow-up lost", each.group, value=each.lost)
 
 
 def _chance(half: Ranking) -> Iterator[Note]:

@@ -10,25 +10,23 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from fairpot._defaults import LEVEL, TIES, Region, Ties
+from fairpot._defaults import LEVEL, MOST_COMPARED, SMALL, TIES, Region, Ties
 from fairpot._docs import documented
+from fairpot._validation import wording
 from fairpot.counts import GroupCounts
 from fairpot.inference.limits import Estimate, joint_tail, seen_limits
 from fairpot.inference.merged import Counted, count_ranking, shares
-from fairpot.inference.rates import TopRate, top_rate_interval
+from fairpot.inference.rates import Cut, Measuring, top_rate
 from fairpot.inference.region import estimate_region
 from fairpot.inference.shares import GapEstimates, Pairs, ShareEstimates, all_pairs, cross_pairs, inside, why_not
-from fairpot.metrics.cells import SMALL
 from fairpot.metrics.wins import WinMatrix
 from fairpot.results.calibration import Calibration
 from fairpot.results.kinds import Count, Derived, Group, Known, Plain, Range, Score, Share
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
-# Beyond this many groups there are no intervals: one covariance of all pairs would not fit into memory.
-MOST_GROUPS = 20
 # Whether the interval of a gap leaves 0 out, holds it, is missing, or there is nothing to measure.
-State = Literal["difference", "no clear difference", "no interval", "not measured"]
+State = Literal["difference", "no clear difference", "no interval", "not measured", "no outcomes"]
 
 
 @dataclass(frozen=True)
@@ -48,8 +46,8 @@ class Sizes:
     """
 
     rows: Count
-    positives: Count
-    negatives: Count
+    positives: Count | None  # None, as what follows from them, where outcomes are not known
+    negatives: Count | None
     weighted_rows: Count | None
     weighted_positives: Count | None
     rate: Share | None
@@ -157,7 +155,7 @@ class Ranking(Sizes):
     top: Top | None
     ties: Ties
     level: Share | None
-    reference: Group
+    reference: Group | None  # None without outcomes, unless it was named
     auc: Known[Estimate]
     gap: Known[Estimate]
     headline: Estimate | None
@@ -190,9 +188,14 @@ class Ranking(Sizes):
         return next((pair.ranked for pair in self.gaps if {pair.first, pair.second} == wanted), None)
 
     @property
+    def labelled(self) -> bool:
+        """Whether outcomes are known."""
+        return self.positives is not None
+
+    @property
     def state(self) -> State:
         """Whether the gap of the headline is a difference, could be chance, or cannot be told."""
-        return state_of(self.headline)
+        return state_of(self.headline) if self.labelled else "no outcomes"
 
     def group(self, name: Hashable) -> GroupNumbers:
         """Give the numbers of one group."""
@@ -276,18 +279,21 @@ def rank(
     counted, passed = _Counted.of(table, ties, level, top)
     shown = passed.table
     large = _large_groups(shown, small)
-    reference = _ahead(counted, passed) if reference is None else reference
+    reference = _ahead(counted, passed) if reference is None and table.labelled else reference
     rows = range(len(table.groups))
     gap = counted.largest(rows)
     headline = counted.largest(large, clear=True)
     seen = {} if gap is None else {frozenset(gap.groups or ()): gap}
     seen |= {} if headline is None else {frozenset(headline.groups or ()): headline}
     pairs = [counted.pair(i, j, seen).seen_from(reference) for i, j in itertools.combinations(rows, 2)]
+    found = None
+    if top is not None and table.labelled:
+        found = Measuring(table, Cut("top", None, top.alpha, top.region), level)
     numbers = []
     for g, own in enumerate(shown.counts):
         sizes = _sizes(shown, own.positive, own.negative, len(own.score), [own])
         start = None if top is None else top.starts[g]
-        known = _rates(table, top, level, g) | {"auc": counted.share(inside(g), "group_auc"), "start": start}
+        known = _rates(found, g) | {"auc": counted.share(inside(g), "group_auc"), "start": start}
         numbers.append(GroupNumbers(group=shown.groups[g], **sizes, **known))
     return Ranking(
         **_sizes(shown, passed.positives, passed.negatives, passed.distinct, shown.counts),
@@ -299,11 +305,11 @@ def rank(
         gap=gap,
         headline=headline,
         small_groups=tuple(table.groups[g] for g in rows if g not in large),
-        gaps=tuple(pairs),
-        xauc=tuple(counted.cell(i, j) for i in rows for j in rows if i != j),
+        gaps=tuple(pairs) if table.labelled else (),
+        xauc=tuple(counted.cell(i, j) for i in rows for j in rows if i != j and table.labelled),
         groups=tuple(numbers),
-        tied=_tied(passed) if top is None else None,
-        **_rates(table, top, level, None),
+        tied=_tied(passed) if top is None and table.labelled else None,
+        **_rates(found, None),
     )
 
 
@@ -324,13 +330,14 @@ class _Counted:
     @classmethod
     def of(cls, table: ScoreTable, ties: Ties, level: float | None, top: Top | None) -> tuple[_Counted, Counted]:
         """Count a ranking, and estimate all its shares together."""
+        if level is not None and len(table.groups) > MOST_COMPARED:  # one covariance of all pairs
+            raise ValueError(wording.too_many_groups(table.groups, table.group_columns))
         every = [all_pairs(table), *cross_pairs(table), *(inside(g) for g in range(len(table.groups)))]
         distinct = list(dict.fromkeys(every))
-        if level is None or len(table.groups) > MOST_GROUPS:
+        if level is None:
             starts = {} if top is None else {g: own_scale(table, s) for g, s in zip(table.groups, top.starts)}
             passed, empty = count_ranking(table.above(starts) if starts else table, ties), np.full(len(distinct), nan)
-            why = "none were asked for" if level is None else f"more than {MOST_GROUPS} groups"
-            whys: list[str | None] = [why] * len(distinct)
+            whys: list[str | None] = ["none were asked for"] * len(distinct)
             return cls(table.groups, passed.matrix(), LEVEL, distinct, None, whys, empty, empty, None), passed
         if top is None:
             passed = count_ranking(table, ties)
@@ -443,29 +450,23 @@ def _sizes(table: ScoreTable, positives: Any, negatives: Any, distinct: int, cou
         cases, others = (sum(c.counted[side].sum().item() for c in counts) for side in range(2))
         rows = cases + others
     ends = [own_scale(table, end) for c in counts if len(c.score) for end in c.score[[0, -1]]]
+    known = table.labelled
     return {
         "rows": rows,
-        "positives": cases,
-        "negatives": rows - cases,
+        "positives": cases if known else None,
+        "negatives": rows - cases if known else None,
         "weighted_rows": with_it + without if table.importance else None,
-        "weighted_positives": with_it if table.importance else None,
-        "rate": with_it / (with_it + without) if with_it + without else None,
+        "weighted_positives": with_it if table.importance and known else None,
+        "rate": with_it / (with_it + without) if with_it + without and known else None,
         "distinct_scores": distinct,
         "score_range": (min(ends), max(ends)) if ends else None,
     }
 
 
-def _rates(table: ScoreTable, top: Top | None, level: float | None, group: int | None) -> Plain:
+def _rates(top: Measuring | None, group: int | None) -> Plain:
     """Give recall and precision of a top with their intervals; nothing where there is nothing to count."""
-    known: Plain = {}
-    if top is None:
-        return known
-    for name in ("recall", "precision"):
-        metric = f"top_{name}"
-        found = top_rate_interval(table, TopRate(metric, top.alpha, top.region, group), level or LEVEL)
-        if found == found:
-            known[name] = found if level is not None else Estimate(metric, float(found), reason="none were asked for")
-    return known
+    known = {} if top is None else {name: top_rate(top, f"top_{name}", group) for name in ("recall", "precision")}
+    return {name: found for name, found in known.items() if found == found}
 
 
 def _large_groups(shown: ScoreTable, small: Collection[Hashable]) -> list[int]:

@@ -1,20 +1,23 @@
-"""Who is flagged at a score or in a top share, by group and outcome; whose scores and places a repair changes."""
+"""Rates by group at a score or in a top share, and between groups; whose scores and places a repair changes."""
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable
+import itertools
+from collections.abc import Collection, Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Literal
 
 import numpy as np
 
 from fairpot import words
-from fairpot._defaults import LEVEL, Meaning
+from fairpot._defaults import LEVEL, Meaning, Region
 from fairpot._shown import ends_of
-from fairpot._validation import is_number
+from fairpot._validation import check_threshold
 from fairpot.counts import GroupCounts
 from fairpot.inference import Estimate
-from fairpot.inference.rates import rate_estimates
+from fairpot.inference.rates import NOWHERE, Cut, Measuring
+from fairpot.metrics.rates import RATES
+from fairpot.results.calibration import are_probabilities, as_risks
 from fairpot.results.kinds import Count, Derived, Group, Plain, Score, Share, Told, rows_of
 from fairpot.results.ranking import own_scale
 from fairpot.table import Maps, ScoreTable
@@ -22,85 +25,189 @@ from fairpot.transport import Floats
 
 # The share of the ranking that is looked at where nobody says where is acted.
 SHARE = 0.1
+# The rates that a screen shows unless all are asked for.
+SCREEN = ("selection_rate", "tpr", "fpr", "ppv")
+
+
+@dataclass(frozen=True)
+class GroupRate:
+    """A rate of one group, or of all rows (group None), and how it compares with two groups.
+
+    ``hits`` of ``rows`` people count; a mean, a fit and a ratio of sums have no hits. Differences and ratios are to the
+    group with the highest rate, and to the reference, where there is one. Weights that say how much a row counts weigh
+    the rates, and do not multiply rows.
+    """
+
+    group: Group | None
+    hits: Count | None
+    rows: Count
+    value: Estimate
+    difference: Estimate | None = None
+    ratio: Estimate | None = None
+    difference_to_reference: Estimate | None = None
+    ratio_to_reference: Estimate | None = None
+
+
+@dataclass(frozen=True)
+class Rate:
+    """A rate of the registry, :data:`fairpot.metrics.RATES`, by group; ``highest`` names the group that has most."""
+
+    rate: str
+    highest: Group | None
+    groups: tuple[GroupRate, ...]
+    all: GroupRate
 
 
 @dataclass(frozen=True)
 class Rates:
-    """Who is flagged in one group, or in all (group None), and how rightly.
+    """The rates at one cut: from a score on, in a top share, above the median of all scores; or those without a cut."""
 
-    ``tpr`` is the share of those with the outcome who are flagged, ``fpr`` of those without it, ``ppv`` the share of
-    the flagged who have the outcome. Weights that say how much a row counts weigh these, and do not multiply rows.
-    """
-
-    group: Group | None
-    rows: Count
-    positives: Count
-    negatives: Count
-    flagged: Count
-    flagged_positives: Count
-    flagged_negatives: Count
-    share: Estimate | None
-    tpr: Estimate | None
-    fpr: Estimate | None
-    ppv: Estimate | None
-
-
-@dataclass(frozen=True)
-class Flagged:
-    """Who is flagged from a score on, or in the top share of all rows."""
-
-    at: Literal["score", "top"]
+    at: Literal["score", "top", "median", "all"]
     alpha: Share | None
-    threshold: Score
-    groups: tuple[Rates, ...]
-    all: Rates
+    region: Region | None
+    threshold: Score | None  # the lowest score that is selected, where groups have the same; as the rows have it
+    rates: tuple[Rate, ...]
+
+    def __getitem__(self, rate: str) -> Rate:
+        return next(each for each in self.rates if each.rate == rate)
+
+    def __contains__(self, rate: str) -> bool:
+        return any(each.rate == rate for each in self.rates)
+
+    def across(self, names: Iterable[str]) -> list[tuple[Hashable | None, list[GroupRate]]]:
+        """Give the groups, then all rows, each with several rates side by side: those of the names that there are."""
+        found = [self[name] for name in names if name in self]
+        return [(row[0].group, list(row)) for row in zip(*((*each.groups, each.all) for each in found))]
 
     def listed(self) -> list[Plain]:
-        """List the groups, then all of them, as rows of a frame."""
-        head = {"at": self.at, "alpha": self.alpha, "threshold": self.threshold}
-        rows = rows_of((*self.groups, self.all))
-        return [{**head, **row, "group": "all" if row["group"] is None else row["group"]} for row in rows]
+        """List every rate of every group, then of all rows, as rows of a frame."""
+        head = {"at": self.at, "alpha": self.alpha, "region": self.region, "threshold": self.threshold}
+        rows = []
+        for each in self.rates:
+            for one, row in zip((*each.groups, each.all), rows_of((*each.groups, each.all))):
+                known = [found.reason for found in (one.value, one.ratio, one.difference) if found is not None]
+                group = {"rate": each.rate, "group": "all" if one.group is None else one.group}
+                rows.append(head | group | row | group | {"no_interval": next(filter(None, known), None)})
+        return rows
 
 
-def flagged(
-    table: ScoreTable, *, threshold: float | None = None, alpha: float | None = None, level: float | None = LEVEL
-) -> Flagged:
-    """Count who is flagged at a score, given as the rows have it, or in a top share; each rate with its interval."""
-    if alpha is not None:
-        at = float(next(iter(table.thresholds(alpha).values())))
-        shown = own_scale(table, at)
-    else:
-        if not is_number(threshold) or not -1.7e308 < float(threshold) < 1.7e308:  # type: ignore[arg-type]
-            raise ValueError(
-                f"threshold must be a finite number, a score from which rows are flagged, got {threshold!r}."
-            )
-        shown = float(threshold)  # type: ignore[arg-type]
-        at = own_scale(table, shown)
-    groups = [_rates(table, group, counts, at, level) for group, counts in zip(table.groups, table.counts)]
-    everyone = _rates(table, None, table.pooled(), at, level)
-    return Flagged("score" if alpha is None else "top", alpha, shown, tuple(groups), everyone)
-
-
-def _rates(
-    table: ScoreTable, group: Hashable | None, counts: GroupCounts, threshold: float, level: float | None
+def rates_at(
+    table: ScoreTable,
+    cut: Cut = NOWHERE,
+    *,
+    level: float | None = LEVEL,
+    reference: Hashable | None = None,
+    names: Iterable[str] | None = None,
+    compared: Collection[Hashable] | None = None,
 ) -> Rates:
-    """Count one group, or all rows, and put the interval of each rate around it."""
-    estimated, above = rate_estimates(table, group, threshold, level=level or LEVEL), counts.above(threshold)
-    p, n, found_p, found_n = (side.sum().item() for each in (counts, above) for side in (each.positive, each.negative))
-    yes, no, found_yes, found_no = (side.sum().item() for each in (counts, above) for side in each.counted)
-    parts = {  # as the estimates and the fields above call them: of how many, how many
-        "flagged": (found_p + found_n, p + n),
-        "tpr": (found_p, p),
-        "fpr": (found_n, n),
-        "ppv": (found_p, found_p + found_n),
-    }
-    rates: list[Estimate | None] = []
-    for metric, (part, whole) in parts.items():
-        known = getattr(estimated, metric).of(part / whole) if whole else None
-        if known is not None and level is None:
-            known = Estimate(known.metric, float(known), reason="none were asked for")
-        rates.append(known)
-    return Rates(group, yes + no, yes, no, found_yes + found_no, found_yes, found_no, *rates)
+    """Measure rates by group at a cut; those that nobody named are all that the table and the cut allow.
+
+    ``compared`` are the groups of which the highest is looked for and that have differences and ratios.
+    """
+    measuring = Measuring(table, cut, level)
+    wanted = measurable(table, cut) if names is None else list(names)
+    among = [g for g, group in enumerate(table.groups) if compared is None or group in compared]
+    named = None if reference is None else table.groups.index(reference)
+    found = tuple(_rate(measuring, name, among, named) for name in wanted)
+    region = cut.region if cut.at == "top" else None
+    return Rates(cut.at, cut.alpha, region, _start(measuring), found)
+
+
+def _start(measuring: Measuring) -> float | None:
+    """Give the lowest score that is selected, where groups have the same; as the rows have it."""
+    starts = set(measuring.own)
+    return own_scale(measuring.table, starts.pop()) if len(starts) == 1 and measuring.cut.at != "all" else None
+
+
+def measurable(table: ScoreTable, cut: Cut) -> list[str]:
+    """Name the rates that a table has at a cut: with or without outcomes, of probabilities or other scores."""
+    risks = [as_risks(c, table.lower_is_riskier) for c in table.counts if len(c.score)]
+    risky = all(map(are_probabilities, risks))
+    at = None if cut.threshold is None else cut.threshold + table.lower_is_riskier
+    known = []
+    for name, rate in RATES.items():
+        possible = (table.labelled or not rate.needs_outcomes) and rate.needs_cut == (cut.at != "all")
+        if rate.needs_risk:
+            possible = possible and risky and (not rate.needs_cut or (at is not None and 0 < at < 1))
+        known += [name] if possible else []
+    return known
+
+
+def _rate(measuring: Measuring, name: str, among: list[int], reference: int | None) -> Rate:
+    """Measure one rate in every group, and compare."""
+    groups, everyone, known = measuring.table.groups, measuring.everyone, measuring.estimate
+    values = {g: known("value", name, (g,)) for g in everyone}
+    sure = [g for g in among if values[g].low == values[g].low] or [g for g in among if values[g] == values[g]]
+    highest = max(sure, key=lambda g: float(values[g]), default=None)
+    rows = []
+    for g in everyone:
+        compared: Plain = {}
+        for other, to in ((highest, ""), (reference, "_to_reference")):
+            if other is not None and other != g and g in among:
+                compared[f"difference{to}"] = known("difference", name, (g,), (other,))
+                if RATES[name].scale != "free":
+                    compared[f"ratio{to}"] = known("ratio", name, (g,), (other,))
+        rows.append(GroupRate(groups[g], *measuring.counted(name, (g,)), values[g], **compared))
+    total = GroupRate(None, *measuring.counted(name, everyone), known("value", name, everyone))
+    return Rate(name, None if highest is None else groups[highest], tuple(rows), total)
+
+
+@dataclass(frozen=True, repr=False)
+class RatioVerdict(Told):
+    """What the rows say of the lowest ratio of selection rates: at a cut, between any two groups.
+
+    ``answer`` is "within" (no ratio is below the bound), "below" (one is) or "cannot tell"; either of the first two is
+    wrong at most ``1 - level`` of the time. ``ratio`` is the lowest measured, or the lowest of those that are shown to
+    be below, with its two-sided interval; ``lowest`` and ``highest`` are its groups.
+    """
+
+    derived: ClassVar[Derived] = {"text": str}
+
+    answer: Literal["within", "below", "cannot tell"]
+    bound: float
+    level: float
+    at: Literal["score", "top", "median", "all"]
+    alpha: Share | None
+    threshold: Score | None
+    lowest: Group | None
+    highest: Group | None
+    ratio: Estimate
+
+    @property
+    def text(self) -> str:
+        """The verdict in words."""
+        return words.ratio_verdict(self)
+
+    def __repr__(self) -> str:
+        return f"<RatioVerdict {self.text}>"
+
+    def __str__(self) -> str:
+        return self.text
+
+
+def ratio_verdict(table: ScoreTable, cut: Cut, bound: float, level: float) -> RatioVerdict:
+    """Say whether the selection rate of some group is below a share of another's.
+
+    Within: the lower limit of every ratio, each wrong with probability ``1 - level``, is at least the bound
+    (intersection of one-sided tests, at no price). Below: the upper limit of one of them is below it, where the pairs
+    share that probability (Bonferroni), as the pair was chosen.
+    """
+    pairs, delta = list(itertools.permutations(range(len(table.groups)), 2)), 1 - level
+    levels = level, 1 - 2 * delta, 1 - 2 * delta / (len(pairs) / 2)
+    two_sided, within, below = (Measuring(table, cut, each) for each in levels)
+
+    def ratio(measuring: Measuring, pair: tuple[int, int]) -> Estimate:
+        return measuring.estimate("ratio", "selection_rate", pair[:1], pair[1:])
+
+    ratios = {pair: ratio(two_sided, pair) for pair in pairs}
+    known = sorted((pair for pair in pairs if ratios[pair] == ratios[pair]), key=lambda pair: float(ratios[pair]))
+    clear = next((pair for pair in known if ratio(below, pair).high < bound), None)
+    answer: Literal["within", "below", "cannot tell"] = "cannot tell" if clear is None else "below"
+    if clear is None and all(ratio(within, pair).low >= bound for pair in pairs):
+        answer = "within"
+    first, last = clear or next(iter(known), pairs[0])
+    told = cut.at, cut.alpha, _start(two_sided), table.groups[first], table.groups[last]
+    return RatioVerdict(answer, bound, level, *told, ratios[first, last])
 
 
 @dataclass(frozen=True)
@@ -122,6 +229,14 @@ class Acted:
     fpr_before: Estimate | None
     fpr_after: Estimate | None
     valence: Literal["gains", "loses"] | None
+
+    @property
+    def by_outcome(self) -> tuple[tuple[str, float, float, float, Estimate | None, Estimate | None], ...]:
+        """With and without the outcome: how many there are, are acted on before and after, and their shares."""
+        return (
+            ("with", self.positives, self.yes_before, self.yes_after, self.tpr_before, self.tpr_after),
+            ("without", self.negatives, self.no_before, self.no_after, self.fpr_before, self.fpr_after),
+        )
 
     @property
     def before(self) -> float:
@@ -152,9 +267,7 @@ class Action(Told):
         """List groups and outcomes as rows of a frame, with rates before and after."""
         rows = []
         for each in self.groups:
-            yes = (each.positives, each.yes_before, each.yes_after, each.tpr_before, each.tpr_after)
-            no = (each.negatives, each.no_before, each.no_after, each.fpr_before, each.fpr_after)
-            for outcome, (total, before, after, first, last) in (("with", yes), ("without", no)):
+            for outcome, total, before, after, first, last in each.by_outcome:
                 row: Plain = {"acted on": words.where(self), "group": each.group, "outcome": outcome, "rows": total}
                 row |= {"before": before, "after": after}
                 rows.append(row | ends_of("share_before", first) | ends_of("share_after", last))
@@ -171,21 +284,30 @@ def actions(
 
 
 def _action(before: ScoreTable, after: ScoreTable, level: float | None, **where: float) -> Action:
-    first, second = (flagged(table, **where, level=level) for table in (before, after))
-    means = before.ranked_high_means
-    groups = tuple(_acted(was, now, means) for was, now in zip(first.groups, second.groups))
+    how: Plain = {"level": level, "names": ("tpr", "fpr")}
+    found = [rates_at(table, cut_at(table, **where), **how) for table in (before, after)]
+    sides = (each[name].groups for name in ("tpr", "fpr") for each in found)
+    groups = tuple(_acted(each, before.ranked_high_means) for each in zip(*sides))
     return Action(where.get("threshold"), where.get("alpha"), groups, before.lower_is_riskier)
 
 
-def _acted(before: Rates, after: Rates, means: Meaning | None) -> Acted:
-    more = after.flagged - before.flagged
+def cut_at(table: ScoreTable, *, threshold: float | None = None, alpha: float | None = None) -> Cut:
+    """Make the cut at a score, given as the rows have it, or at the start of a top share."""
+    if alpha is not None:
+        return Cut("top", None, alpha)
+    return Cut("score", own_scale(table, check_threshold(threshold)))
+
+
+def _acted(sides: Sequence[GroupRate], means: Meaning | None) -> Acted:
+    """Count one group: with the outcome before and after, without it before and after."""
+    yes_hits, yes_now, no_hits, no_now = (each.hits or 0 for each in sides)
+    more = yes_now + no_now - yes_hits - no_hits
     valence: Literal["gains", "loses"] | None = None
     if means is not None and more:
         valence = "gains" if (more > 0) == (means == "help") else "loses"
-    names = {"yes": "flagged_positives", "no": "flagged_negatives", "tpr": "tpr", "fpr": "fpr"}
-    known: Plain = {f"{name}_before": getattr(before, of) for name, of in names.items()}
-    known |= {f"{name}_after": getattr(after, of) for name, of in names.items()}
-    return Acted(before.group, before.positives, before.negatives, valence=valence, **known)
+    tpr, tpr_now, fpr, fpr_now = (each.value if each.value == each.value else None for each in sides)
+    counts = sides[0].rows, sides[2].rows, yes_hits, yes_now, no_hits, no_now
+    return Acted(sides[0].group, *counts, tpr, tpr_now, fpr, fpr_now, valence)
 
 
 @dataclass(frozen=True)

@@ -5,12 +5,13 @@ from typing import TYPE_CHECKING
 from fairpot._lazy import lazy
 
 if TYPE_CHECKING:
+    from fairpot._validation.grouping import Grouping as Grouping
     from fairpot.rows.applying import apply as apply
     from fairpot.rows.door import count_rows as count_rows
     from fairpot.rows.door import score_table as score_table
-    from fairpot.rows.readers.protocol import AppliedRows as AppliedRows
-    from fairpot.rows.readers.protocol import CountedRows as CountedRows
-    from fairpot.rows.readers.protocol import Reader as Reader
+    from fairpot.rows.readers import AppliedRows as AppliedRows
+    from fairpot.rows.readers import CountedRows as CountedRows
+    from fairpot.rows.readers import Reader as Reader
     from fairpot.rows.readers.session import spark_session as spark_session
     from fairpot.rows.readers.spark import SparkRows as SparkRows
     from fairpot.rows.source import RowSource as RowSource
@@ -19,9 +20,10 @@ if TYPE_CHECKING:
 _HOMES = {
     "applying": "apply",
     "door": "count_rows score_table",
-    "readers.protocol": "AppliedRows CountedRows Reader",
+    "readers": "AppliedRows CountedRows Reader",
     "readers.session": "spark_session",
     "readers.spark": "SparkRows",
+    "roles": "Grouping",
     "source": "RowSource",
 }
 __getattr__, __dir__, __all__ = lazy(__name__, **_HOMES)

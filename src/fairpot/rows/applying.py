@@ -206,7 +206,8 @@ def _source(rows: Any, names: dict[str, Any], fitted: Any, options: Mapping[str,
     """Say what rows are; columns that are not named are called as in fit."""
     known = getattr(fitted, "columns_", None) or {"score": "score", "group": ["group"]}
     filled = names if isinstance(rows, Roles) else {part: name or known[part] for part, name in names.items()}
-    source = opened(rows, filled, {}, options)
+    grouping = getattr(fitted, "grouping_", None)
+    source = opened(rows, filled, {} if isinstance(rows, Roles) else {"grouping": grouping}, options)
     if source is None:
         raise TypeError(
             f"apply takes files, a RowSource or a frame, got {type(rows).__name__}.\n"
@@ -214,7 +215,7 @@ def _source(rows: Any, names: dict[str, Any], fitted: Any, options: Mapping[str,
         )
     if not source.group_columns:
         raise InputFileError("no group column is named.\nHint: maps belong to groups; name the columns with groups=...")
-    return source
+    return source if source.grouping == grouping else source.but(grouping=grouping)
 
 
 def _judged(fitted: Any, other_scale: str | None) -> dict[str, Any]:

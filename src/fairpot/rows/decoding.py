@@ -29,6 +29,12 @@ _MISSING = frozenset(MISSING_WORDS)
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 _FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+# What texts may stand for, the likeliest first: whether one does, and what it is then.
+_WAYS: tuple[tuple[Callable[[str], object], Callable[[str], Any]], ...] = (
+    (_INTEGER.fullmatch, int),
+    (_FLOAT.fullmatch, float),
+    (_BOOLEANS.__contains__, _BOOLEANS.__getitem__),
+)
 
 
 def decoded(values: Sequence[Any], kind: Kind) -> list[Any]:
@@ -38,17 +44,9 @@ def decoded(values: Sequence[Any], kind: Kind) -> list[Any]:
     if kind == "typed":
         return list(values)
     texts = [None if v is None or v in _MISSING else v for v in values]
-    read = _reader([t.strip() for t in texts if t is not None])
-    return [None if t is None else read(t) for t in texts]
-
-
-def _reader(texts: list[str]) -> Callable[[str], Any]:
-    ways = ((_INTEGER.fullmatch, int), (_FLOAT.fullmatch, float), (_BOOLEANS.__contains__, _boolean))
-    return next((read for fits, read in ways if texts and all(map(fits, texts))), str)
-
-
-def _boolean(text: str) -> bool:
-    return _BOOLEANS[text.strip()]
+    filled = [t.strip() for t in texts if t is not None]
+    read = next((read for fits, read in _WAYS if filled and all(map(fits, filled))), None)
+    return [t if t is None or read is None else read(t.strip()) for t in texts]
 
 
 def readings(value: Any, kind: Kind) -> list[Any]:
@@ -58,15 +56,7 @@ def readings(value: Any, kind: Kind) -> list[Any]:
         return [known]
     if known in _MISSING:
         return [None]
-    text = known.strip()
-    ways: list[Any] = [known]
-    if _INTEGER.fullmatch(text):
-        ways.append(int(text))
-    if _FLOAT.fullmatch(text):
-        ways.append(float(text))
-    if text in _BOOLEANS:
-        ways.append(_BOOLEANS[text])
-    return ways
+    return [known, *(read(known.strip()) for fits, read in _WAYS if fits(known.strip()))]
 
 
 def numbers_from_text(column: Any, name: str, decimal: str = ".") -> Any:
@@ -188,13 +178,15 @@ def check_score_type(type_name: str, name: str) -> None:
         raise TypeError(wording.wrong_kind(f"column {name!r}", "text", "convert the column to numbers first"))
     if kind.startswith("BOOL"):
         raise TypeError(wording.wrong_kind(f"column {name!r}", "booleans", "pass the score itself, not a class"))
-    if "[" in kind or not kind.startswith(_NUMBERS + _FRACTIONS):
+    if "[" in kind or not kind.startswith(_NUMBERS):
         raise TypeError(wording.wrong_kind(f"column {name!r}", type_name, "convert the column first"))
 
 
 # As DuckDB and Arrow call them.
-_NUMBERS = ("TINYINT", "SMALLINT", "INT", "BIGINT", "HUGEINT", "UINT", "UTINYINT", "USMALLINT", "UBIGINT", "UHUGEINT")
-_FRACTIONS = ("FLOAT", "DOUBLE", "REAL", "DECIMAL", "HALF")
+_NUMBERS = (
+    *("TINYINT", "SMALLINT", "INT", "BIGINT", "HUGEINT", "UINT", "UTINYINT", "USMALLINT", "UBIGINT", "UHUGEINT"),
+    *("FLOAT", "DOUBLE", "REAL", "DECIMAL", "HALF"),
+)
 
 
 def check_plain(type_: Any, name: str) -> None:

@@ -7,16 +7,17 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import Meaning
+from fairpot._defaults import Leaving, Meaning
 from fairpot._docs import documented
 from fairpot._log import telling
 from fairpot._validation import wording
 from fairpot._validation.columns import check_column_names
+from fairpot._validation.followed import AfterTime
+from fairpot._validation.grouping import Grouping
 from fairpot._warn import warn_user
 from fairpot.counting import as_table, check_meaning, refuse_beside_table
-from fairpot.rows.readers import CountedRows, Counting, reader
+from fairpot.rows.readers import MOST_DISTINCT, CountedRows, Counting, Progress, reader
 from fairpot.rows.readers.frames import as_frame
-from fairpot.rows.readers.protocol import MOST_DISTINCT, Progress
 from fairpot.rows.roles import Roles
 from fairpot.rows.source import READING
 from fairpot.table import ScoreTable
@@ -26,6 +27,7 @@ _FRAMES = {"pyspark": "spark", "pyspark[connect]": "spark"}
 _COUNTING = ("memory_limit", "threads", "max_distinct", "progress")
 _USUAL = {"score": "score", "label": "label", "group": "group"}
 _OWN_COLUMNS = ("y_score", "sensitive_features", "sample_weight", "clusters")
+_ENDS = ("time", "event")
 _NAME_THEM = "name the columns, score=..., label=..., group=..., weight=..., cluster=..."
 
 
@@ -41,11 +43,19 @@ def score_table(
     pos_label: Any = None,
     lower_is_riskier: bool = False,
     high_score_means: Meaning | None = None,
+    time: Any = None,
+    event: Any = None,
+    horizon: float | None = None,
+    competing: Any = None,
+    leaving: Leaving | None = None,
     score: str | None = None,
     label: str | None = None,
     group: str | Sequence[str] | None = None,
     weight: str | None = None,
     cluster: str | None = None,
+    bands: Mapping[str, Any] | None = None,
+    unknown: Sequence[Any] | None = None,
+    missing_group: str = "error",
     drop_missing: bool = False,
     **options: Any,
 ) -> ScoreTable:
@@ -66,7 +76,18 @@ def score_table(
     score, label, group, weight, cluster : str
         Names of columns of a frame or of files; several groups form intersections. Beside ``score`` alone, outcomes are
         not known without ``label``, and all rows are one group, "all", without ``group``.
-    {drop_missing}
+    time, event : column of shape (n,), or str
+        Until when each row was followed, from 0 on, and how that ended: 1 (or True) with the outcome, 0 without it, or
+        the code of a ``competing`` event. Beside columns they are columns, of a frame or of files the names of some.
+    horizon : float or None, default None
+        The time by which the outcome must have come, in the unit of ``time``. Rows that left before it without the
+        outcome count nothing; the others stand for them, by the inverse of the share that stayed.
+    competing : a value, default None
+        The code of an event after which the outcome cannot come, such as death. It counts as not having the outcome.
+    leaving : {"score", "group"} or None, default None
+        What leaving early may depend on: the group and the score ("score", which None takes too: the share that stayed
+        is estimated in fifths of each group's scores), or the group alone.
+    {grouping, drop_missing}
     **options
         For files, what :class:`fairpot.rows.RowSource` takes (``format``, ``sql``, ``decimal``, ...); and what
         :func:`fairpot.rows.count_rows` takes, all but ``threads`` also for frames of Spark.
@@ -91,16 +112,18 @@ def score_table(
     columns = dict(zip(_OWN_COLUMNS, (y_score, sensitive_features, sample_weight, clusters)))
     meaning = {"weights": weights, "pos_label": pos_label, "lower_is_riskier": lower_is_riskier or None}
     names = {"score": score, "label": label, "group": group, "weight": weight, "cluster": cluster}
+    after = AfterTime(time, event, horizon, competing, leaving)
     for name in options:
         if name not in (*READING, *_COUNTING):
             raise TypeError(f"score_table has no argument {name!r}.")
     check_meaning(high_score_means)
-    if isinstance(rows, ScoreTable):
-        given = {**columns, **names, **meaning, "drop_missing": drop_missing or None, **options}
-        return refuse_beside_table(rows, given).meaning(high_score_means)
-    if y_score is None or isinstance(rows, Roles) or options.get("sql") is not None:
+    grouping = Grouping.of(bands, unknown, missing_group)
+    if isinstance(rows, ScoreTable):  # what is said of columns is refused with them
+        refuse_beside_table(rows, {**names, **options})
+    elif y_score is None or isinstance(rows, Roles) or options.get("sql") is not None:
         unnamed = not isinstance(rows, Roles) and all(name is None for name in names.values())
-        source = opened(rows, _USUAL if unnamed else names, meaning | columns, options)
+        said = {**meaning, **columns, **after._asdict(), "grouping": grouping}
+        source = opened(rows, _USUAL if unnamed else names, said, options)
         if source is not None:
             how = {name: value for name, value in options.items() if name in _COUNTING}
             counted = count_rows(source, drop_missing=drop_missing, **how)
@@ -128,9 +151,11 @@ def score_table(
         pos_label=pos_label,
         lower_is_riskier=lower_is_riskier,
         high_score_means=high_score_means,
+        grouping=grouping,
         grouped=sensitive_features is not None,
         labelled=rows is not None or y_score is None,
         drop_missing=drop_missing,
+        after=after,
     )
 
 
@@ -145,7 +170,8 @@ def opened(rows: Any, names: Mapping[str, Any], said: Mapping[str, Any], options
     frame = None if is_file else as_frame(rows)
     if not is_file and frame is None:
         return None
-    _refuse({name: said.get(name) for name in _OWN_COLUMNS}, "files" if is_file else "a frame", _NAME_THEM)
+    own = {name: said.get(name) for name in (*_OWN_COLUMNS, *(n for n in _ENDS if not isinstance(said.get(n), str)))}
+    _refuse(own, "files" if is_file else "a frame", _NAME_THEM)
     chosen = reader("duckdb" if frame is None else _FRAMES.get(frame.implementation.value, "memory"))
     for name in options:
         if name not in chosen.options:
@@ -170,7 +196,7 @@ def _refuse(given: Mapping[str, Any], what: str, way_out: str) -> None:
     """Refuse what cannot be said beside rows of a kind."""
     extra = next((name for name, value in given.items() if value is not None), None)
     if extra is not None:
-        said = "is a column of its own" if extra in _OWN_COLUMNS else "is given"
+        said = "is a column of its own" if extra in (*_OWN_COLUMNS, *_ENDS) else "is given"
         raise TypeError(f"{extra} {said}, but the rows are {what}.\nHint: {way_out}.")
 
 

@@ -14,8 +14,8 @@ from pathlib import Path
 from typing import Any
 
 from fairpot._arguments import argument
+from fairpot.rows.formats import TEXT, format_of_name
 from fairpot.rows.formats.csv import delimiter_of
-from fairpot.rows.formats.layout import TEXT, format_of_name
 from fairpot.rows.source import RowSource
 from fairpot.rows.streams import open_bytes
 

@@ -1,22 +1,28 @@
-"""Outputs that are either complete or not there: written beside the target, then renamed; readable by nobody new."""
+"""Outputs that are either complete or not there: written beside the target, then renamed; readable by nobody new.
+
+Temporary folders are locked while they are in use, so that what a killed run left behind can be told. A lock
+(``flock``) goes with its process, however that ends, and is seen across containers; Windows has none.
+"""
 
 from __future__ import annotations
 
 import errno
 import os
+import re
+import secrets
 import shutil
 import signal
 import stat
 import sys
 import tempfile
 import threading
+import weakref
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, NoReturn
 
 from fairpot._arguments import argument
-from fairpot._leftovers import folder_beside, is_ours, remove_leftovers
 from fairpot._log import tell
 from fairpot.exceptions import OutputFileError
 
@@ -123,7 +129,7 @@ def atomic_file(place: Path, *, overwrite: bool = False, inputs: Iterable[Path] 
         if hasattr(os, "O_DIRECTORY"):
             with suppress(OSError):  # not all folders can be synced
                 _sync(place.parent, os.O_RDONLY | os.O_DIRECTORY)
-        if not is_ours(place.parent):  # a part of what is written
+        if not _MARK.match(place.parent.name):  # a part of what is written
             tell("written", file=place, bytes=place.stat().st_size)
 
 
@@ -139,7 +145,7 @@ def to_standard_output(name: str) -> Iterator[Path]:
         sys.stdout.flush()
 
 
-def check_name(target: str | Path) -> None:
+def check_name(target: str | os.PathLike[str]) -> None:
     """Refuse a name that no file can have."""
     if not os.fspath(target):
         raise OutputFileError("the name of the output is empty.\nHint: name a file.")
@@ -147,7 +153,7 @@ def check_name(target: str | Path) -> None:
         raise OutputFileError(f"{os.fspath(target)!r} is not the name of a file.\nHint: remove the NUL character.")
 
 
-def check_output(target: str | Path, *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> Path:
+def check_output(target: str | os.PathLike[str], *, overwrite: bool = False, inputs: Iterable[Path] = ()) -> Path:
     """Check before any work, as :func:`complete_file`, that a target may and can be written; return its real path."""
     check_name(target)
     place = Path(os.path.realpath(target))
@@ -174,7 +180,7 @@ def check_output(target: str | Path, *, overwrite: bool = False, inputs: Iterabl
     return place
 
 
-def there_already(target: str | Path) -> OutputFileError:
+def there_already(target: str | os.PathLike[str]) -> OutputFileError:
     """Say that an output exists."""
     return OutputFileError(
         f"{target} already exists.\nHint: choose another name, or {argument('overwrite', True)} to replace it."
@@ -208,3 +214,101 @@ def _explained(error: OSError, target: str | Path) -> Exception:
     if error.errno == errno.EFBIG:
         return OutputFileError(f"{target} was not written: larger than a file may be here.\nHint: ulimit -f, or split.")
     return OutputFileError(f"{target} was not written: {error.strerror or error}.\nHint: nothing is left of it; retry.")
+
+
+_MARK = re.compile(r"^\..*\.fairpot-[0-9a-f]{16}\.tmp$", re.DOTALL)
+_LONGEST = 255  # bytes in a file name on common file systems
+
+
+@contextmanager
+def folder_beside(place: Path) -> Iterator[Path]:
+    """Make a folder beside ``place`` that nobody else can look into, locked until the block ends, and then gone."""
+    folder, handle = _locked_folder(place.parent, place.name)
+    owner = os.getpid()
+    try:
+        yield folder
+    finally:
+        _remove(folder, handle, owner)
+
+
+@contextmanager
+def taking_turns(folder: Path) -> Iterator[None]:
+    """Let one run at a time put its files into a folder, where the system has locks for that."""
+    handle = _lock(folder, wait=True)
+    try:
+        yield
+    finally:
+        if handle is not None:
+            os.close(handle)
+
+
+def scratch_folder(owner: Any) -> Path:
+    """Make such a folder in the temporary directory; it goes when ``owner`` does."""
+    home = Path(tempfile.gettempdir())
+    remove_leftovers(home)
+    folder, handle = _locked_folder(home, "scratch")
+    weakref.finalize(owner, _remove, folder, handle, os.getpid())
+    return folder
+
+
+def remove_leftovers(folder: Path) -> list[Path]:
+    """Remove the folders of ours that nobody holds a lock on any more; return what was removed."""
+    removed = []
+    with suppress(OSError):
+        for path in [Path(entry.path) for entry in os.scandir(folder) if _MARK.match(entry.name)]:
+            handle = _lock(path, wait=False)
+            if handle is None:
+                continue  # in use, a link, or somebody else's
+            with suppress(OSError):  # somebody else's, or just removed by another run: not in our way
+                if _is_still(path, handle) and os.fstat(handle).st_uid == os.geteuid():
+                    shutil.rmtree(path)
+                    removed.append(path)
+            os.close(handle)
+    return removed
+
+
+def _locked_folder(home: Path, stem: str) -> tuple[Path, int | None]:
+    """Make a folder and lock it; should another run have taken it for a leftover in between, make another."""
+    while True:
+        tail = f".fairpot-{secrets.token_hex(8)}.tmp"
+        folder = home / ("." + os.fsdecode(os.fsencode(stem)[: _LONGEST - len(tail) - 1]) + tail)
+        folder.mkdir(mode=0o700)
+        handle = _lock(folder, wait=True)
+        if folder.is_dir() and (handle is None or _is_still(folder, handle)):
+            return folder, handle
+        if handle is not None:
+            os.close(handle)
+
+
+def _lock(path: Path, *, wait: bool) -> int | None:
+    """Lock a folder; None if another holds it, or it cannot be."""
+    if sys.platform == "win32":
+        return None
+    try:
+        import fcntl
+
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_DIRECTORY | os.O_CLOEXEC)
+    except (ImportError, OSError):
+        return None
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX if wait else fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except OSError:
+        os.close(handle)
+        return None
+    return handle
+
+
+def _is_still(path: Path, handle: int) -> bool:
+    try:
+        return os.path.samestat(os.stat(path, follow_symlinks=False), os.fstat(handle))
+    except OSError:
+        return False
+
+
+def _remove(folder: Path, handle: int | None, owner: int) -> None:
+    if os.getpid() != owner:  # a forked child leaves its parent's folder alone
+        return
+    shutil.rmtree(folder, ignore_errors=True)
+    if handle is not None:
+        with suppress(OSError):
+            os.close(handle)

@@ -13,24 +13,20 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
-from fairpot._leftovers import taking_turns
 from fairpot._optional import Lazy
 from fairpot._validation import check_choice, wording
 from fairpot._validation.values import bad_scores
 from fairpot.counts import GroupCounts
 from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.rows.decoding import check_plain, check_score_type, count_words, doubles, numbers, plain
-from fairpot.rows.folders import Paths, listed, would_read
-from fairpot.rows.formats import open_rows, open_sink
-from fairpot.rows.formats.layout import OUTPUTS, Batches, Format, Sink, Target, format_of_output
-from fairpot.rows.output import check_name, check_output, complete_file, there_already, to_standard_output
-from fairpot.rows.readers import query
+from fairpot.rows.formats import OUTPUTS, Batches, Format, Sink, Target, format_of_output, open_rows, open_sink
+from fairpot.rows.output import check_name, check_output, complete_file, taking_turns, there_already, to_standard_output
+from fairpot.rows.readers import AppliedRows, Applying, Counting, query
 from fairpot.rows.readers.duckdb import DuckDBScan, with_places
 from fairpot.rows.readers.frames import map_scores
 from fairpot.rows.readers.grouped import GroupPlaces
-from fairpot.rows.readers.protocol import AppliedRows, Applying, Counting
 from fairpot.rows.roles import find_column
-from fairpot.rows.source import RowSource
+from fairpot.rows.source import Paths, RowSource, listed, would_read
 from fairpot.transport import Floats, ScoreMap
 from fairpot.transport.scoremap import PARTS, part_words
 
@@ -220,7 +216,7 @@ class Mapper:
         self.name, self.maps, self.how, self.kind = source.score, maps, how, batches.kind
         self.decimal = "." if batches.layout is None else batches.layout.decimal
         schema, named = batches.schema, source.group_columns
-        self.places = GroupPlaces(named, list(maps), how, batches.kind)
+        self.places = GroupPlaces(source, list(maps), how, batches.kind)
         self.dropped = self.outside = self.words = 0
         self.unmapped = {-1: 0, -2: 0}  # rows without a map that were let through
         self.whole_scores = self.whole_results = True
@@ -342,7 +338,7 @@ class Changes:
     def __init__(
         self, source: RowSource, maps: Mapping[Hashable, ScoreMap], batches: Batches, how: Applying, place: Path
     ) -> None:
-        called = GroupPlaces(source.group_columns, list(maps), how, source.kind).called
+        called = GroupPlaces(source, list(maps), how).called
         counting = Counting(how.memory_limit, how.threads, several=False, drop_missing=how.drop_missing, called=called)
         with DuckDBScan(source.bare(), how.memory_limit, how.threads) as scan:
             counted = query.count(scan, counting)

@@ -11,11 +11,13 @@ from typing import Any, ClassVar, Literal, Self, cast
 from fairpot._arguments import argument
 from fairpot._defaults import Meaning
 from fairpot._validation import wording
+from fairpot._validation.followed import AfterTime, check_after_time
+from fairpot._validation.grouping import Grouping
 from fairpot.counting import check_meaning, check_weights_word
 from fairpot.exceptions import InputFileError
 
 Kind = Literal["typed", "text", "json"]  # how values of label and group columns come out
-NUMBERS = ("score", "weight")  # the parts that are numbers
+NUMBERS = ("score", "weight", "time")  # the parts that are numbers
 LONGEST_NAME = 2000  # bytes of a text that names a group, an outcome or a cluster
 _NEARLY = 0.75
 
@@ -33,6 +35,12 @@ class Roles:
     lower_is_riskier: bool = False
     high_score_means: Meaning | None = None
     pos_label: Any = None
+    time: str | None = None
+    event: str | None = None
+    horizon: float | None = None
+    competing: Any = None
+    leaving: str | None = None
+    grouping: Grouping | None = None
 
     reader: ClassVar[str]  # the name of what reads such rows
 
@@ -43,6 +51,19 @@ class Roles:
             raise InputFileError(f"the groups name a column twice: {list(groups)}.")
         check_weights_word(self.weights)
         check_meaning(self.high_score_means)
+        if self.grouping is not None:
+            self.grouping.check_weights(self.weights)
+            self.grouping.check_columns(groups)
+        if check_after_time(self.after, label=self.label, pos_label=None if self.event is None else self.pos_label):
+            named = [*self.roles.values()]
+            twice = [name for name in (self.time, self.event) if named.count(str(name)) > 1]
+            if twice:
+                raise InputFileError(f"the column {twice[0]!r} cannot play two parts.\nHint: name another.")
+
+    @property
+    def after(self) -> AfterTime:
+        """What is said of outcomes after a time, with the names of the columns."""
+        return AfterTime(self.time, self.event, self.horizon, self.competing, self.leaving)
 
     @property
     def group_columns(self) -> tuple[str, ...]:
@@ -51,13 +72,15 @@ class Roles:
 
     @property
     def key_columns(self) -> tuple[str, ...]:
-        """The columns with group and label."""
-        return self.group_columns if self.label is None else (*self.group_columns, self.label)
+        """The columns with group, and with label or event."""
+        ends = (self.label, self.event)
+        return (*self.group_columns, *(name for name in ends if name is not None))
 
     @property
     def roles(self) -> dict[str, str]:
         """The part each column plays: "score", "label", "weight", "group0", ..."""
-        named = {"score": self.score, "label": self.label, "weight": self.weight, "cluster": self.cluster}
+        parts = ("score", "label", "weight", "cluster", "time", "event")
+        named = {part: getattr(self, part) for part in parts}
         named |= {f"group{i}": name for i, name in enumerate(self.group_columns)}
         return {role: name for role, name in named.items() if name is not None}
 
@@ -76,8 +99,8 @@ class Roles:
         return replace(self, **parts)
 
     def bare(self) -> Self:
-        """Return the same rows without label, weight and cluster."""
-        return self.but(label=None, weight=None, cluster=None)
+        """Return the same rows without outcomes, weight and cluster."""
+        return self.but(label=None, weight=None, cluster=None, **dict.fromkeys(AfterTime._fields))
 
 
 def find_column(name: str, columns: Sequence[str], where: str, role: str = "", known: bool = True) -> int:

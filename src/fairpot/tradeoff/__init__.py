@@ -2,14 +2,13 @@
 
 from fairpot._arguments import leading_to
 from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint, pareto_mask
-from fairpot.tradeoff.limit import Limit, LimitPoint, UpperLimit, auc_limit
+from fairpot.tradeoff.limit import Limit, LimitPoint, auc_limit
 
 __all__ = [
     "Limit",
     "LimitPoint",
     "TradeoffCurve",
     "TradeoffPoint",
-    "UpperLimit",
     "auc_limit",
     "pareto_mask",
 ]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Hashable, Iterable
 from typing import Any
@@ -16,7 +15,6 @@ from fairpot.metrics.wins import (
     WinMatrix,
     cross_half_wins,
     empty_cells,
-    in_one_pass,
     inner_half_wins,
     undefined_auc,
     warn_undefined,
@@ -133,10 +131,8 @@ def trace(
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", exceptions.UndefinedMetricWarning)
         for maps in steps:
-            if top is None:
-                wins = _recount(before, table.for_pairs().rescored(maps), maps, ties)
-            else:
-                wins = WinMatrix.of(table.rescored(maps).top(*top), ties)
+            moved_table = table.rescored(maps)
+            wins = WinMatrix.of(moved_table if top is None else moved_table.top(*top), ties)
             g, h = _shown_pair(wins, groups.index(reference))
             xauc = wins.cell(g, h), wins.cell(h, g)
             if partial and min(*wins.positives, *wins.negatives) == 0:  # who has nobody there is not even with others
@@ -174,17 +170,3 @@ def keeps_order(table: ScoreTable, maps: Maps) -> bool:
         if len(scores) > 1 and np.ptp(move(scores[[0, -1]])) == 0 and np.ptp(move(scores)) == 0:
             return False
     return True
-
-
-def _recount(before: WinMatrix, after: ScoreTable, maps: Maps, ties: Ties) -> WinMatrix:
-    counts = after.counts
-    if in_one_pass(counts):
-        return WinMatrix.of(after, ties)
-    changed = [group in maps for group in after.groups]
-    wins = before.half_wins.copy()
-    for g, h in itertools.combinations_with_replacement(range(len(counts)), 2):
-        if g == h and changed[g]:
-            wins[g, g] = inner_half_wins(counts[g], ties)
-        elif changed[g] or changed[h]:
-            wins[g, h], wins[h, g] = cross_half_wins(counts[g], counts[h], ties)
-    return WinMatrix(before.groups, wins, before.positives, before.negatives)

@@ -12,11 +12,11 @@ from numpy.typing import NDArray
 
 from fairpot._defaults import LEVEL
 from fairpot._docs import documented
-from fairpot._html import html_table, lines_svg, notes, paragraph
+from fairpot._html import html_table, notes, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import display
 from fairpot._validation import as_double, check_share, is_number
-from fairpot.inference.certify import Certificate, Worth, choose_certified
+from fairpot.inference.certificate import Certificate, Worth, choose_certified
 from fairpot.inference.dial import Band, DialEstimates, Evidence, band_of, thin
 from fairpot.tradeoff.choice import Choice
 from fairpot.tradeoff.rules import Rule
@@ -52,8 +52,8 @@ def pareto_mask(gap: NDArray[np.float64], auc: NDArray[np.float64]) -> NDArray[n
 
 
 _NO_LIMITS = "a point of a curve has no interval of its own: curve.band(), or effect of the fitted model, has it"
-# Points at which a notebook shows the interval, and distinct scores of two groups up to which it does.
-_SHOWN_BAND, _SHOWN_ENTRIES = 33, 400_000
+# Distinct scores of two groups up to which a notebook shows intervals.
+_SHOWN_ENTRIES = 400_000
 
 
 @dataclass(frozen=True)
@@ -176,7 +176,7 @@ class TradeoffCurve:
     def _repr_html_(self) -> str:
         best = int(np.nanargmin(self.gap)) if not np.isnan(self.gap).all() else 0
         named = {"first": 0, "smallest gap": best, "last": len(self) - 1}
-        places = np.union1d(thin(len(self), _SHOWN_BAND), list(named.values())).astype(np.intp)
+        places = np.unique([*named.values()])
         limits, reason = self._limits(places, cheap=True)
         rows = []
         for name, place in named.items():
@@ -186,13 +186,9 @@ class TradeoffCurve:
             numbers = {"AUC": point.auc, "AUC_low": ends["auc_low"], "AUC_high": ends["auc_high"]}
             numbers |= {gap: point.gap, f"{gap}_low": ends["gap_low"], f"{gap}_high": ends["gap_high"]}
             rows.append({"point": name, self.dial: point.lam, **numbers, "ranked higher": _ranked_higher(point)})
-        drawn = thin(len(self), 200)
-        line = [(str(self.dial), self.gap[drawn].tolist(), self.auc[drawn].tolist())]
-        shaded = np.column_stack((limits["gap_low"], limits["gap_high"], self.auc[places])).tolist()
-        note = f"no intervals: {reason}" if reason else f"Shaded: {LEVEL:.0%} interval of the gap."
-        picture = lines_svg(line, "Trade-off of AUC and gap", (self.gap_name, "AUC"), shaded, note)
-        title = f"{len(self):,} points, {'every' if self.exact else 'a grid of'} {self.dial}"
-        return f"<div>{paragraph(repr(self)[1:-1])}{picture}{html_table(rows, title)}</div>"
+        said = f"no intervals: {reason}" if reason else f"with {LEVEL:.0%} intervals"
+        title = f"{len(self):,} points, {'every' if self.exact else 'a grid of'} {self.dial}; {said}"
+        return f"<div>{paragraph(repr(self)[1:-1])}{html_table(rows, title)}</div>"
 
     def _limits(self, places: NDArray[np.intp], *, cheap: bool = False) -> tuple[dict[str, Floats], str | None]:
         """Give limits of AUC and gap at some places; NaN, and why, where there are none, or none that are ``cheap``."""
@@ -240,18 +236,10 @@ class TradeoffCurve:
         for name, values in self._limits(places)[0].items():
             limits[name] = np.full(len(self), np.nan)
             limits[name][places] = values
-        return make_frame(self.settings() | columns | limits | self.pair_columns())
-
-    def settings(self) -> dict[str, NDArray[np.float64]]:
-        """Give the values of the dial by name, with a column for each moved group where the groups have their own."""
-        each = {} if self.strengths is None else {f"{self.dial}[{g}]": v for g, v in self.strengths.items()}
-        return {self.dial: self.lam, **each}
-
-    def pair_columns(self) -> dict[str, NDArray[Any]]:
-        """Name the pair with the largest gap at each point; nothing where there are two groups only."""
-        if self.pairs is None:
-            return {}
-        return {name: np.array([str(pair[k]) for pair in self.pairs]) for k, name in enumerate(("first", "second"))}
+        own = {f"{self.dial}[{g}]": strengths for g, strengths in (self.strengths or {}).items()}
+        named = zip(("first", "second"), zip(*self.pairs)) if self.pairs is not None else ()
+        pairs = {name: np.array([str(group) for group in groups]) for name, groups in named}
+        return make_frame({self.dial: self.lam} | own | columns | limits | pairs)
 
     def plot(self, ax: Any = None, **options: Any) -> Any:
         """Draw the curve.
@@ -260,9 +248,10 @@ class TradeoffCurve:
         ----------
         {ax}
         **options
-            What :meth:`fairpot.display.TradeoffDisplay.from_curve` takes: a limit to draw, a band, a chosen point.
+            ``chosen``, a point or a repair strength to mark; ``limit``, what :func:`auc_limit` returns; ``band``, what
+            :meth:`band` returns, after which the gap has no sign; ``max_gap``, the largest gap that you accept.
         """
-        return display("TradeoffDisplay").from_curve(self, ax=ax, **options).ax_
+        return display("draw_curve")(self, ax, **options)
 
     def at(self, lam: float) -> TradeoffPoint:
         """Return the point that holds at ``lam``: any in [0, 1] on an exact curve, else one of the grid.
@@ -308,7 +297,7 @@ class TradeoffCurve:
 
         {level}
         """
-        return replace(band_of(self._estimates(thin(len(self))), level, self.dial), names=tuple(self.settings()))
+        return band_of(self._estimates(thin(len(self))), level, self.dial)
 
     def select(
         self,
@@ -379,7 +368,7 @@ class TradeoffCurve:
         evidence, exact = self._known_rows(), None
         if len(self.moved) == 1:
             pairs = np.stack([self.xauc_ab[places], self.xauc_ba[places]], axis=1)
-            exact = self.auc[places], pairs if evidence.first_group == self.reference else pairs[:, ::-1]
+            exact = self.auc[places], pairs if evidence.parts[0].table.groups[0] == self.reference else pairs[:, ::-1]
         found = evidence.estimate(self.lam[places], None if evidence.top is not None else exact)
         if self.whole is None:
             return found

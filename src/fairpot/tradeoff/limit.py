@@ -11,29 +11,27 @@ the other.
 from __future__ import annotations
 
 import itertools
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
 from fairpot._defaults import Ties
 from fairpot._docs import documented
-from fairpot._html import html_table, lines_svg, paragraph
+from fairpot._html import html_table, paragraph
 from fairpot._optional import make_frame
-from fairpot._shown import display
 from fairpot._validation import check_share, wording
 from fairpot.counting import as_table
 from fairpot.counts import GroupCounts
-from fairpot.inference.dial import thin
 from fairpot.metrics.rank import check_ties, place_of
 from fairpot.metrics.wins import WinMatrix, inner_half_wins
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.transport import Floats
 
-# Bounds that a notebook shows and that a frame lists, and what is said below the picture.
+# Bounds that a notebook shows and that a frame lists, and what is said of them.
 _SHOWN = (0.0, 0.02, 0.05, 0.1, 1.0)
 _LISTED = (0.0, 0.01, 0.02, 0.05, 0.1, 0.2, 0.5, 1.0)
 _KNOWS = "It knows the outcomes of these rows: no interval belongs to it."
@@ -48,40 +46,39 @@ class LimitPoint(NamedTuple):
     signed_gap: float
 
 
-@documented
-class _Drawn:
-    """What the limits of two and of more groups have in common."""
+class Line(NamedTuple):
+    """What every two groups add to the AUC at most: vertices, ascending in ``signed_gap = xauc_ab - xauc_ba``.
 
-    def plot(self, ax: Any = None) -> Any:
-        """Draw the limit over the gap.
+    From -1 (b entirely above a) to 1. Vertex i is the best merge for factors from ``theta[i]`` to ``theta[i - 1]``.
+    """
 
-        {ax}
-        """
-        return display("draw_limit")(self, ax)
+    signed_gap: Floats
+    auc: Floats
+    theta: Floats
 
-    def _picture(self, gaps: Sequence[float], aucs: Sequence[float], names: tuple[str, str, str]) -> str:
-        """Show the line, and the AUC at some bounds."""
-        line, over, best = names
-        title = f"Best possible AUC over the {over.partition(',')[0]}"
-        picture = lines_svg([(line, gaps, aucs)], title, (over, "AUC"), note=_KNOWS)
-        rows = [{"gap at most": bound, best: self.best(bound).auc} for bound in _SHOWN]  # type: ignore[attr-defined]
-        return f"<div>{paragraph(repr(self)[1:-1])}{picture}{html_table(rows)}</div>"
+    def best(self, bound: float) -> LimitPoint:
+        """Return the highest point whose gap is within a bound."""
+        gap = float(np.clip(self.signed_gap[np.argmax(self.auc)], -bound, bound)) + 0.0  # no minus zero
+        # Inside an edge the theta at which its two ends are equally good.
+        place = max(int(np.searchsorted(self.signed_gap, gap)) - 1, 0)
+        return LimitPoint(float(self.theta[place]), float(np.interp(gap, self.signed_gap, self.auc)), abs(gap), gap)
 
 
 @documented
 @dataclass(frozen=True, eq=False)
-class Limit(_Drawn):
-    """Hold the highest AUC at each signed gap that keeps the order inside each group, on one sample.
+class Limit:
+    """Hold the highest AUC at each gap that keeps the order inside each group, on one sample.
 
-    The line is the upper concave envelope of all such repairs: its vertices are merges of the two groups, between which
-    one chooses at random. It knows the labels: a rule fixed beforehand lies below it.
+    Of two groups it is the upper concave envelope of all such repairs: its vertices are merges of the two, between
+    which one chooses at random. Of more, the best of every two groups within the bound, added up, are at least those of
+    any repair; none need have them all, as the pairs may want a above b, b above c, c above a. It knows the labels: a
+    rule fixed beforehand lies below it.
 
     Attributes
     ----------
-    signed_gap, auc, theta : arrays of shape (k,)
-        The vertices, ascending in ``signed_gap = xauc_ab - xauc_ba`` from -1 (b entirely above a) to 1. Vertex i is the
-        best merge for a factor on b's odds from ``theta[i]`` to ``theta[i - 1]``.
-    moved, reference : names of group b and group a
+    lines : dict of pair of groups to Line
+        Arrays ``signed_gap``, ``auc`` and ``theta``: what the pairs of every two groups, and their part of the pairs
+        inside groups, add to the AUC at most. Of two groups that is all of it.
 
     Examples
     --------
@@ -93,201 +90,107 @@ class Limit(_Drawn):
     0.868
     """
 
-    signed_gap: Floats
-    auc: Floats
-    theta: Floats
-    moved: Hashable
-    reference: Hashable
+    lines: dict[tuple[Hashable, Hashable], Line]
 
     @classmethod
     def of(cls, table: ScoreTable, *, reference: Hashable | None = None, ties: Ties = "half") -> Limit:
-        """Compute the limit of a labelled table of two groups; see :func:`auc_limit`."""
-        if len(table.groups) != 2:
-            raise ValueError(
-                f"one line is the limit of two groups, got {len(table.groups)}: {list(table.groups)}.\n"
-                "Hint: auc_limit knows what more than two cannot exceed."
-            )
-        _require_both_outcomes(table)
+        """Compute the limit of a labelled table; see :func:`auc_limit`."""
+        _require_both_outcomes(table.require("the limit", groups=2))
         table = table.for_pairs()
-        first, second = _reference_first(table, reference, ties)
-        a, b = table[first], table[second]
-        blocks = [pool(a), pool(b)]
-        gap, wins, theta = line_of_two(*blocks)
+        first = _ahead(table, ties) if reference is None else place_of(table, reference, "reference")
+        pooled = [pool(c) for c in table.counts]
+        # No merge changes the pairs that are won inside a group.
+        inside = sum(float(inner_half_wins(g, ties)) for g in (pooled if ties == "half" else table.counts)) / 2
         total = float(table.positives.sum()) * float(table.negatives.sum())
-        fixed = won_inside(blocks if ties == "half" else [a, b], ties)
-        return cls(gap, np.minimum((fixed + wins) / total, 1.0), theta, second, first)
+        pairs = list(itertools.combinations(sorted(range(len(pooled)), key=lambda place: place != first), 2))
+        lines = {}
+        for a, b in pairs:
+            gap, wins, theta = line_of_two(pooled[a], pooled[b])
+            auc = np.minimum((inside / len(pairs) + wins) / total, 1.0)
+            lines[table.groups[a], table.groups[b]] = Line(gap, auc, theta)
+        return cls(lines)
 
     @classmethod
     def mean(cls, limits: Sequence[Limit]) -> Limit:
         """Return the highest mean AUC for each mean signed gap, over all choices of a point on each limit."""
         if len(limits) == 1:
             return limits[0]
-        gap, auc, order = mean_line([(line.signed_gap, line.auc) for line in limits])
-        theta = np.concatenate([line.theta[:-1] for line in limits])
-        # The same slope is another theta in a fold with other rates; what is told stays in order.
-        falling = np.append(np.minimum.accumulate(theta[order]), 0.0)
-        return cls(gap, auc, falling, limits[0].moved, limits[0].reference)
+        return cls({pair: mean_line([each.lines[pair] for each in limits]) for pair in limits[0].lines})
 
-    def __len__(self) -> int:
-        return len(self.auc)
+    @property
+    def groups(self) -> tuple[Hashable, ...]:
+        """Names of the groups, that from which signed gaps are seen first."""
+        return tuple(dict.fromkeys(itertools.chain.from_iterable(self.lines)))
+
+    @property
+    def many(self) -> bool:
+        """Whether there are more than two groups, and so no sign of the gap."""
+        return len(self.lines) > 1
 
     def __repr__(self) -> str:
+        first, *others = self.groups
         return (
-            f"<Limit of merging {self.moved} into {self.reference}: {len(self)} vertices, AUC at most "
-            f"{self.auc.max():.4f}, {self.best(0.0).auc:.4f} without a gap>"
+            f"<Limit of merging {', '.join(map(str, others))} into {first}: AUC at most "
+            f"{self.best().auc:.4f}, {self.best(0.0).auc:.4f} without a gap>"
         )
 
+    def _repr_html_(self) -> str:
+        rows = [{"gap at most": bound, "AUC at most": self.best(bound).auc} for bound in _SHOWN]
+        return f"<div>{paragraph(repr(self)[1:-1], _KNOWS)}{html_table(rows)}</div>"
+
     def auc_at(self, signed_gap: ArrayLike) -> Floats:
-        """Return the highest AUC at each signed gap, in the shape of the input.
+        """Return the highest AUC at each signed gap, in the shape of the input; of more than two groups, within it.
 
         Parameters
         ----------
         signed_gap : array
-            Gaps: above 0 where the reference group is ranked higher.
+            Gaps: above 0 where the reference group is ranked higher. Between more groups the sign does not matter.
         """
         wanted = np.asarray(signed_gap, dtype=np.float64)
         if not (np.abs(wanted) <= 1 + 1e-9).all():
             raise ValueError("a signed gap is a difference of two xAUCs and must lie in [-1, 1].")
-        return np.asarray(np.interp(wanted, self.signed_gap, self.auc))
+        if self.many:
+            return np.reshape([self.best(min(abs(each), 1.0)).auc for each in wanted.ravel().tolist()], wanted.shape)
+        [line] = self.lines.values()
+        return np.asarray(np.interp(wanted, line.signed_gap, line.auc))
 
-    def along(self, curve: TradeoffCurve, *, signed: bool = True) -> Floats:
-        """Give the limit at the gap of each point of a curve; without its sign, whichever group is ranked higher.
-
-        Parameters
-        ----------
-        curve : TradeoffCurve
-            Of the same rows.
-        signed : bool, default True
-            Whether the sign of the gap counts.
-        """
-        if {*curve.moved, curve.reference} != {self.moved, self.reference}:
-            raise ValueError(
-                f"the curve moves {list(curve.moved)} towards {curve.reference!r}, the limit is that of "
-                f"{self.moved!r} and {self.reference!r}.\nHint: both must come from the same rows of two groups."
-            )
-        own = (1.0 if curve.reference == self.reference else -1.0) * curve.signed_gap
-        return self.auc_at(own) if signed else np.maximum(self.auc_at(own), self.auc_at(-own))
-
-    def best(self, max_gap: float = 1.0) -> LimitPoint:
-        """Return the point of highest AUC whose gap is at most ``max_gap``.
-
-        {max_gap}
-        """
-        share = check_share(max_gap, "max_gap", zero=True)
-        gap = float(np.clip(self.signed_gap[np.argmax(self.auc)], -share, share)) + 0.0  # no minus zero
-        # Inside an edge the theta at which its two ends are equally good.
-        place = max(int(np.searchsorted(self.signed_gap, gap)) - 1, 0)
-        return LimitPoint(float(self.theta[place]), float(self.auc_at(gap)), abs(gap), gap)
-
-    def _repr_html_(self) -> str:
-        some = thin(len(self), 200)
-        names = "best possible", f"signed gap, {self.reference} over {self.moved}", "best possible AUC"
-        return self._picture(self.signed_gap[some].tolist(), self.auc[some].tolist(), names)
-
-    def frame(self) -> Any:
-        """Return the vertices as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
-        return make_frame({"signed_gap": self.signed_gap, "auc": self.auc, "theta": self.theta})
-
-
-@documented
-@dataclass(frozen=True, eq=False)
-class UpperLimit(_Drawn):
-    """What the AUC of more than two groups whose largest gap is within a bound cannot exceed on these rows.
-
-    The best cross wins of every two groups within the bound, added up, are at least those of any repair that keeps the
-    order inside each group. No repair need have them all: the pairs may want a above b, b above c, c above a.
-
-    Attributes
-    ----------
-    groups : names of the groups
-    inside : float
-        What the pairs inside groups add to the AUC; no merge changes it.
-    lines : dict of pair of groups to two arrays
-        Signed gaps, and what the pairs of every two groups add at most there: a concave line.
-
-    Examples
-    --------
-    >>> from fairpot.tradeoff import auc_limit
-    >>> y, score = [0, 1, 0, 1, 0, 1], [0.1, 0.2, 0.3, 0.4, 0.5, 0.6]
-    >>> auc_limit(y, score, sensitive_features=["a", "a", "b", "b", "c", "c"]).best(max_gap=0.0).auc
-    1.0
-    """
-
-    groups: tuple[Hashable, ...]
-    inside: float
-    lines: dict[tuple[Hashable, Hashable], tuple[Floats, Floats]]
-
-    @classmethod
-    def of(cls, table: ScoreTable, *, ties: Ties = "half") -> UpperLimit:
-        """Compute the limit of a labelled table; see :func:`auc_limit`."""
-        _require_both_outcomes(table)
-        table = table.for_pairs()
-        pooled = [pool(c) for c in table.counts]
-        total = float(table.positives.sum()) * float(table.negatives.sum())
-        inside = won_inside(pooled if ties == "half" else table.counts, ties) / total
-        lines = {}
-        for g, h in itertools.combinations(range(len(pooled)), 2):
-            gap, wins, _ = line_of_two(pooled[g], pooled[h])
-            lines[table.groups[g], table.groups[h]] = gap, wins / total
-        return cls(table.groups, inside, lines)
-
-    @classmethod
-    def mean(cls, limits: Sequence[UpperLimit]) -> UpperLimit:
-        """Return the limit of means over folds: of AUC, and of every two groups' signed gap."""
-        lines = {pair: mean_line([each.lines[pair] for each in limits])[:2] for pair in limits[0].lines}
-        return cls(limits[0].groups, float(np.mean([each.inside for each in limits])), lines)
-
-    def __repr__(self) -> str:
-        names, most, even = ", ".join(map(str, self.groups)), self.best().auc, self.best(0.02).auc
-        return f"<UpperLimit of merging {names}: AUC at most {most:.4f}, {even:.4f} at a gap of at most 0.02>"
-
-    def best(self, max_gap: float = 1.0) -> LimitPoint:
-        """Return what no repair that keeps the order inside each group exceeds within a gap.
-
-        {max_gap}
-        """
-        bound = check_share(max_gap, "max_gap", zero=True)
-        added = self.inside
-        for gaps, line in self.lines.values():
-            best = float(np.clip(gaps[np.argmax(line)], -bound, bound))
-            added += float(np.interp(best, gaps, line))
-        return LimitPoint(np.nan, min(added, 1.0), bound, np.nan)
-
-    def auc_at(self, gap: ArrayLike) -> Floats:
-        """Return the limit at each gap, in the shape of the input; it does not matter which group is higher.
-
-        Parameters
-        ----------
-        gap : array
-            Gaps between any two groups.
-        """
-        wanted = np.asarray(gap, dtype=np.float64)
-        return np.reshape([self.best(abs(float(each))).auc for each in wanted.ravel()], wanted.shape)
-
-    def along(self, curve: TradeoffCurve, *, signed: bool = True) -> Floats:
+    def along(self, curve: TradeoffCurve) -> Floats:
         """Give the limit at the gap of each point of a curve.
 
         Parameters
         ----------
         curve : TradeoffCurve
             Of the same rows.
-        signed : bool, default True
-            Not used: the gap of several groups has no sign.
         """
         if {*curve.moved, curve.reference} != set(self.groups):
             raise ValueError(
                 f"the curve is one of {[*curve.moved, curve.reference]}, the limit of {list(self.groups)}.\n"
                 "Hint: both must come from the same rows."
             )
-        return self.auc_at(np.nan_to_num(curve.gap, nan=1.0))
+        if self.many:
+            return self.auc_at(np.nan_to_num(curve.gap, nan=1.0))
+        return self.auc_at((1.0 if curve.reference == self.groups[0] else -1.0) * curve.signed_gap)
 
-    def _repr_html_(self) -> str:
-        names = "at most", "target gap", "best possible AUC, at most"
-        return self._picture(_SHOWN, self.auc_at(_SHOWN).tolist(), names)
+    def best(self, max_gap: float = 1.0) -> LimitPoint:
+        """Return the point of highest AUC whose gap is at most ``max_gap``; of more than two groups only its AUC.
+
+        {max_gap}
+        """
+        bound = check_share(max_gap, "max_gap", zero=True)
+        found = [line.best(bound) for line in self.lines.values()]
+        if not self.many:
+            return found[0]
+        return LimitPoint(np.nan, min(sum(point.auc for point in found), 1.0), bound, np.nan)
 
     def frame(self) -> Any:
-        """Return the limit at some bounds as a tidy frame (pandas, Polars or PyArrow, whichever is in use)."""
-        return make_frame({"max_gap": np.array(_LISTED), "auc": self.auc_at(_LISTED)})
+        """Return the vertices, of more than two groups the limit at some bounds, as a tidy frame.
+
+        It is one of pandas, Polars or PyArrow, whichever is in use.
+        """
+        if self.many:
+            return make_frame({"max_gap": np.array(_LISTED), "auc": self.auc_at(_LISTED)})
+        [line] = self.lines.values()
+        return make_frame(line._asdict())
 
 
 @documented
@@ -302,7 +205,7 @@ def auc_limit(
     weights: str | None = None,
     ties: str = "half",
     pos_label: Any = None,
-) -> Limit | UpperLimit:
+) -> Limit:
     """Compute the line that no repair which keeps the order inside each group can cross.
 
     It knows the outcomes: what a rule fixed beforehand can reach lies below. With more than two groups the limit of the
@@ -328,12 +231,7 @@ def auc_limit(
     """
     columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
     table = as_table(y_true, y_score, **columns, weights=weights, pos_label=pos_label)
-    checked = check_ties(ties)
-    if len(table.groups) < 3:
-        return Limit.of(table, reference=reference, ties=checked)
-    if reference is not None:
-        place_of(table, reference, "reference")
-    return UpperLimit.of(table, ties=checked)
+    return Limit.of(table, reference=reference, ties=check_ties(ties))
 
 
 def _require_both_outcomes(table: ScoreTable) -> None:
@@ -346,14 +244,11 @@ def _require_both_outcomes(table: ScoreTable) -> None:
             )
 
 
-def _reference_first(table: ScoreTable, reference: Hashable | None, ties: Ties) -> tuple[Hashable, Hashable]:
-    """Name a and b: the given reference and the other, or the group that is ahead and the other."""
-    if reference is None:
-        first, second = WinMatrix.of(table, ties).widest()
-        place = int(first < second)
-    else:
-        place = place_of(table, reference, "reference")
-    return table.groups[place], table.groups[1 - place]
+def _ahead(table: ScoreTable, ties: Ties) -> int:
+    """Find, of the two groups that are furthest apart, the one that is ranked higher."""
+    matrix = WinMatrix.of(table, ties)
+    first, second = matrix.widest()
+    return (matrix.widest_pair() or (0, 1))[first < second]
 
 
 def pool(counts: GroupCounts) -> GroupCounts:
@@ -389,16 +284,11 @@ def line_of_two(a: GroupCounts, b: GroupCounts) -> tuple[Floats, Floats, Floats]
     return gap, np.asarray(gained + kept, dtype=np.float64), np.append(theta[last], 0.0)
 
 
-def won_inside(groups: Iterable[GroupCounts], ties: Ties) -> float:
-    """Count the pairs that are won inside the groups, which no merge changes."""
-    return sum(float(inner_half_wins(g, ties)) for g in groups) / 2
-
-
-def mean_line(lines: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats, NDArray[np.intp]]:
+def mean_line(lines: Sequence[Line]) -> Line:
     """Give the highest mean for each mean signed gap, over all choices of a point on each of some concave lines.
 
     The best choice has the same slope on each: their edges, a share of each, are laid one after another from the
-    steepest down. The last is their order, among all edges, line by line.
+    steepest down.
     """
     width, rise = (np.concatenate([np.diff(line[k]) for line in lines]) for k in (0, 1))
     kept = np.flatnonzero(width > 0)
@@ -407,4 +297,6 @@ def mean_line(lines: Sequence[tuple[Floats, Floats]]) -> tuple[Floats, Floats, N
         np.mean([line[k][0] for line in lines]) + np.append(0.0, np.cumsum(steps[order]) / len(lines))
         for k, steps in enumerate((width, rise))
     )
-    return np.clip(gap, -1.0, 1.0), value, order
+    # The same slope is another theta in a fold with other rates; what is told stays in order.
+    theta = np.minimum.accumulate(np.concatenate([line.theta[:-1] for line in lines])[order])
+    return Line(np.clip(gap, -1.0, 1.0), value, np.append(theta, 0.0))

@@ -1,18 +1,247 @@
-"""PartialAUCBooster: boosted trees with the partial-AUC objective."""
+"""PartialAUCBooster: boosted trees with the partial-AUC objective; what it shares with other models is ``TopModel``."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any
+import math
+from collections.abc import Callable
+from dataclasses import KW_ONLY, dataclass, field
+from typing import Any, NamedTuple, Self
 
 import numpy as np
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit
+from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
+from sklearn.utils.multiclass import check_classification_targets, type_of_target
+from sklearn.utils.validation import _check_sample_weight, check_is_fitted, validate_data
 
 from fairpot._docs import documented
 from fairpot._optional import import_optional
+from fairpot._validation import check_share, is_number
+from fairpot.table import ScoreTable
 from fairpot.training.objective import binned_derivatives
-from fairpot.training.top_model import Monitor, TopModel, TrainingRows, check_whole
 from fairpot.transport import Floats
+
+# The share of the rows that early stopping sets aside; with fewer of a class in it than this, it would follow chance.
+VALIDATION, LEAST_FOR_AUTO = 0.15, 10
+
+
+def check_whole(value: Any, name: str, least: int = 1) -> None:
+    """Check a whole number that is not too small."""
+    if not is_number(value) or value != int(value) or value < least:
+        raise ValueError(f"{name} must be a whole number, at least {least}, got {value!r}.")
+
+
+class TrainingRows(NamedTuple):
+    """Features, labels as 0 and 1, and weights; rows of weight 0 are gone."""
+
+    X: Floats
+    y: NDArray[np.int8]
+    weight: Floats
+
+    def take(self, rows: NDArray[np.intp]) -> TrainingRows:
+        """Return some of the rows."""
+        return TrainingRows(self.X[rows], self.y[rows], self.weight[rows])
+
+    def split(self, early_stopping: bool | str, seed: int) -> tuple[TrainingRows, TrainingRows | None]:
+        """Set a stratified validation part aside; None where there is to be none."""
+        fewest = int(np.bincount(self.y).min())
+        if not early_stopping or (early_stopping == "auto" and fewest * VALIDATION < LEAST_FOR_AUTO):
+            return self, None
+        if fewest < 2:
+            raise ValueError(
+                "early_stopping=True needs at least 2 rows of each class, one to train on and one to validate on; "
+                f"the rarer class has {fewest}.\nHint: early_stopping=False or 'auto'."
+            )
+        held, size = max(2, round(VALIDATION * len(self.y))), len(self.y)
+        train, validation = train_test_split(np.arange(size), test_size=held, stratify=self.y, random_state=seed)
+        return self.take(train), self.take(validation)
+
+
+def roc_area(scores: Floats, y: NDArray[np.int8], weight: Floats, alpha: float) -> float:
+    """Return the area under the ROC curve up to the false-positive rate alpha, divided by alpha.
+
+    All positives against the highest negatives: straight lines through tied cells, as scikit-learn draws them.
+    """
+    counts = ScoreTable.from_rows(scores, y, None, ("all",), weight).counts[0]
+    positive, negative = (column[::-1].astype(np.float64) for column in (counts.positive, counts.negative))
+    inside = _room(negative, alpha)
+    won = np.cumsum(positive) - positive + positive * inside / 2
+    return float((negative * inside) @ won / (alpha * negative.sum() * positive.sum()))
+
+
+def _room(weight: Floats, alpha: float) -> Floats:
+    """Return the share of each cell, from the first on, that lies within a share alpha of the total."""
+    left = np.clip(alpha * weight.sum() - (np.cumsum(weight) - weight), 0.0, weight)
+    return np.divide(left, weight, out=np.zeros(len(weight)), where=weight > 0)
+
+
+class Monitor:
+    """Remembers the best round, and says when there has been none better for too long."""
+
+    def __init__(self, rows: TrainingRows, alpha: float, patience: int) -> None:
+        self.rows, self.alpha, self.patience = rows, alpha, patience
+        self.history: list[float] = []
+        self.best: int = -1
+        self.kept: Any = None
+
+    def see(self, scores: Floats, state: Any) -> bool:
+        """Take a round's validation scores; return whether to stop. ``state`` is kept if the round is the best."""
+        self.history.append(roc_area(scores, self.rows.y, self.rows.weight, self.alpha))
+        if self.best < 0 or self.history[-1] > self.history[self.best]:
+            self.best, self.kept = len(self.history) - 1, state
+        return len(self.history) - 1 - self.best >= self.patience
+
+
+# The slope stays above 0, so that the order stays; a model that ranks backwards gets nearly equal probabilities.
+_LEAST_SLOPE = 1e-3
+
+
+class Sigmoid(NamedTuple):
+    """``slope * score + intercept`` is the log-odds of a positive."""
+
+    slope: float
+    intercept: float
+
+
+def fit_sigmoid(scores: Floats, y: NDArray[np.int8], weight: Floats) -> Sigmoid:
+    """Fit the two numbers by weighted log-loss, with Platt's targets, which keep them finite."""
+    positives, negatives = weight[y == 1].sum(), weight[y == 0].sum()
+    target = np.where(y == 1, (positives + 1) / (positives + 2), 1 / (negatives + 2))
+    centre = float(np.average(scores, weights=weight))
+    spread = float(np.sqrt(np.average((scores - centre) ** 2, weights=weight))) or 1.0
+    unit, share = (scores - centre) / spread, weight / weight.sum()
+
+    def loss(parameters: Floats) -> tuple[float, Floats]:
+        odds = parameters[0] * unit + parameters[1]
+        value = share @ (np.logaddexp(0.0, odds) - target * odds)
+        error = share * (expit(odds) - target)
+        return float(value), np.array([error @ unit, error.sum()])
+
+    start = np.array([1.0, np.log((positives + 1) / (negatives + 1))])
+    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(_LEAST_SLOPE, None), (None, None)])
+    slope = float(found.x[0]) / spread
+    return Sigmoid(slope, float(found.x[1]) - slope * centre)
+
+
+@documented
+@dataclass(eq=False, repr=False)
+class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
+    """A classifier that is trained so that positives beat the negatives that rank highest."""
+
+    alpha: float = 0.1
+    _: KW_ONLY
+    temperature: float = 1.0
+    early_stopping: bool | str = "auto"
+    random_state: Any = None
+
+    classes_: NDArray[Any] = field(init=False)
+    sigmoid_: Sigmoid = field(init=False)
+    history_: dict[str, Floats] = field(init=False)
+
+    def fit(self, X: Any, y: Any, sample_weight: Any = None) -> Self:
+        """Train on rows with and without the outcome.
+
+        Parameters
+        ----------
+        {X}
+        y : column of shape (n,)
+            Outcomes of two values; the second, in order, is the positive one.
+        sample_weight : column of shape (n,), default None
+            Weights.
+        """
+        check_share(self.alpha, "alpha", zero=False)
+        for name in ("temperature", "learning_rate"):
+            value = getattr(self, name)
+            if not is_number(value) or not 0 < value < math.inf:
+                raise ValueError(f"{name} must be a finite number above 0, got {value!r}.")
+        check_whole(self.patience, "patience")
+        if self.early_stopping not in (True, False, "auto"):
+            raise ValueError(f"early_stopping must be True, False or 'auto', got {self.early_stopping!r}.")
+        self._check_own()
+        held = self._train(self._check_rows(X, y, sample_weight))
+        self.sigmoid_ = fit_sigmoid(self._raw(held.X), held.y, held.weight)
+        return self
+
+    def _check_rows(self, X: Any, y: Any, sample_weight: Any) -> TrainingRows:
+        X, y = validate_data(self, X, y, dtype=np.float64, ensure_all_finite="allow-nan", ensure_min_samples=2)
+        check_classification_targets(y)
+        if (kind := type_of_target(y, input_name="y")) != "binary":
+            raise ValueError(f"Only binary classification is supported. The type of the target is {kind}.")
+        weight = _check_sample_weight(sample_weight, X, dtype=np.float64, ensure_non_negative=True)
+        kept = np.flatnonzero(weight > 0)
+        self.classes_, labels = np.unique(y, return_inverse=True)
+        rows = TrainingRows(X, labels.astype(np.int8), weight).take(kept)
+        if len(np.unique(rows.y)) < 2:
+            where = "" if len(kept) == len(X) else f" among the {len(kept)} rows with a weight above 0"
+            raise ValueError(
+                f"y holds a single class{where}: a ranking needs rows of both classes.\n"
+                "Hint: pass rows with and without the outcome."
+            )
+        return rows
+
+    def decision_function(self, X: Any) -> Floats:
+        """Return the log-odds of the second class.
+
+        {X}
+        """
+        check_is_fitted(self)
+        rows = validate_data(self, X, dtype=np.float64, ensure_all_finite="allow-nan", reset=False)
+        return self.sigmoid_.slope * self._raw(rows) + self.sigmoid_.intercept
+
+    def predict_proba(self, X: Any) -> Floats:
+        """Return probabilities of both classes, in the order of the ranking.
+
+        {X}
+        """
+        odds = self.decision_function(X)
+        return np.column_stack([expit(-odds), expit(odds)])
+
+    def predict(self, X: Any) -> NDArray[Any]:
+        """Predict the second class where its probability is above one half.
+
+        {X}
+        """
+        above = self.decision_function(X) > 0
+        return self.classes_[above.astype(np.intp)]
+
+    def __sklearn_tags__(self) -> Any:
+        """Missing values are fine; two classes only."""
+        tags = super().__sklearn_tags__()
+        tags.input_tags.allow_nan = True
+        tags.classifier_tags.multi_class = False
+        return tags
+
+    def _check_own(self) -> None:
+        raise NotImplementedError
+
+    def _train(self, rows: TrainingRows) -> TrainingRows:
+        """Train on checked rows, keep what ``_raw`` needs, and return the rows to fit probabilities on."""
+        raise NotImplementedError
+
+    def _raw(self, rows: Floats) -> Floats:
+        raise NotImplementedError
+
+    def _go_round(
+        self,
+        most: int,
+        step: Callable[[], float],
+        watch: Callable[[], tuple[Floats, Any]],
+        monitor: Monitor | None,
+    ) -> int:
+        """Take steps until they are used up or the monitor says stop; keep the history, return the best round."""
+        losses: list[float] = []
+        for _ in range(most):
+            losses.append(step())
+            if monitor is not None and monitor.see(*watch()):
+                break
+        self.history_ = {"loss": np.array(losses)}
+        if monitor is None:
+            return len(losses) - 1
+        self.history_["roc_area"] = np.array(monitor.history)
+        return monitor.best
 
 
 @documented

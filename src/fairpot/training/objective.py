@@ -1,4 +1,4 @@
-"""The partial-AUC objective: pure maths on scores, with its gradient and curvature; in bins and in mini-batches."""
+"""The partial-AUC objective: pure maths on scores, with its gradient and curvature, also in bins."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _BLOCK = 1 << 20
 
 
 class TailGradient(NamedTuple):
-    """Hold the objective's value and its derivatives with respect to the scores, see :func:`tail_gradient`."""
+    """Hold the objective's value and its derivatives with respect to the scores, see :func:`tail_derivatives`."""
 
     value: float
     positive: Floats
@@ -33,53 +33,20 @@ class TailCurvature(NamedTuple):
     own: Floats
 
 
-def tail_gradient(
-    positive: ArrayLike,
-    negative: ArrayLike,
-    *,
-    temperature: float = 1.0,
-    margin: float = 1.0,
-    positive_weight: ArrayLike | None = None,
-    negative_weight: ArrayLike | None = None,
-) -> TailGradient:
-    """Compute the partial-AUC objective of a set of scores, and its gradient with respect to every score.
-
-    Parameters
-    ----------
-    positive, negative : arrays of shape (n_pos,) and (n_neg,)
-        Scores of the rows with the outcome, and of those without it.
-    temperature : float, default 1.0
-        Above 0. Large: the mean of the pairwise loss. Small: the mean over positives of their worst pair.
-    margin : float, default 1.0
-        By how much a positive should be ranked higher than a negative; pairs further apart cost nothing.
-    positive_weight, negative_weight : arrays or None, default None
-        Weights of the rows; only their proportions matter.
-
-    Examples
-    --------
-    >>> from fairpot.training import tail_gradient
-    >>> found = tail_gradient([0.9], [0.1, 0.5], temperature=1e9)
-    >>> found.positive.round(6), found.negative.round(6)
-    (array([-0.8]), array([0.2, 0.6]))
-    """
-    return tail_derivatives(positive, negative, temperature, margin, positive_weight, negative_weight)[0]
-
-
 def tail_derivatives(
     positive: ArrayLike,
     negative: ArrayLike,
     temperature: float,
-    margin: float,
     positive_weight: ArrayLike | None = None,
     negative_weight: ArrayLike | None = None,
 ) -> tuple[TailGradient, TailCurvature]:
-    """Compute the objective with its first derivatives and the diagonal of the second."""
+    """Compute the objective with its first derivatives and the diagonal of the second; weights count by proportion."""
     s, z = np.asarray(positive, dtype=np.float64), np.asarray(negative, dtype=np.float64)
     p, q = _shares(positive_weight, len(s)), _shares(negative_weight, len(z))
     value, first, second = 0.0, np.empty(len(s)), np.empty(len(s))
     first_z, second_z, own = np.zeros(len(z)), np.zeros(len(z)), np.zeros(len(z))
     for block in _blocks(len(s), len(z)):
-        hinge = pair_hinge(s[block], z, margin)
+        hinge = pair_hinge(s[block], z)
         peak, chance = _soft_maximum(hinge, q, temperature)
         value += float(p[block] @ peak)
         pull = 2 * chance * hinge
@@ -92,9 +59,9 @@ def tail_derivatives(
     return TailGradient(value, first, first_z), TailCurvature(second, second_z, own)
 
 
-def pair_hinge(positive: Floats, negative: Floats, margin: float) -> Floats:
-    """Return by how much each positive falls short of being ``margin`` ahead of each negative."""
-    return np.maximum(margin - (positive[:, None] - negative[None, :]), 0.0)
+def pair_hinge(positive: Floats, negative: Floats) -> Floats:
+    """Return by how much each positive falls short of being 1 ahead of each negative."""
+    return np.maximum(1.0 - (positive[:, None] - negative[None, :]), 0.0)
 
 
 def _soft_maximum(hinge: Floats, share: Floats, temperature: float) -> tuple[Floats, Floats]:
@@ -166,7 +133,7 @@ def binned_derivatives(
     positive, negative = y == 1, y == 0
     up = Bins.of(scores[positive], weight[positive], bins)
     down = Bins.of(scores[negative], weight[negative], bins)
-    first, second = tail_derivatives(up.score, down.score, temperature, 1.0, up.weight, down.weight)
+    first, second = tail_derivatives(up.score, down.score, temperature, up.weight, down.weight)
     total = float(up.weight.sum())
     share_up, unit = weight[positive] / up.weight[up.place], 1.0 / down.weight[down.place]
     gradient, hessian = np.empty(len(scores)), np.empty(len(scores))
@@ -176,66 +143,3 @@ def binned_derivatives(
     # A weight of 2 is two rows, each with a curvature of its own.
     hessian[negative] = weight[negative] * (unit * second.negative[down.place] - unit**2 * second.own[down.place])
     return RowDerivatives(total * first.value, total * gradient, total * hessian)
-
-
-Rows = NDArray[np.intp]
-
-# Steps of an epoch where there are few rows: early stopping looks at the model once an epoch.
-_LEAST_STEPS = 20
-
-
-class Batches:
-    """Draw batches with positives in each of them; a class that is used up is shuffled and starts anew."""
-
-    def __init__(
-        self, positives: int, negatives: int, size: int, positive_share: float, rng: np.random.Generator
-    ) -> None:
-        per_batch = int(np.clip(round(size * positive_share), 1, min(positives, size - 1)))
-        self.sizes = per_batch, min(size - per_batch, negatives)
-        self.totals = positives, negatives
-        self.rng = rng
-        self.length = max(_LEAST_STEPS, *(-(-total // part) for total, part in zip(self.totals, self.sizes)))
-
-    def __iter__(self) -> Iterator[tuple[Rows, Rows]]:
-        """Yield positions among the positives and among the negatives, batch after batch."""
-        streams = [self._stream(total, part) for total, part in zip(self.totals, self.sizes)]
-        for _ in range(self.length):
-            yield next(streams[0]), next(streams[1])
-
-    def _stream(self, total: int, part: int) -> Iterator[Rows]:
-        """Deal shuffled rows; what is left over at the end of a deck comes first in the next."""
-        left = np.arange(0)
-        while True:
-            deck = np.append(left, np.setdiff1d(self.rng.permutation(total), left, assume_unique=True))
-            dealt = total - total % part
-            yield from deck[:dealt].reshape(-1, part)
-            left = deck[dealt:]
-
-
-class RunningTail:
-    """The objective's gradient from batches; a ``momentum`` of 1 forgets what was before the newest one."""
-
-    def __init__(self, positives: int, *, temperature: float, momentum: float) -> None:
-        self.log_mean = np.full(positives, np.nan)
-        self.temperature, self.momentum = temperature, momentum
-
-    def gradient(
-        self, rows: Rows, positive: Floats, negative: Floats, positive_weight: Floats, negative_weight: Floats
-    ) -> TailGradient:
-        """Take a batch into the running estimates of its positives; weights are relative to the mean of their class."""
-        hinge = pair_hinge(positive, negative, 1.0)
-        with np.errstate(divide="ignore"):
-            exponent = hinge**2 / self.temperature + np.log(negative_weight / len(negative))
-        self.log_mean[rows] = known = self._update(self.log_mean[rows], exponent)
-        # The new batch is part of the estimate, so no entry exceeds 1 / momentum.
-        pull = 2 * hinge * np.exp(exponent - known[:, None]) * (positive_weight / len(positive))[:, None]
-        value = float(np.mean(positive_weight * self.temperature * known))
-        return TailGradient(value, -pull.sum(axis=1), pull.sum(axis=0))
-
-    def _update(self, before: Floats, exponent: Floats) -> Floats:
-        largest = exponent.max(axis=1)
-        batch = largest + np.log(np.exp(exponent - largest[:, None]).sum(axis=1))
-        if self.momentum == 1:
-            return batch
-        before = np.where(np.isnan(before), batch, before)  # the first batch is all that is known
-        return np.logaddexp(np.log1p(-self.momentum) + before, np.log(self.momentum) + batch)

@@ -95,11 +95,6 @@ class ShiftMap(ScoreMap):
         """Return plain numbers, ready for JSON."""
         return {"factor": self.factor, "added": self.added, "negative": self.negative}
 
-    @classmethod
-    def from_dict(cls, content: Any) -> ShiftMap:
-        """Rebuild a map from :meth:`to_dict`."""
-        return cls(**content)
-
     def in_words(self) -> str:
         """Say what it does to a score, such as ``odds times 0.5``."""
         if self.factor is not None:

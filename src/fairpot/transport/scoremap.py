@@ -15,7 +15,6 @@ from fairpot.transport.lookup import Floats
 Edge = Literal["identity", "hold"]
 # The parts of a map that a score may lie in.
 PARTS = ("moved", "below", "above", "held", "floored", "still")
-_KEYS = {"knots", "values", "below", "above", "floor", "start"}
 
 
 @documented
@@ -236,23 +235,8 @@ class ScoreMap:
         return {"below": self.below, "above": self.above, "floor": self.floor, "start": self.start}
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain lists and strings, ready for JSON."""
+        """Return plain lists and strings, ready for JSON: what a map is made from, by name."""
         return {"knots": self.knots.tolist(), "values": self.values.tolist(), **self._edges}
-
-    @classmethod
-    def from_dict(cls, content: Mapping[str, Any]) -> ScoreMap:
-        """Rebuild a map from :meth:`to_dict`; unknown or missing keys are an error.
-
-        Parameters
-        ----------
-        content : dict
-            What :meth:`to_dict` returned.
-        """
-        if not isinstance(content, Mapping):
-            raise TypeError(f"a ScoreMap is read from a dict, got {type(content).__name__}.")
-        if set(content) != _KEYS:
-            raise ValueError(f"a ScoreMap has the keys {sorted(_KEYS)}, got {sorted(map(str, content))}.")
-        return cls(**content)
 
     def frame(self) -> Any:
         """Return the breakpoints, ``score`` and ``adjusted``, as a frame of the kind that is in use.
@@ -263,15 +247,6 @@ class ScoreMap:
         from fairpot._shown import make_frame  # nothing else here is more than NumPy
 
         return make_frame({"score": self.knots, "adjusted": self(self.knots)})
-
-    def plot(self, ax: Any = None) -> Any:
-        """Draw what scores become, see :class:`fairpot.display.ScoreMapDisplay`.
-
-        {ax}
-        """
-        from fairpot._shown import display
-
-        return display("ScoreMapDisplay").from_maps({"all": self}, ax=ax).ax_
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, ScoreMap):

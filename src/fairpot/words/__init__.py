@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from fairpot._defaults import SMALL
 from fairpot._validation import wording
 from fairpot.words.notes import CHANCE as CHANCE
 from fairpot.words.notes import Note as Note
@@ -24,11 +25,13 @@ from fairpot.words.style import share as share
 
 if TYPE_CHECKING:
     from fairpot.inference import Change, Verdict
-    from fairpot.results.calibration import CalibrationStages
+    from fairpot.results.audit import Audit
+    from fairpot.results.concordances import PairConcordance
     from fairpot.results.effect import Effect
     from fairpot.results.finding import Finding, Trust
-    from fairpot.results.rates import Action, Moved
+    from fairpot.results.rates import Action, Moved, Rates, RatioVerdict
 
+_NO_OUTCOMES = "Outcomes are not known: AUC, xAUC, gaps, calibration and error rates are left out, as they need them."
 _NOT_MEASURED = "No gap can be measured: a group has no rows with the outcome, or none without it."
 
 
@@ -56,7 +59,7 @@ def who(finding: Finding) -> str:
 def headline(finding: Finding, style: Style = FRACTIONS) -> str:
     """Say the finding in one sentence: who, and the gap with its interval and of what it is."""
     if finding.gap is None:
-        return _NOT_MEASURED
+        return _NO_OUTCOMES if finding.state == "no outcomes" else _NOT_MEASURED
     size = f"{finding.metric} {style.with_interval(finding.gap)}"
     if finding.pairs > 1 and finding.state == "no clear difference":
         size = f"largest {size}, between {finding.ranked_higher} and {finding.ranked_lower}"
@@ -96,8 +99,28 @@ def _both(there: float, back: float) -> tuple[str, str]:
     return f"{there:.{digits}f}", f"{back:.{digits}f}"
 
 
+def concordant(pair: PairConcordance, tau: float, style: Style = FRACTIONS) -> str:
+    """Say how often the earlier of a pair was ranked higher, in both directions."""
+    first, second = pair.first, pair.second
+    if pair.signed_gap != pair.signed_gap:
+        return f"Concordance of {first} and {second} up to {tau:g} cannot be measured: {pair.signed_gap.reason}."
+    there, back = _both(100 * pair.xci_first, 100 * pair.xci_second)
+    return (
+        f"Up to {tau:g}, someone in {first} with the outcome is ranked above someone in {second} who had it later or "
+        f"not in {there} of 100 pairs; the reverse ({second} over {first}) in {back}: concordance gap "
+        f"{style.with_interval(pair.signed_gap)}."
+    )
+
+
+def concordant_overall(found: Any, tau: float) -> str:
+    """Say how often the earlier of two rows was ranked higher."""
+    return f"Concordance up to {tau:g}: {FRACTIONS.with_interval(found, auc=True)}."
+
+
 def next_step(finding: Finding) -> str:
     """Say what to do next."""
+    if finding.state == "no outcomes":
+        return "Audit these rows again when outcomes are known: selection rates do not say who is rightly flagged."
     if below_chance(finding.auc):
         return "Check the direction of the score first: it ranks the outcome worse than chance."
     if not above_chance(finding.auc):
@@ -276,9 +299,12 @@ def _way(each: Moved) -> str:
 
 def where(action: Action) -> str:
     """Say where is acted: at a score, or in the top."""
-    if action.threshold is None:
-        return f"in the top {share(action.alpha or 0.0)}"
-    return f"at {action.threshold:g} or {'below' if action.lower_is_riskier else 'above'}"
+    return _at(action.threshold, action.alpha, action.lower_is_riskier)
+
+
+def _at(threshold: float | None, alpha: float | None, lower_is_riskier: bool) -> str:
+    side = "below" if lower_is_riskier else "above"
+    return f"in the top {share(alpha or 0.0)}" if threshold is None else f"at {threshold:g} or {side}"
 
 
 def selected(action: Action, most: int = 4) -> str:
@@ -296,12 +322,86 @@ def selected(action: Action, most: int = 4) -> str:
     return f"{at}: {'; '.join(parts)}."
 
 
-def verdict(found: Verdict, style: Style = FRACTIONS) -> str:
+def cut(found: Rates | RatioVerdict, lower_is_riskier: bool = False) -> str:
+    """Say where rows are flagged."""
+    if found.at in ("median", "all"):
+        return "above the median score" if found.at == "median" else "over all rows"
+    return _at(None if found.at == "top" else found.threshold, found.alpha, lower_is_riskier)
+
+
+def flagged(found: Rates, lower_is_riskier: bool = False) -> str:
+    """Name the rates at a cut, as the title of a table."""
+    return "Rates over all rows" if found.at == "all" else f"Flagged {cut(found, lower_is_riskier)}"
+
+
+# What stands before what a rule leaves to people.
+JUDGEMENT = "Left to judgement:"
+UNKNOWN = "(unknown)"
+count = wording.shown_rows
+
+
+def reading(ratio: Any, minimum: float, called: str) -> str:
+    """Say how a ratio with its interval compares with a minimum."""
+    if ratio.reason is None and ratio.high < minimum:
+        return f"below {called}"
+    return f"not below {called}" if ratio.reason is None and ratio.low >= minimum else "cannot tell"
+
+
+def unknown_rows(rows: float) -> str:
+    """Say how many rows belong to no category that is known."""
+    return f"{wording.counted(rows, 'row', ',.10g')} of unknown category: counted for the cut, in no group."
+
+
+def left_out_small(groups: Sequence[Any], least: float) -> str:
+    """Say which groups are not compared, as they are small."""
+    return f"Under {share(least)} of the rows, and not compared: {listed(groups, 20)}."
+
+
+def rule_source(source: str, date: str) -> str:
+    """Say where a rule comes from."""
+    said = ", ".join(part for part in (source, date) if part)
+    return f"Source: {said}. A table of what was measured; whether a rule is met is for people to say."
+
+
+def selection(found: Rates) -> str:
+    """Say in one sentence how much less often a group is flagged than the group that is flagged most."""
+    rate = found["selection_rate"]
+    known = [each for each in rate.groups if each.ratio is not None and each.ratio == each.ratio]
+    if not known:
+        return f"Nobody is flagged {cut(found)}."
+    known = [each for each in known if each.rows >= SMALL] or known
+    lowest = min(known, key=lambda each: float(each.ratio or 0.0))
+    shares = {each.group: f"{float(each.value):.1%}" for each in rate.groups}
+    more = f", the lowest of {len(known)}" if len(known) > 1 else ""
+    return (
+        f"{_capital(cut(found))} are {shares[lowest.group]} of {lowest.group} and {shares[rate.highest]} of "
+        f"{rate.highest}: the ratio is {FRACTIONS.with_interval(lowest.ratio, auc=True)}{more}."
+    )
+
+
+def ratio_verdict(found: RatioVerdict) -> str:
+    """Say whether a ratio of selection rates is below a bound, or cannot be told."""
+    below = f"below {found.bound:g} of that of {found.highest} {cut(found)}"
+    told = f"the selection rate of {found.lowest} is {below}"
+    measured = _measured(FRACTIONS.with_interval(found.ratio, auc=True))
+    if found.answer == "cannot tell":
+        return f"the rows cannot tell whether {told} ({found.ratio.reason or measured})"
+    if found.answer == "within":
+        told = f"no selection rate is below {found.bound:g} of another {cut(found)}: that of {found.lowest} is lowest"
+    return f"{told} with {level(found.level)} confidence ({measured})"
+
+
+def _measured(number: str) -> str:
+    """Write a number with its interval so that it can stand in brackets."""
+    return f"measured {number}".replace(" (", ", ", 1).rstrip(")")
+
+
+def verdict(found: Verdict) -> str:
     """Say whether a gap is within a target, exceeds it, or cannot be told."""
-    gap, bound = found.interval, f"{style.bound(found.bound)}{style.of}"
+    gap, bound = found.interval, f"{found.bound:g}"
     if gap.reason is not None:
         return f"cannot tell whether the {found.metric} is within {bound}: {gap.reason}"
-    measured = f"measured {style.with_interval(gap)}".replace(" (", ", ", 1).rstrip(")")
+    measured = _measured(FRACTIONS.with_interval(gap))
     if found.answer == "cannot tell":
         note = "" if gap.note is None else f"; {gap.note}"
         return f"the rows cannot tell whether the {found.metric} is within {bound} ({measured}){note}"
@@ -311,15 +411,12 @@ def verdict(found: Verdict, style: Style = FRACTIONS) -> str:
     return f"the {found.metric} {does} {bound} with {level(found.level)} confidence ({measured})"
 
 
-def calibrated(stages: Sequence[CalibrationStages]) -> str:
-    """Say of scores that were made probabilities again how far they are off in each group; nothing of others."""
-    if stages[0].recalibrated is None:
-        return ""
+def calibrated(after: Audit) -> str:
+    """Say of scores that were made probabilities again how far they are off in each group."""
     found = []
-    for each in stages:
-        if each.recalibrated is not None:
-            bias = each.recalibrated.error_in_the_large
-            name = "all rows" if each.group is None else each.group
+    for name, each in (*((g.group, g.calibration) for g in after.ranking.groups), ("all rows", after.calibration)):
+        if each is not None:
+            bias = each.error_in_the_large
             limits = FRACTIONS.limits(bias, auc=True).removeprefix(", ")
             found.append(f"{FRACTIONS.auc(bias, '+')} for {name}{f' ({limits})' if limits else ''}")
     return (
@@ -328,18 +425,18 @@ def calibrated(stages: Sequence[CalibrationStages]) -> str:
     )
 
 
-def in_short(found: Effect, style: Style = FRACTIONS) -> str:
+def in_short(found: Effect) -> str:
     """Say in one line what a repair does to the rows it was fitted on."""
     before, after = found.before, found.after
     rows = wording.rows_by(before.ranking.rows, before.ranking.weighted_rows)
-    gaps = f"{style.gap(before.told.headline)} -> {style.gap(after.told.headline)}"
-    aucs = f"{style.auc(before.auc)} -> {style.auc(after.auc)}"
+    gaps = f"{FRACTIONS.gap(before.told.headline)} -> {FRACTIONS.gap(after.told.headline)}"
+    aucs = f"{FRACTIONS.auc(before.auc)} -> {FRACTIONS.auc(after.auc)}"
     return f"On the {rows} that were fitted: {found.finding.metric} {gaps}, AUC {aucs}."
 
 
-def higher_auc(method: str, lead: Any, held_out: bool, option: str, style: Style = FRACTIONS) -> str:
+def higher_auc(method: str, lead: Any, held_out: bool, option: str) -> str:
     """Say that another method keeps the same target with a higher AUC."""
-    more = f"{style.with_interval(lead, auc=True)} more on {'held-out rows' if held_out else 'the fitted rows'}"
+    more = f"{FRACTIONS.with_interval(lead, auc=True)} more on {'held-out rows' if held_out else 'the fitted rows'}"
     return f"{method} keeps the same target with a higher AUC: {more}. Take it with {option}."
 
 
@@ -374,9 +471,16 @@ def promised(bound: float) -> str:
     return f"The promise is the bound, {bound:g}: a gap measured where a certificate was barely granted flatters."
 
 
-def not_shown(found: Verdict, required: str) -> str:
+def not_shown(found: Verdict) -> str:
     """Say that a verdict is not what a gate requires."""
-    return f"FAILED: the {found.metric} was not shown to be {required} {found.bound:g}"
+    return f"FAILED: the {found.metric} was not shown to be within {found.bound:g}"
+
+
+def ratio_failed(found: RatioVerdict) -> str:
+    """Say that a gate on ratios of selection rates fails."""
+    said = f"no selection rate was shown to be at least {found.bound:g} of every other"
+    said = f"a selection rate is below {found.bound:g} of another" if found.answer == "below" else said
+    return f"FAILED: {said} {cut(found)}"
 
 
 def quantised(auc: float, xauc: float, score: float) -> str:

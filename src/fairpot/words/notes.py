@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from fairpot._arguments import argument
+from fairpot._defaults import SMALL
 from fairpot._validation import wording
 from fairpot.words.style import FRACTIONS, Style, share
 
@@ -23,9 +24,14 @@ Kind = Literal[
     "ties auc",
     "ties gap",
     "ties disagree",
-    "too many groups",
+    "unknown",
+    "bounds",
+    "no bounds",
     "calibration lost",
     "small reference",
+    "horizon",
+    "thinly followed",
+    "follow-up lost",
     "same rows",
     "no difference",
     "coarse",
@@ -33,7 +39,6 @@ Kind = Literal[
     "said",
 ]
 CHANCE = ("reversed", "constant", "chance")  # that a score is not shown to rank the outcome better than chance
-SMALL = 30  # fewer rows with or without the outcome than this say little
 _LISTED = 6  # more pairs than these are counted, not listed
 
 
@@ -88,14 +93,23 @@ _SAID: dict[str, str] = {
     "ties gap": "ties matter: the overall gap is {gap}{of} if a tie is no win, {other_gap} if it is half of one.",
     "ties disagree": "ties matter: AUC changes by {value:+.4f} if a tie is half a win, by {other:+.4f} if it is none; "
     "one of them shows a loss as a gain.",
-    "too many groups": "no intervals: {value:g} groups are more than the {other:g} that are taken together. Hint: "
-    "{groups} or {min_group} compares fewer.",
+    "unknown": "{group} means that the group is not known: {rows} rows are measured apart, and compared with nobody.",
+    "bounds": "If the groups of these rows were known, the overall gap of {first} over {second} could lie anywhere "
+    "from {value:+.3f} to {other:+.3f}: these are bounds, not an interval.",
+    "no bounds": "What the gap could be if the unknown groups were known is not bounded: that takes two groups, in one "
+    "column, with rows of both outcomes.",
     "calibration lost": "calibration of {group} {worse} ({value:.3f} -> {other:.3f}): its scores are no longer "
     "probabilities of the outcome. Hint: {keep} makes them some again over all rows.",
     "calibration lost, calibrated": "calibration of {group} {worse} ({value:.3f} -> {other:.3f}): right over all rows, "
     "its scores are not in this group.",
     "small reference": "the reference {said} ({rows} rows) is small beside {group} ({other_rows}): most rows are moved "
     "to where a few are. Hint: {reference} names another group.",
+    "horizon": "Left before {value:g} without the outcome: {left}. The others stand for them, as if leaving depended "
+    "on {depends} alone.",
+    "thinly followed": "Only {few} of {group} are still followed at {other:g}: few rows stand for many. Expect wide "
+    "intervals, and prefer an earlier horizon.",
+    "follow-up lost": "{few} of the weight of {group} is lost: nobody with scores like theirs was followed for longer. "
+    "Prefer an earlier horizon.",
     "same rows": "These are the rows that the repair was fitted on: on new ones expect a larger gap and a lower AUC.",
     "same rows, certified": "These are the rows that the repair was fitted on: on new ones expect a gap up to the "
     "certified {bound}{of}.",
@@ -120,6 +134,7 @@ def written(note: Note, style: Style = FRACTIONS, outcome: str = "the outcome") 
         turned=argument("lower_is_riskier", True),
         where="The score" if note.group is None else f"In {note.group} the score",
         lost=len(lost),
+        **dict(zip(("first", "second"), next(iter(note.pairs), ()))),
         rows=wording.shown_rows(value),
         other_rows=wording.shown_rows(other),
         auc=style.auc(value),
@@ -128,6 +143,9 @@ def written(note: Note, style: Style = FRACTIONS, outcome: str = "the outcome") 
         other_gap=style.gap(other),
         bound=style.bound(value),
         of=style.of,
+        depends="the group" if note.said == "group" else "group and score",
+        left=", ".join(f"{group} {left}" for group, left in note.pairs[:_LISTED]) + more,
+        few=f"{value:.1%}",
         worse="is lost" if value <= 0.0005 else f"gets {other / value:.1f} times worse",
     )
 

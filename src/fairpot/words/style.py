@@ -63,6 +63,12 @@ class Style:
             return f"{value} (no interval: {found.reason or 'none was computed'})"
         return f"{value} ({level(found.level)} interval {write(found.low)} to {write(found.high)})"
 
+    def in_cell(self, found: Any) -> str:
+        """Write an estimate with its interval, as short as a cell of a table wants it."""
+        if found is None or found.low != found.low or found.low == found.high:
+            return self.figure(found)
+        return f"{self.figure(found)} ({self.figure(found.low)} to {self.figure(found.high)})"
+
     def limits(self, found: Any, *, auc: bool = False) -> str:
         """Write the interval of a change in brackets; nothing where there is none."""
         if found is None or found.reason is not None or found.low != found.low:
@@ -143,8 +149,11 @@ def name_of(group: Any, columns: Sequence[str]) -> Any:
     >>> name_of("race=Other, sex=F", ["race", "sex"]), name_of("black=0, sex=F", ["black", "sex"])
     ('Other / F', 'black=0 / F')
     """
-    if len(columns) > 1 and isinstance(group, str):
-        return _short(group, columns)
+    values = values_of(group, columns)
+    if len(values) > 1:
+        return " / ".join(f"{c}={v}" if _is_bare(v) else v for c, v in zip(columns, values))
+    if len(columns) > 1:
+        return group
     return f"{columns[0]}={group}" if len(columns) == 1 and group is not None and _is_bare(str(group)) else group
 
 
@@ -153,10 +162,7 @@ def _is_bare(text: str) -> bool:
     return re.fullmatch(r"[-+]?[0-9.]+|true|false", text, re.IGNORECASE) is not None
 
 
-def _short(group: str, columns: Sequence[str]) -> str:
-    """Leave the columns out of the name of an intersection, where its values speak for themselves."""
-    pattern = ", ".join(f"{re.escape(column)}=(.*)" for column in columns)
-    found = re.fullmatch(pattern, group)
-    if found is None:
-        return group
-    return " / ".join(f"{c}={v}" if _is_bare(v) else v for c, v in zip(columns, found.groups()))
+def values_of(group: Any, columns: Sequence[str]) -> list[str]:
+    """Take the name of an intersection apart; that of one column is its value."""
+    found = re.fullmatch(", ".join(f"{re.escape(column)}=(.*)" for column in columns), str(group))
+    return [str(group)] if len(columns) < 2 or found is None else list(found.groups())

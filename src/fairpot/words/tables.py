@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shlex
 import textwrap
 from collections.abc import Sequence
@@ -37,6 +38,13 @@ def table_lines(
         if width is None or max(map(_width, lines)) <= width:
             return lines
     return [line for row in rows for line in _block(heads, row, width or 80)]
+
+
+def markdown_lines(heads: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> list[str]:
+    """Write a table as Markdown, none of whose cells is taken for more than text."""
+    marks = ["---" if place < texts else "---:" for place in range(len(heads))]
+    cells = [[re.sub(r"([\\`*_|<\[\]])", r"\\\1", cell) for cell in row] for row in rows]
+    return [f"| {' | '.join(row)} |" for row in (heads, marks, *cells)]
 
 
 def wrapped(text: str, width: int | None) -> list[str]:

@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from fairpot._lineage import KEY
 from fairpot._optional import Lazy
 from fairpot.exceptions import InputFileError
-from fairpot.rows.formats.layout import Batches, Format, Layout, Sink, Target, file_batches, same_columns
+from fairpot.rows.formats import Batches, Format, Layout, Sink, Target, file_batches, same_columns
 from fairpot.rows.roles import Roles
 from fairpot.rows.streams import arrow_file, check_packing, portions
 from fairpot.transport import Floats
 
 if TYPE_CHECKING:
-    from fairpot.rows.readers.protocol import Applying
+    from fairpot.rows.readers import Applying
 
 pa = Lazy("pyarrow", "cli")
 

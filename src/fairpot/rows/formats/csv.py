@@ -15,13 +15,13 @@ import numpy as np
 from fairpot._optional import Lazy
 from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.rows.decoding import plain, texts
-from fairpot.rows.formats.layout import Batches, Format, Layout, Sink, Target, byte_stream, file_batches, same_columns
+from fairpot.rows.formats import Batches, Format, Layout, Sink, Target, byte_stream, file_batches, same_columns
 from fairpot.rows.roles import Roles
 from fairpot.rows.streams import MAX_LINE, RecordCounter, Text, check_lines, packing_of
 from fairpot.transport import Floats
 
 if TYPE_CHECKING:
-    from fairpot.rows.readers.protocol import Applying
+    from fairpot.rows.readers import Applying
 
 pa, pc, parsing = Lazy("pyarrow", "cli"), Lazy("pyarrow.compute", "cli"), Lazy("pyarrow.csv", "cli")
 

@@ -17,13 +17,13 @@ from fairpot._optional import Lazy
 from fairpot._validation import wording
 from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.rows.decoding import EXACT
-from fairpot.rows.formats.layout import Batches, Format, Layout, Sink, Target, byte_stream, file_batches
+from fairpot.rows.formats import Batches, Format, Layout, Sink, Target, byte_stream, file_batches
 from fairpot.rows.roles import Roles
 from fairpot.rows.streams import MAX_LINE, Text, check_lines, packing_of
 from fairpot.transport import Floats
 
 if TYPE_CHECKING:
-    from fairpot.rows.readers.protocol import Applying
+    from fairpot.rows.readers import Applying
 
 pa = Lazy("pyarrow", "cli")
 

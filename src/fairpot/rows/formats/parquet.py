@@ -10,13 +10,13 @@ from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 from fairpot._lineage import KEY
 from fairpot._optional import Lazy
 from fairpot.exceptions import InputFileError, OutputFileError
-from fairpot.rows.formats.layout import Batches, Format, Layout, Sink, Target, file_batches, same_columns
+from fairpot.rows.formats import Batches, Format, Layout, Sink, Target, file_batches, same_columns
 from fairpot.rows.roles import Roles
 from fairpot.rows.streams import MAX_CELL, MOST_AT_ONCE, arrow_file, check_cell, check_packing, longest_cell, portions
 from fairpot.transport import Floats
 
 if TYPE_CHECKING:
-    from fairpot.rows.readers.protocol import Applying
+    from fairpot.rows.readers import Applying
 
 pa, pc, pq = Lazy("pyarrow", "cli"), Lazy("pyarrow.compute", "cli"), Lazy("pyarrow.parquet", "cli")
 
@@ -98,7 +98,9 @@ class _RowGroups:
         self.file = _opened(path)
         self.by_code = _opened(path, coded, self.file.metadata)
         leaves = {i: self.file.schema.column(i) for i in range(len(self.file.schema))}
-        leaves = {i: leaf for i, leaf in leaves.items() if columns is None or _is_in(leaf.path, columns)}
+        if columns is not None:
+            inside = tuple(f"{column}." for column in columns)
+            leaves = {i: leaf for i, leaf in leaves.items() if f"{leaf.path}.".startswith(inside)}
         self.nested = {i: leaf for i, leaf in leaves.items() if leaf.path != leaf.name}
         flat = [leaf for i, leaf in leaves.items() if i not in self.nested]
         self.width = sum(_width_of(leaf) or 0 for leaf in flat)
@@ -149,10 +151,6 @@ class _RowGroups:
         row = sum(_row_bytes(self.bytes, metadata.column(i), leaf, metadata.num_rows) for i, leaf in leaves)
         check_cell(int(row), "lists and structures")
         return _LISTS / max(row, 1)
-
-
-def _is_in(path: str, columns: Sequence[str]) -> bool:
-    return any(path == column or path.startswith(f"{column}.") for column in columns)
 
 
 def _opened(path: Path, coded: Sequence[str] = (), metadata: Any = None) -> Any:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import decimal
+import html
 import json
 import math
 import re
@@ -14,15 +15,14 @@ from contextlib import ExitStack, contextmanager
 from pathlib import Path
 from typing import IO, Any
 from xml.parsers import expat
-from xml.sax.saxutils import escape
 
 from fairpot._arguments import argument
 from fairpot._optional import Lazy, import_optional
 from fairpot._validation import wording
 from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.rows.decoding import EXACT
+from fairpot.rows.formats import Batches, Sink, Target
 from fairpot.rows.formats.csv import neutralised
-from fairpot.rows.formats.layout import Batches, Sink, Target
 from fairpot.transport import Floats
 
 pa = Lazy("pyarrow", "cli")
@@ -268,10 +268,8 @@ def _cell(value: Any) -> str:
         raise _cannot_hold(f"a text of {len(text):,} characters, and a cell holds {LONGEST_CELL:,}")
     if _REFUSED.search(text):
         raise _cannot_hold("a text with control characters, or with one written as _x0041_")
-    return f'<c t="inlineStr"><is><t xml:space="preserve">{escape(text, _RETURN)}</t></is></c>'
-
-
-_RETURN = {"\r": "&#13;"}
+    written = html.escape(text, quote=False).replace("\r", "&#13;")
+    return f'<c t="inlineStr"><is><t xml:space="preserve">{written}</t></is></c>'
 
 
 def _cannot_hold(what: str) -> OutputFileError:

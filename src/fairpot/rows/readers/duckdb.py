@@ -22,15 +22,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
-from fairpot._leftovers import scratch_folder
 from fairpot._optional import Lazy
 from fairpot._validation import wording
 from fairpot.exceptions import InputFileError
-from fairpot.rows.decoding import MISSING_WORDS, numbers_from_column, numbers_from_text
-from fairpot.rows.formats import csv, role_batches, role_schema
-from fairpot.rows.formats.layout import Layout
+from fairpot.rows.decoding import MISSING_WORDS, numbers_from_column
+from fairpot.rows.formats import Layout, role_batches, role_schema
 from fairpot.rows.looking import looked_at
-from fairpot.rows.readers.protocol import DEFAULT_MEMORY, AppliedRows, Applying, CountedRows, Counting, Memory, Progress
+from fairpot.rows.output import scratch_folder
+from fairpot.rows.readers import DEFAULT_MEMORY, AppliedRows, Applying, CountedRows, Counting, Memory, Progress
 from fairpot.rows.readers.query import TOO_LONG, Scan, count
 from fairpot.rows.roles import LONGEST_NAME, NUMBERS, Kind, find_column
 from fairpot.rows.source import READING, RowSource
@@ -279,23 +278,9 @@ def _survey(source: RowSource, memory_limit: str, threads: int | None) -> list[s
             first += batch.num_rows
     told = []
     for (role, what), n in rows.items():
-        where = ", ".join(places[role, what])
-        if what == "no numbers" and source.kind == "text" and wording.values_are_shown():
-            where += f", such as {wording.quoted(_first_word(source, source.roles[role]))}"
         more = f" and {n - _SHOWN} more" if n > _SHOWN else ""
-        told.append(f"column {source.roles[role]!r}: {n} {what} ({where}{more})")
+        told.append(f"column {source.roles[role]!r}: {n} {what} ({', '.join(places[role, what])}{more})")
     return told
-
-
-def _first_word(source: RowSource, name: str) -> str | None:
-    """Find the first field of a column of text that is no number."""
-    for path, layout in source.files.items():
-        for batch in csv.read(path, layout, [layout.columns.index(name)]):
-            numbers = numbers_from_text(batch.column(0), f"column {name!r}", layout.decimal)
-            found = batch.column(0).filter(pc.is_nan(numbers))
-            if len(found):
-                return str(found[0].as_py())
-    return None
 
 
 def _batches(source: RowSource, memory_limit: str, threads: int | None) -> Iterator[tuple[str, Iterator[Any]]]:

@@ -15,7 +15,7 @@ from fairpot._optional import Lazy
 from fairpot._validation import check_scores, place_groups
 from fairpot._validation.columns import complete_rows, lacking
 from fairpot.counting import as_table
-from fairpot.rows.readers.protocol import Applying, CountedRows, Counting
+from fairpot.rows.readers import Applying, CountedRows, Counting
 from fairpot.rows.roles import Roles, find_column
 from fairpot.transport import Floats, ScoreMap
 from fairpot.transport.lookup import blocks
@@ -26,6 +26,9 @@ if TYPE_CHECKING:
     Frame = nw.DataFrame[Any] | nw.LazyFrame[Any]
 else:
     nw = Lazy("narwhals")
+
+
+_MEANING = ("weights", "pos_label", "lower_is_riskier", "high_score_means", "grouping")
 
 
 @dataclass(frozen=True, eq=False)
@@ -77,10 +80,11 @@ class FrameReader:
             sensitive_features=frame.select(*groups).to_native() if groups else None,
             sample_weight=column.get("weight"),
             clusters=column.get("cluster"),
-            **{name: getattr(rows, name) for name in ("weights", "pos_label", "lower_is_riskier", "high_score_means")},
+            **{name: getattr(rows, name) for name in _MEANING},
             grouped=bool(groups),
             labelled=rows.label is not None,
-            names=tuple(rows.of(role) for role in ("label", "score", "group", "weight", "cluster")),
+            after=rows.after._replace(time=column.get("time"), event=column.get("event")),
+            names=tuple(rows.of(role) for role in ("label", "score", "group", "weight", "cluster", "time", "event")),
             order=f"name the columns the other way round, score={rows.label!r} and label={rows.score!r}.",
         )
         return CountedRows(table, len(frame), dropped=dropped)
@@ -104,7 +108,7 @@ class FrameReader:
         scores = check_scores(frame[rows.score].to_native(), rows.of("score"))
         ways = {"unknown_group": how.unknown_group, "missing_group": how.missing_group}
         groups = frame.select(*rows.group_columns).to_native()
-        codes = place_groups(groups, len(scores), list(maps), **ways, name=rows.of("group"))
+        codes = place_groups(groups, len(scores), list(maps), **ways, name=rows.of("group"), grouping=rows.grouping)
         if how.judge is not None:
             low, high = how.far
             outside = int(((scores < low) | (scores > high)).sum())

@@ -7,21 +7,25 @@ from collections import Counter
 from collections.abc import Callable, Hashable, Iterator, Sequence
 from dataclasses import replace
 from itertools import product
-from typing import Any, cast
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
+from fairpot._defaults import MOST_GROUPS
 from fairpot._optional import Lazy
-from fairpot._validation import GroupFinder, check_groups, swapped_values, wording
-from fairpot._validation.checked_rows import check_counted_scores, check_weight_of_groups, check_weights
+from fairpot._validation import GroupFinder, swapped_values, wording
+from fairpot._validation.checked_rows import Rows, check_counted_scores, check_weight_of_groups, check_weights
+from fairpot._validation.followed import check_followed
+from fairpot._validation.grouping import Grouping, lacks_part
+from fairpot._validation.groups import check_groups
 from fairpot._validation.values import named_label
-from fairpot.counting import check_weights_word, hash_names, number_units
+from fairpot.counting import check_weights_word, count_at, hash_names, number_units
 from fairpot.counts import GroupCounts, Indices, Units
 from fairpot.exceptions import InputFileError, MissingGroupError, UnseenGroupError
 from fairpot.rows.decoding import EXACT, MISSING_WORDS, as_numpy, count_words, decoded, doubles, plain, readings
-from fairpot.rows.readers.protocol import Applying, CountedRows, Namer
+from fairpot.rows.readers import Applying, CountedRows, Namer
 from fairpot.rows.roles import NUMBERS, Kind, Roles
 from fairpot.table import QuantisationBound, ScoreTable
 from fairpot.transport import Floats
@@ -32,6 +36,7 @@ Counts = NDArray[np.int64]
 Key = tuple[Any, ...]
 # More combinations than this are no groups: somebody named a column of identifiers or of scores.
 MOST_KEYS = 50_000
+_MOST_CUT = 2_000_000  # where numbers are cut into bands
 _UNKNOWN = object()  # the name of all groups without a map
 # Weights that are not whole are added up one by one, as in memory, up to this many rows.
 _ONE_BY_ONE = 50_000_000
@@ -40,27 +45,6 @@ MOST_BINS = 500_000
 _ATOM = 8
 SUMS = ("mass", "squares", "rows")
 BinCounter = Callable[[Iterator[Any]], Iterator[Any]]
-
-
-def _name_groups(
-    keys: Sequence[Key], rows: Counts, source: Roles, *, several: bool
-) -> tuple[NDArray[np.intp], tuple[Hashable, ...]]:
-    """Name the groups that distinct combinations of values form, as in memory; return a code for each."""
-    names = source.group_columns
-    if not names:
-        return np.zeros(len(keys), dtype=np.intp), ("all",)
-    columns: dict[str, list[Any]] = {}
-    for j, name in enumerate(names):
-        columns[name] = _meant([key[j] for key in keys], source.kind)
-        gone = _missing(columns[name])
-        if gone.any():
-            raise MissingGroupError(wording.missing_groups(f"column {name!r}", int(rows[gone].sum())))
-    given: Any = columns if len(names) > 1 else columns[names[0]]
-    codes, groups = check_groups(given, len(keys), f"column {names[0]!r}", several=False)
-    if several and len(groups) < 2:
-        where = f"column {names[0]!r} has" if len(names) == 1 else f"the columns {list(names)} have"
-        raise ValueError(wording.single_group(where, groups[0], int(rows.sum())))
-    return codes, groups
 
 
 def _meant(values: Sequence[Any], kind: Kind) -> list[Any]:
@@ -92,9 +76,16 @@ def _name_labels(values: Sequence[Any], rows: Counts, source: Roles) -> NDArray[
     raise ValueError(wording.not_binary(name, of_each, "pos_label"))
 
 
+class Named(NamedTuple):
+    """Groups, and what a table knows of their columns."""
+
+    groups: tuple[Hashable, ...]
+    known: dict[str, Any]
+
+
 def name_keys(
     keys: Sequence[Key], rows: Counts, source: Roles, several: bool, called: Namer | None = None, scores: Any = None
-) -> tuple[NDArray[Any], tuple[Hashable, ...], NDArray[np.int8] | None]:
+) -> tuple[NDArray[Any], Named, NDArray[np.int8] | None]:
     """Name groups, as in memory or as they are ``called``, and labels of distinct combinations, the label last.
 
     ``scores`` tell, where they are known, whether their column was swapped with that of the labels.
@@ -108,12 +99,21 @@ def name_keys(
             if scores is not None:
                 _refuse_swapped(source, values, scores)
             raise
-    parts = [key[: len(source.group_columns)] for key in keys]
-    if called is None:
-        return *_name_groups(parts, rows, source, several=several), labels
-    places: dict[Hashable, int] = {}
-    codes = np.array([places.setdefault(called(part), len(places)) for part in parts], dtype=np.intp)
-    return codes, tuple(places), labels
+    names, grouping = source.group_columns, None
+    if called is not None or not names:
+        places: dict[Hashable, int] = {}
+        found = [called(key[: len(names)]) if called is not None else "all" for key in keys]
+        codes, groups = np.array([places.setdefault(each, len(places)) for each in found], dtype=np.intp), tuple(places)
+    else:
+        columns: dict[str, NDArray[Any]] = {}
+        for j, name in enumerate(names):  # the None keeps lists from unfolding
+            columns[name] = np.array([*_meant([key[j] for key in keys], source.kind), None], dtype=object)[:-1]
+        how: dict[str, Any] = {"several": False, "grouping": source.grouping, "times": rows, "most": MOST_GROUPS}
+        codes, groups, grouping = check_groups(columns, len(keys), f"column {names[0]!r}", **how)
+        if several and len(groups) < 2:
+            where = f"column {names[0]!r} has" if len(names) == 1 else f"the columns {list(names)} have"
+            raise ValueError(wording.single_group(where, groups[0], int(rows.sum())))
+    return codes, Named(groups, {"group_columns": names, "grouping": grouping}), labels
 
 
 def _refuse_swapped(source: Roles, labels: Sequence[Any], scores: NDArray[np.float64], *, more: bool = False) -> None:
@@ -129,8 +129,9 @@ def _refuse_swapped(source: Roles, labels: Sequence[Any], scores: NDArray[np.flo
 class KeyCoder:
     """Number the combinations of values of some columns in the order they are met; errors name the columns."""
 
-    def __init__(self, names: Sequence[str]) -> None:
+    def __init__(self, names: Sequence[str], grouping: Grouping | None = None) -> None:
         self.names = tuple(names)
+        self.most = _MOST_CUT if grouping is not None and grouping.bands else MOST_KEYS
         self.keys: list[Key] = []
         self._places: dict[Key, int] = {}
 
@@ -167,9 +168,9 @@ class KeyCoder:
 
     def limit(self, count: int) -> None:
         """Refuse more combinations than there can be groups."""
-        if count > MOST_KEYS:
+        if count > self.most:
             raise ValueError(
-                f"the columns {list(self.names)} have more than {MOST_KEYS:,} different values.\n"
+                f"the columns {list(self.names)} have more than {self.most:,} different values.\n"
                 "Hint: groups and outcomes have few; was a column of identifiers or of scores named?"
             )
 
@@ -197,11 +198,14 @@ def _dictionary(column: Any) -> tuple[NDArray[np.int64], Any]:
 class GroupPlaces:
     """Find the map of each row's group by its place: -1 for a group without one, -2 for a missing one."""
 
-    def __init__(self, columns: Sequence[str], known: Sequence[Hashable], how: Applying, kind: Kind) -> None:
-        self.columns, self.known, self.kind = tuple(columns), list(known), kind
+    def __init__(self, source: Roles, known: Sequence[Hashable], how: Applying, kind: Kind | None = None) -> None:
+        self.columns, self.known, self.kind = source.group_columns, list(known), kind or source.kind
+        self.grouping = source.grouping or Grouping()
+        alone = len(self.columns) == 1
+        self.bands = [self.grouping.of_column(name, alone=alone) for name in self.columns]
         self.ways = {-1: how.unknown_group, -2: "drop" if how.drop_missing else how.missing_group}
         self.find = GroupFinder(self.known)
-        self.coder = KeyCoder(columns)
+        self.coder = KeyCoder(self.columns, self.grouping)
         self.places = np.empty(0, dtype=np.int64)
         self.met = np.empty(0, dtype=np.int64)  # rows of each combination
 
@@ -228,7 +232,7 @@ class GroupPlaces:
         """Say which groups are missing and which have no map, with the rows of each."""
         gone, unseen = ([self.coder.keys[i] for i in np.flatnonzero(self.places == place)] for place in (-2, -1))
         if gone and self.ways[-2] == "error":
-            first = next(j for key in gone for j, v in enumerate(key) if _is_missing(readings(v, self.kind)))
+            first = next(j for key in gone for j, v in enumerate(key) if _missing(readings(v, self.kind)[:1]).any())
             yield MissingGroupError(wording.ungrouped(f"column {self.columns[first]!r}", self.rows_at(-2)))
         if unseen and self.ways[-1] == "error":
             names = [_name_of(self.columns, [readings(v, self.kind)[0] for v in key]) for key in unseen]
@@ -242,18 +246,14 @@ class GroupPlaces:
 
     def _place(self, key: Sequence[Any]) -> int:
         """Find a combination, of which each value may be read in some ways."""
-        ways = [readings(value, self.kind) for value in key]
-        if any(map(_is_missing, ways)):
+        ways = [self.grouping.readings(own, readings(value, self.kind)) for own, value in zip(self.bands, key)]
+        if _missing([each[0] for each in ways]).any():
             return -2
         for choice in product(*ways):
             name = self.find(_name_of(self.columns, choice))
             if name is not None:
                 return self.known.index(name)
-        return -1
-
-
-def _is_missing(ways: list[Any]) -> bool:
-    return ways[0] is None or ways[0] != ways[0]
+        return -2 if lacks_part(_name_of(self.columns, [each[0] for each in ways])) else -1
 
 
 def _name_of(columns: Sequence[str], values: Sequence[Any]) -> Hashable:
@@ -269,8 +269,8 @@ def explain(
     name = f"column {source.roles[role]!r}"
     if words:
         raise TypeError(wording.no_numbers(name, words, in_text=source.kind == "text"))
-    if role == "score":
-        check_counted_scores(values, rows, name, whole=whole)
+    if role != "weight":
+        check_counted_scores(values, rows, name, whole=whole, noun=role)
     else:
         check_weights(values, np.ones(len(values), dtype=np.int64) if rows is None else rows, name)
 
@@ -306,9 +306,9 @@ class GroupedRows:
 
     def __init__(self, source: Roles, whole: bool) -> None:
         self.source, self.whole = source, whole
-        self.coder = KeyCoder(source.key_columns)
+        self.coder = KeyCoder(source.key_columns, source.grouping)
         self.numbers = [role for role in NUMBERS if role in source.roles]
-        self.pieces: dict[str, list[Any]] = {name: [] for name in ("key", "score", "weight", "n", "cluster")}
+        self.pieces: dict[str, list[Any]] = {name: [] for name in ("key", *NUMBERS, "n", "cluster")}
         self.words = dict.fromkeys(NUMBERS, 0)
         self.fetched = 0
 
@@ -336,7 +336,9 @@ class GroupedRows:
         scores, key = self._whole("score"), self._whole("key")
         explain(source, "score", scores, n, self.words["score"], whole=self.whole)
         rows = np.bincount(key, weights=n, minlength=len(self.coder.keys)).astype(np.int64)
-        codes, groups, labels = name_keys(self.coder.keys, rows, source, several, called, scores)
+        codes, (groups, about), labels = name_keys(self.coder.keys, rows, source, several, called, scores)
+        last = _meant([each[-1] for each in self.coder.keys], source.kind) if source.event is not None else []
+        ends = [last[each] for each in key.tolist()] if last else []
         columns: dict[str, Any] = {"scores": scores, "labels": None if labels is None else labels[key]}
         columns["codes"] = codes.astype(np.intp)[key] if len(groups) > 1 else None
         del scores, key
@@ -347,8 +349,18 @@ class GroupedRows:
         if source.cluster is not None:
             columns["unit"], columns["units"] = _number_clusters(self.pieces.pop("cluster"), source)
         columns |= {"lower_is_riskier": source.lower_is_riskier, "high_score_means": source.high_score_means}
-        table = replace(ScoreTable.from_rows(**columns, groups=groups), group_columns=tuple(source.group_columns))
-        return CountedRows(table, int(rows.sum()))
+        table = self._followed(columns, groups, ends) if ends else ScoreTable.from_rows(**columns, groups=groups)
+        return CountedRows(replace(table, **about), int(rows.sum()))
+
+    def _followed(self, columns: dict[str, Any], groups: Sequence[Hashable], event: list[Any]) -> ScoreTable:
+        """Count outcomes at a horizon, as in memory."""
+        source, time = self.source, self._whole("time")
+        explain(source, "time", time, None, self.words["time"])
+        names = [f"column {name!r}" for name in (source.time, source.event)]
+        after = check_followed(source.after._replace(time=time, event=event), len(time), names)
+        rows = Rows(columns["scores"], None, columns["codes"], tuple(groups), columns.get("weight"))
+        known = {each: columns.get(each) for each in ("unit", "units", "lower_is_riskier", "high_score_means")}
+        return count_at(rows, after, weights=source.weights, **known)
 
     def _weighted(self, columns: dict[str, Any], n: Counts | None, groups: Sequence[Hashable]) -> dict[str, Any]:
         """Add what columns weigh; where that is not a sum of whole numbers, row by row, as in memory."""
@@ -468,9 +480,10 @@ class BinnedRows:
         np.maximum.at(self.high, bins, doubles(batch.column("high")))
 
     def finish(
-        self, codes: NDArray[Any], groups: tuple[Hashable, ...], labels: NDArray[np.int8] | None, whole: bool
+        self, codes: NDArray[Any], named: Named, labels: NDArray[np.int8] | None, whole: bool
     ) -> tuple[ScoreTable, QuantisationBound]:
         """Return the table, given the code and label of each combination, and how far it can be off."""
+        groups = named.groups
         used = np.flatnonzero(self.low <= self.high)
         low, high = self.low[used], self.high[used]
         # The middle of each bin, whatever the order of the rows; a score alone in its bin stays as it was.
@@ -490,7 +503,7 @@ class BinnedRows:
             counts.append(GroupCounts(centres[there], sides[0], sides[1], **behind))
         source = self.source
         known = (None, source.lower_is_riskier, source.high_score_means)
-        table = ScoreTable(groups, tuple(counts), labels is not None, *known, tuple(source.group_columns))
+        table = ScoreTable(groups, tuple(counts), labels is not None, *known, **named.known)
         # Only pairs of different scores that share a bin can change.
         mixed = low < high
         pairs = mass[0][:, mixed] @ mass[1][:, mixed].T

@@ -13,8 +13,7 @@ from fairpot._validation import wording
 from fairpot._validation.checked_rows import check_weight_of_groups
 from fairpot._warn import warn_user
 from fairpot.rows.decoding import EXACT, MISSING_WORDS, alike, check_plain, check_score_type, doubles
-from fairpot.rows.readers import grouped
-from fairpot.rows.readers.protocol import CountedRows, Counting, Memory, Progress
+from fairpot.rows.readers import CountedRows, Counting, Memory, Progress, grouped
 from fairpot.rows.roles import NUMBERS, Roles
 from fairpot.transport import Floats
 
@@ -60,7 +59,8 @@ class Query:
         self.scan, self.types, self.drop_missing = scan, scan.types, drop_missing
         self.source: Roles = scan.source
         roles = self.source.roles
-        self.keys = [role for role in roles if role.startswith("group")] + ["label"] * ("label" in roles)
+        ends = [role for role in ("label", "event") if role in roles]
+        self.keys = [*(role for role in roles if role.startswith("group")), *ends]
         self.numbers = [role for role in NUMBERS if role in roles]
         self.others = ["cluster"] * ("cluster" in roles)
         for role in self.numbers:
@@ -165,7 +165,8 @@ def count(scan: Scan, how: Counting) -> CountedRows:
     """Count the rows of a scan; where there are too many distinct scores, in bins."""
     query = Query(scan, how.drop_missing)
     dropped = query.missing()
-    found = _one_by_one(query, how) if query.others else _by_value(query, how) or _in_bins(query, how)
+    by_row = query.others or query.source.time is not None
+    found = _one_by_one(query, how) if by_row else _by_value(query, how) or _in_bins(query, how)
     if how.progress is not None:
         how.progress(1.0)
     for one, other in alike(found.table.groups):
@@ -187,13 +188,13 @@ def _by_value(query: Query, how: Counting) -> CountedRows | None:
 
 
 def _one_by_one(query: Query, how: Counting) -> CountedRows:
-    """Count rows that belong together: every row is needed, and to group them would cost more than to fetch them."""
+    """Count rows that belong together, or outcomes after a time: every row is needed, so all of them are fetched."""
     most, held = 2 * how.max_distinct, how.memory.clustered_rows
     found = _gathered(query, query.plain(), min(most, held), how)
     if found is None:
         rows = sum(each["n"] for each in query.survey())
         needed = None if most <= held else Memory.for_clustered(rows)
-        raise ValueError(wording.too_many_clustered(min(most, held), needed))
+        raise ValueError(wording.too_many_by_row(min(most, held), needed, clusters=bool(query.others)))
     return found
 
 
@@ -217,18 +218,19 @@ def _in_bins(query: Query, how: Counting) -> CountedRows:
     for found in surveyed:
         coder.place(tuple(found[key] for key in query.keys))
     rows = np.array([found["n"] for found in surveyed], dtype=np.int64)
-    codes, groups, labels = grouped.name_keys(coder.keys, rows, source, how.several, how.called)
+    codes, named, labels = grouped.name_keys(coder.keys, rows, source, how.several, how.called)
     whole = not any(found.get("weight_broken") for found in surveyed)
     total = int(rows.sum())
-    edges = grouped.choose_edges(query.sample(total, how.distinct), how.distinct, len(groups))
+    cells = max(len(named.groups), len(coder.keys) // 2)  # more than groups where numbers are cut into bands
+    edges = grouped.choose_edges(query.sample(total, how.distinct), how.distinct, cells)
     binned, weighted = grouped.BinnedRows(source, coder, edges), source.weight is not None
     asked = f"SELECT * FROM ({query.plain()}){' WHERE weight > 0' if weighted else ''}"
     for batch in query.scan.binned(asked, grouped.bin_counter(edges, len(query.keys), weighted), how.progress):
         binned.take(batch)
-    table, bound = binned.finish(codes, groups, labels, whole)
+    table, bound = binned.finish(codes, named, labels, whole)
     if weighted:
         mass = np.array([counts.weight.sum() for counts in table.counts])
-        check_weight_of_groups(mass, groups, f"column {source.weight!r}")
+        check_weight_of_groups(mass, named.groups, f"column {source.weight!r}")
     return CountedRows(table, total, bound)
 
 

@@ -36,15 +36,6 @@ def spark_session(master: str = "local[*]", *, config: Mapping[str, str] | None 
     config : mapping of str to str or None, default None
         Further settings, which win over those made here.
 
-    Returns
-    -------
-    pyspark.sql.SparkSession
-
-    Raises
-    ------
-    UnreachableError
-        If nothing that speaks Spark answers at ``master``.
-
     Examples
     --------
     >>> from fairpot.rows import spark_session

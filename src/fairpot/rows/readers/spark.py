@@ -15,13 +15,12 @@ from fairpot._validation import wording
 from fairpot._validation.wording import LARGEST
 from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.rows.decoding import MISSING_WORDS
-from fairpot.rows.folders import Paths, files_inside, listed
 from fairpot.rows.output import there_already
-from fairpot.rows.readers import query
+from fairpot.rows.readers import AppliedRows, Applying, CountedRows, Counting, Progress, query
 from fairpot.rows.readers.grouped import SUMS, BinCounter, GroupPlaces
-from fairpot.rows.readers.protocol import AppliedRows, Applying, CountedRows, Counting, Progress
 from fairpot.rows.readers.session import spark_errors, spark_session, spark_text, without_advice, without_javas_log
 from fairpot.rows.roles import NUMBERS, Kind, Roles, find_column
+from fairpot.rows.source import Paths, files_inside, listed
 from fairpot.transport import ScoreMap, parted
 from fairpot.transport.pieces import Formula, Pieces, formula_of, pieces
 
@@ -41,8 +40,10 @@ class SparkRows(Roles):
     ----------
     frame : pyspark.sql.DataFrame
         The rows.
-    score, label, groups, weight, weights, cluster, lower_is_riskier, high_score_means, pos_label
+    score, label, groups, weight, weights, cluster, lower_is_riskier, high_score_means, pos_label, grouping
         The columns and what they mean, see :class:`fairpot.rows.RowSource`.
+    time, event, horizon, competing, leaving
+        Refused here: outcomes after a time need every row in memory.
     kind : {"typed", "text"}, default "typed"
         "text" where all columns are texts that may be numbers, as in a CSV file.
 
@@ -66,6 +67,9 @@ class SparkRows(Roles):
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.time is not None:
+            told = "outcomes after a time need every row in memory, and rows on a cluster stay there."
+            raise TypeError(f"{told}\nHint: write the rows to Parquet and count that, or count frame.toPandas().")
         for name in self.roles.values():
             find_column(name, self.frame.columns, "the frame")
 
@@ -244,7 +248,7 @@ def _place_of_group(scan: SparkScan, maps: Mapping[Hashable, ScoreMap], how: App
     total = sum(each["n"] for each in counts)
     if total == 0:
         raise ValueError(wording.empty(f"column {rows.score!r}"))
-    places = GroupPlaces(rows.group_columns, list(maps), how, rows.kind)
+    places = GroupPlaces(rows, list(maps), how)
     arms = []
     for batch in found:
         columns = [batch.column(key) for key in keys]

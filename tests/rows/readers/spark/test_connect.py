@@ -23,7 +23,7 @@ import numpy as np
 from fairpot.rows import SparkRows, apply, count_rows, spark_session
 from fairpot.transport import ScoreMap
 
-path, maps = sys.argv[1], {g: ScoreMap.from_dict(m) for g, m in json.loads(sys.argv[2]).items()}
+path, maps = sys.argv[1], {g: ScoreMap(**m) for g, m in json.loads(sys.argv[2]).items()}
 spark = spark_session(sys.argv[3])
 rows = SparkRows.read(spark, path, score="s", label="y", groups="g")
 counted = count_rows(rows)

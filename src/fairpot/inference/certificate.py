@@ -48,6 +48,16 @@ def step_down(gaps: GapEstimates, bound: float, delta: float, pairs: int = 1) ->
     return ~left
 
 
+def sequence(gaps: GapEstimates, bound: float, delta: float, pairs: int = 1) -> NDArray[np.bool_]:
+    """Mark the values from the last one down to the first that fails: any of them false at most ``delta`` of the time.
+
+    Nothing is paid for their number, whatever the curve is like, as their order was known before the rows.
+    """
+    low, high = gaps.limits(delta)
+    inside = np.asarray((low >= -bound) & (high <= bound)).reshape(-1, pairs).all(axis=1)
+    return np.asarray(np.logical_and.accumulate(np.flip(inside)))[::-1]
+
+
 def walk(gaps: GapEstimates, bound: float, delta: float, *, backwards: bool = False) -> NDArray[np.bool_]:
     """Mark the values that two chains certify, if the signed gap falls (or rises) along the dial.
 
@@ -91,14 +101,17 @@ def falls(gaps: GapEstimates) -> bool:
 
 
 def certify(
-    gaps: GapEstimates, bound: float, delta: float, pairs: int = 1, *, backwards: bool = False
+    gaps: GapEstimates, bound: float, delta: float, pairs: int = 1, *, backwards: bool = False, whole: bool = False
 ) -> tuple[NDArray[np.bool_], How]:
     """Certify values by the walk where it holds, else by step-down; say which.
 
-    Any value may be chosen from those that are marked.
+    Any value may be chosen from those that are marked. ``whole``: the last value is the whole repair, where the gap is
+    most likely small; then half of ``delta`` is spent on going down from there.
     """
     if pairs == 1 and falls(gaps):
         return walk(gaps, bound, delta, backwards=backwards), "walk"
+    if whole:
+        return step_down(gaps, bound, delta / 2, pairs) | sequence(gaps, bound, delta / 2, pairs), "step-down"
     return step_down(gaps, bound, delta, pairs), "step-down"
 
 
@@ -111,8 +124,8 @@ class Certificate(ShownBars):
     bound, confidence : float
         The largest gap that is certified; the promise is broken at most ``1 - confidence`` of the time.
     how : {"walk", "step-down", "map"}
-        How many repair strengths were accounted for: by two chains along a falling curve, by all together, or one, as
-        the map was there before the rows.
+        How many repair strengths were accounted for: by two chains along a falling curve, by all together (in a top
+        half of the error may go to a sequence down from the whole repair), or one, as the map was there before.
     rows : str
         The rows that it was certified on: held out, or cross-fitted folds.
     dial, value : str, and float or dict
@@ -254,7 +267,7 @@ def choose_certified(
     backwards = _ends_unrepaired(dial, unrepaired)
 
     def certified(bound: float) -> tuple[NDArray[np.bool_], How]:
-        mask, used = certify(dial.gaps, bound, delta, dial.many, backwards=backwards)
+        mask, used = certify(dial.gaps, bound, delta, dial.many, backwards=backwards, whole=dial.whole)
         return mask if dial.least is None else mask & (dial.least <= bound), used
 
     mask, used = certified(bound)
@@ -286,7 +299,7 @@ def _certificate(
     top: Top | Cut | None,
 ) -> Certificate:
     """Write down what was certified; of a top that begins at a score of its own at each value, that score."""
-    numbers = (*_numbers(dial, place, promise[1], top), *_numbers(unrepaired, 0, promise[1], top))
+    numbers = (*_numbers(dial, place, promise[1]), *_numbers(unrepaired, 0, promise[1]))
     found = Certificate(*promise, float(dial.values[place]), *numbers, limit, *(top or ()))
     return found if dial.starts is None else replace(found, starts=dial.starts[place], adjusted=True)
 
@@ -329,8 +342,7 @@ def certify_one(
 
 def _nearest(values: Floats, places: NDArray[np.intp], unmoved: int | None) -> int:
     """Choose, of equally good values, the one nearest to that which changes nothing; the first, if none does."""
-    apart = np.zeros((len(places), 1)) if unmoved is None else np.abs(values[places] - values[unmoved])
-    return int(places[np.argmin(apart.reshape(len(places), -1).sum(axis=1))])
+    return int(places[0 if unmoved is None else np.argmin(np.abs(values[places] - values[unmoved]))])
 
 
 def _ends_unrepaired(dial: DialEstimates, unrepaired: DialEstimates) -> bool:
@@ -352,9 +364,8 @@ def _within_loss(worth: Worth, mask: np.ndarray, bound: float, max_auc_loss: flo
     return kept
 
 
-def _numbers(dial: DialEstimates, place: int, level: float, top: Top | Cut | None) -> tuple[Estimate, Estimate]:
+def _numbers(dial: DialEstimates, place: int, level: float) -> tuple[Estimate, Estimate]:
     """Give gap and AUC at one value with their limits."""
-    names = ("xauc_gap", "auc") if top is None else ("partial_xauc_gap", "partial_auc")
     note = None if dial.regions is None else dial.regions.note(place)
     band = band_of(dial.at([place]), level)
     own = slice(place * dial.many, (place + 1) * dial.many)
@@ -362,7 +373,7 @@ def _numbers(dial: DialEstimates, place: int, level: float, top: Top | Cut | Non
     errors = float(dial.gaps.se[own][widest]), float(dial.auc.se[place])
     gap, auc = (
         Estimate(metric, float(r.value[0]), se, float(r.low[0]), float(r.high[0]), level, note=note)
-        for metric, r, se in zip(names, (band.gap, band.auc), errors)
+        for metric, r, se in zip(("xauc_gap", "auc"), (band.gap, band.auc), errors)
     )
     return gap, auc
 
@@ -411,13 +422,18 @@ class Shortfall:
         }
 
 
-def smallest_bound(dial: DialEstimates, certifies: Certifies) -> float:
-    """Find the smallest bound that some value of the dial is certified for."""
-    low, high = float(dial.gap.min()), 1.0
-    while high - low > 1e-5:
+def _smallest(holds: Callable[[float], bool], low: float, high: float, rounds: int) -> float:
+    """Find by halving the smallest number that holds, where all above it do and the highest does."""
+    for _ in range(rounds):
         middle = (low + high) / 2
-        low, high = (low, middle) if certifies(middle) else (middle, high)
+        low, high = (low, middle) if holds(middle) else (middle, high)
     return high
+
+
+def smallest_bound(dial: DialEstimates, certifies: Certifies) -> float:
+    """Find the smallest bound that some value of the dial is certified for, to 1e-5."""
+    low = float(dial.gap.min())
+    return _smallest(certifies, low, 1.0, math.ceil(math.log2(max((1.0 - low) / 1e-5, 1.0))))
 
 
 def rounded_up(bound: float, certifies: Certifies) -> float:
@@ -458,22 +474,14 @@ def _tail_paid(dial: DialEstimates, least: float, delta: float) -> float:
 
     if within(delta / 1000):
         return delta
-    low, high = math.log(delta / 1000), math.log(delta)
-    for _ in range(30):
-        middle = (low + high) / 2
-        low, high = (middle, high) if not within(math.exp(middle)) else (low, middle)
-    return math.exp(high)
+    return math.exp(_smallest(lambda tail: within(math.exp(tail)), math.log(delta / 1000), math.log(delta), 30))
 
 
 def _least_factor(chance_of: Callable[[float], float], chance: float) -> float | None:
     """Find the smallest factor, from 1 on, that gives a chance; None if none does."""
     if chance_of(_MOST_TIMES) < chance:
         return None
-    low, high = 0.0, math.log(_MOST_TIMES)
-    for _ in range(13):
-        middle = (low + high) / 2
-        low, high = (low, middle) if chance_of(math.exp(middle)) >= chance else (middle, high)
-    return math.exp(high)
+    return math.exp(_smallest(lambda times: chance_of(math.exp(times)) >= chance, 0.0, math.log(_MOST_TIMES), 13))
 
 
 def _chance(dial: DialEstimates, errors: Floats, bound: float, tail: float, times: float) -> float:

@@ -13,9 +13,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from fairpot._docs import documented
-from fairpot._optional import import_optional
-from fairpot.training.objective import Batches, RunningTail, tail_gradient
-from fairpot.training.top_model import Monitor, TopModel, TrainingRows, check_whole
+from fairpot.training.booster import Monitor, TopModel, TrainingRows, check_whole
+from fairpot.training.objective import TailGradient, pair_hinge, tail_derivatives
 from fairpot.transport import Floats
 
 # Standard deviations from the mean beyond which a value counts as this far: a flag that one row in a thousand has
@@ -23,6 +22,10 @@ from fairpot.transport import Floats
 _FARTHEST = 3.0
 # Of AdamW; the share of positives in a batch; and that of the newest batch in each positive's running estimate.
 _WEIGHT_DECAY, _POSITIVES, _MOMENTUM = 1e-3, 0.25, 0.5
+# Steps of an epoch where there are few rows: early stopping looks at the model once an epoch.
+_LEAST_STEPS = 20
+
+Rows = NDArray[np.intp]
 
 
 class Standardiser(NamedTuple):
@@ -80,14 +83,70 @@ def run_layers(layers: Layers, rows: Floats) -> Floats:
     return np.asarray((rows @ weight + bias)[:, 0], dtype=np.float64)
 
 
+class Batches:
+    """Draw batches with positives in each of them; a class that is used up is shuffled and starts anew."""
+
+    def __init__(
+        self, positives: int, negatives: int, size: int, positive_share: float, rng: np.random.Generator
+    ) -> None:
+        per_batch = int(np.clip(round(size * positive_share), 1, min(positives, size - 1)))
+        self.sizes = per_batch, min(size - per_batch, negatives)
+        self.totals = positives, negatives
+        self.rng = rng
+        self.length = max(_LEAST_STEPS, *(-(-total // part) for total, part in zip(self.totals, self.sizes)))
+
+    def __iter__(self) -> Iterator[tuple[Rows, Rows]]:
+        """Yield positions among the positives and among the negatives, batch after batch."""
+        streams = [self._stream(total, part) for total, part in zip(self.totals, self.sizes)]
+        for _ in range(self.length):
+            yield next(streams[0]), next(streams[1])
+
+    def _stream(self, total: int, part: int) -> Iterator[Rows]:
+        """Deal shuffled rows; what is left over at the end of a deck comes first in the next."""
+        left = np.arange(0)
+        while True:
+            deck = np.append(left, np.setdiff1d(self.rng.permutation(total), left, assume_unique=True))
+            dealt = total - total % part
+            yield from deck[:dealt].reshape(-1, part)
+            left = deck[dealt:]
+
+
+class RunningTail:
+    """The objective's gradient from batches; a ``momentum`` of 1 forgets what was before the newest one."""
+
+    def __init__(self, positives: int, *, temperature: float, momentum: float) -> None:
+        self.log_mean = np.full(positives, np.nan)
+        self.temperature, self.momentum = temperature, momentum
+
+    def gradient(
+        self, rows: Rows, positive: Floats, negative: Floats, positive_weight: Floats, negative_weight: Floats
+    ) -> TailGradient:
+        """Take a batch into the running estimates of its positives; weights are relative to the mean of their class."""
+        hinge = pair_hinge(positive, negative)
+        with np.errstate(divide="ignore"):
+            exponent = hinge**2 / self.temperature + np.log(negative_weight / len(negative))
+        self.log_mean[rows] = known = self._update(self.log_mean[rows], exponent)
+        # The new batch is part of the estimate, so no entry exceeds 1 / momentum.
+        pull = 2 * hinge * np.exp(exponent - known[:, None]) * (positive_weight / len(positive))[:, None]
+        value = float(np.mean(positive_weight * self.temperature * known))
+        return TailGradient(value, -pull.sum(axis=1), pull.sum(axis=0))
+
+    def _update(self, before: Floats, exponent: Floats) -> Floats:
+        largest = exponent.max(axis=1)
+        batch = largest + np.log(np.exp(exponent - largest[:, None]).sum(axis=1))
+        if self.momentum == 1:
+            return batch
+        before = np.where(np.isnan(before), batch, before)  # the first batch is all that is known
+        return np.logaddexp(np.log1p(-self.momentum) + before, np.log(self.momentum) + batch)
+
+
 @documented
 @dataclass(eq=False, repr=False)
 class PartialAUCClassifier(TopModel):
     """Train a small network so that positives beat the negatives that rank highest.
 
-    The objective is a soft maximum, over the negatives, of a squared hinge on the difference of two scores
-    (:func:`tail_gradient`). Training needs torch (``pip install 'fairpot[pauc]'``); a fitted model is plain arrays, and
-    scores without it.
+    The objective is a soft maximum, over the negatives, of a squared hinge on the difference of two scores. Torch
+    trains it; a fitted model is plain arrays, and scores without it.
 
     A partial AUC over a model's own top alpha is measured on other people for every model: look at
     ``top_recall`` beside it.
@@ -117,7 +176,7 @@ class PartialAUCClassifier(TopModel):
     Examples
     --------
     >>> from fairpot.datasets import make_synthetic
-    >>> from fairpot.training import PartialAUCClassifier
+    >>> from fairpot_paper.network import PartialAUCClassifier
     >>> data = make_synthetic(n=600, random_state=0)
     >>> model = PartialAUCClassifier(alpha=0.3, max_epochs=5, random_state=0).fit(data.data, data.target)
     >>> model.predict_proba(data.data).shape
@@ -173,7 +232,9 @@ class _TorchNetwork:
     """The same network with torch's gradients and optimiser."""
 
     def __init__(self, layers: Layers, learning_rate: float) -> None:
-        self.torch = import_optional("torch", "pauc")
+        import torch  # takes seconds to load
+
+        self.torch = torch
         self.tensors = [tuple(self.torch.tensor(part, requires_grad=True) for part in layer) for layer in layers]
         parameters = [part for layer in self.tensors for part in layer]
         self.optimiser = self.torch.optim.AdamW(parameters, lr=learning_rate, weight_decay=_WEIGHT_DECAY)
@@ -199,7 +260,8 @@ class _TorchNetwork:
 @contextmanager
 def _one_thread() -> Iterator[None]:
     """Run torch on one thread: faster for small layers, and sums come in the same order every time."""
-    torch = import_optional("torch", "pauc")
+    import torch
+
     before = torch.get_num_threads()
     torch.set_num_threads(1)
     try:
@@ -219,7 +281,7 @@ class _FullEpoch:
         scores = self.network.scores(self.rows.X)
         values, weight, up = scores.detach().numpy(), self.rows.weight, self.positive
         weights = {"positive_weight": weight[up], "negative_weight": weight[~up]}
-        found = tail_gradient(values[up], values[~up], temperature=self.temperature, **weights)
+        found = tail_derivatives(values[up], values[~up], self.temperature, **weights)[0]
         gradient = np.empty(len(values))
         gradient[up], gradient[~up] = found.positive, found.negative
         self.network.step(scores, gradient)

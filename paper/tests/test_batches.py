@@ -3,10 +3,14 @@
 import numpy as np
 import pytest
 
-from fairpot.training import tail_gradient
-from fairpot.training.objective import Batches, RunningTail
+from fairpot.training.objective import tail_derivatives
+from fairpot_paper.network import Batches, RunningTail
 
 POSITIVES, NEGATIVES, SIZE = 12, 60, 5
+
+
+def tail_gradient(positive, negative, temperature=1.0, **weights):
+    return tail_derivatives(positive, negative, temperature, **weights)[0]
 
 
 @pytest.fixture

@@ -1,0 +1,99 @@
+"""What the gap of two groups could be if the rows whose group is unknown belonged to either: exact bounds."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from fairpot._defaults import Ties
+from fairpot.counts import GroupCounts
+from fairpot.transport import Floats
+
+# With more pairs of cuts than these, some rows are taken at a time, and the bounds are wider by what that can change.
+_MOST_CUTS = 30_000_000
+
+
+class _Side(NamedTuple):
+    """Rows with one outcome, ascending by score, and the weight of each."""
+
+    score: Floats
+    weight: Floats
+
+    @classmethod
+    def of(cls, counts: GroupCounts, side: int, *, by_row: bool = False) -> _Side:
+        """Take one side of a group; with ``by_row`` row by row, of which equal scores share their weight."""
+        weight = np.asarray((counts.positive, counts.negative)[side], dtype=np.float64)
+        there = weight > 0
+        score, weight = counts.score[there], weight[there]
+        if not by_row:
+            return cls(score, weight)
+        rows = np.maximum(np.rint(counts.counted[side][there]).astype(np.int64), 1)
+        return cls(np.repeat(score, rows), np.repeat(weight / rows, rows))
+
+    @property
+    def total(self) -> float:
+        return float(self.weight.sum())
+
+    def below(self, scores: Floats, ties: Ties) -> tuple[Floats, Floats]:
+        """Give the weight below some scores, and with what is equal to them; by strict ties the first, twice."""
+        running = np.concatenate(([0.0], np.cumsum(self.weight)))
+        low = running[np.searchsorted(self.score, scores)]
+        return low, low if ties == "strict" else running[np.searchsorted(self.score, scores, side="right")]
+
+    def wins_over(self, other: _Side, ties: Ties, cuts: Floats | None = None) -> Floats:
+        """Give what all rows win over another side, or over its lowest rows, which weigh so much as each cut."""
+        cuts = np.array([other.total]) if cuts is None else cuts
+        found = np.zeros(len(cuts))
+        for below in other.below(self.score, ties):
+            inside = np.searchsorted(below, cuts, side="right")
+            whole, weight = (np.append(0.0, np.cumsum(w)) for w in (self.weight * below, self.weight))
+            found += (whole[inside] + cuts * (weight[-1] - weight[inside])) / 2
+        return found
+
+
+def gap_bounds(
+    first: GroupCounts, second: GroupCounts, unknown: GroupCounts, ties: Ties = "half"
+) -> tuple[float, float]:
+    """Bound the gap of a group over another by all ways to give unknown rows to either; NaN where none has pairs.
+
+    The largest gap has the highest of the unknown rows with the outcome in the first group, and the lowest of those
+    without it in the second: every pair of such cuts is tried. Where weights say how much a row counts, rows of one
+    score and outcome share their weight.
+    """
+    return -_largest(second, first, unknown, ties), _largest(first, second, unknown, ties)
+
+
+def _largest(first: GroupCounts, second: GroupCounts, unknown: GroupCounts, ties: Ties) -> float:
+    plus, minus = (_Side.of(unknown, side, by_row=True) for side in (0, 1))
+    (plus_a, minus_a), (plus_b, minus_b) = ([_Side.of(c, side) for side in (0, 1)] for c in (first, second))
+    step = int(np.ceil(np.sqrt(max(len(plus.score) * len(minus.score) / _MOST_CUTS, 1.0))))
+    lowest, highest = (np.append(0.0, np.cumsum(weight)) for weight in (minus.weight, plus.weight[::-1]))
+    to_b = np.unique(np.append(lowest[::step], lowest[-1]))
+    blocks = [slice(max(end - step, 0), end) for end in range(len(plus.score), 0, -step)]  # from the highest down
+
+    def wins(side: _Side) -> tuple[Floats, Floats]:
+        """Give what rows win in the first group, and in the second."""
+        over = side.wins_over(minus, ties, to_b)
+        others = side.wins_over(minus_a, ties) + side.wins_over(minus, ties)
+        return side.wins_over(minus_b, ties) + over, others - over
+
+    # Unknown rows with the outcome are in the second group at first, and go to the other block by block.
+    won, lost = wins(plus_a)[0], wins(plus_b)[1] + wins(plus)[1]
+    weight_a, weight_b, best = plus_a.total, plus_b.total + plus.total, -np.inf
+    for block in [slice(0, 0), *blocks]:
+        went = _Side(plus.score[block], plus.weight[block])
+        more, less = wins(went)
+        won, lost = won + more, lost - less
+        weight_a, weight_b = weight_a + went.total, weight_b - went.total
+        with np.errstate(all="ignore"):
+            gap = won / (weight_a * (minus_b.total + to_b)) - lost / (weight_b * (minus_a.total + to_b[-1] - to_b))
+        best = max(best, float(gap[np.isfinite(gap)].max(initial=-np.inf)))
+    if not np.isfinite(best):
+        return np.nan
+    if step > 1:  # from any cut to the nearest that was tried, this weight changes sides at most
+        near = [float(np.diff(each[::step], append=each[-1]).max()) / 2 for each in (highest, lowest)]
+        with np.errstate(divide="ignore"):
+            shares = [n / np.float64(s.total) for n, s in zip(near * 2, (plus_a, minus_a, plus_b, minus_b))]
+        best += float(sum(shares))
+    return min(best, 1.0)

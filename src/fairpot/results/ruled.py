@@ -1,0 +1,331 @@
+"""Rules: what somebody else asks an audit for, in a small TOML file, and the table that answers it."""
+
+from __future__ import annotations
+
+import csv
+import functools
+import io
+import os
+import tomllib
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields, replace
+from importlib import resources
+from os import PathLike
+from typing import Any, ClassVar, Literal, get_args
+
+from fairpot import words
+from fairpot._arguments import argument
+from fairpot._defaults import LEVEL
+from fairpot._shown import ends_of, frame_of
+from fairpot._validation.grouping import MISSING
+from fairpot.counts import GroupCounts
+from fairpot.inference import Estimate, confidence_interval
+from fairpot.inference.rates import NOWHERE, Cut
+from fairpot.metrics.rates import RATES
+from fairpot.modelfile.files import toml_of
+from fairpot.results.kinds import Count, Derived, Group, Plain, Share, Told
+from fairpot.results.rates import Rates, measurable, rates_at
+from fairpot.table import ScoreTable
+from fairpot.words.style import values_of
+from fairpot.words.tables import markdown_lines
+
+Show = Literal["value", "difference", "ratio"]
+Where = Literal["asked", "threshold", "median"]
+_AUC = "auc"  # the one number of a rule that is not a rate
+_SEE = "Hint: see https://fairpot.github.io/fairpot/how-to/rules.html"
+
+
+@dataclass(frozen=True)
+class Section:
+    """One table of a rule: which rates, and whether they are shown, or their differences or ratios to the highest."""
+
+    title: str
+    rates: tuple[str, ...]
+    show: tuple[str, ...] = ("value",)
+
+
+@dataclass(frozen=True)
+class Rule:
+    """What a rule asks for, as its file has it.
+
+    ``cut``: "asked" takes thresholds and tops as they are given, else the top 10%; "threshold" needs one; "median" is
+    above the median of all scores. ``each_column`` adds a table for every column of groups. Groups named as in
+    ``unknown`` are counted and not compared, nor are those of less than ``least_share`` of the rows. ``minimum`` is
+    what ratios are compared with, and ``names`` what people call rates, rows, ratios and the minimum.
+    """
+
+    title: str
+    section: tuple[Section, ...]
+    source: str = ""
+    date: str = ""
+    cut: str = "asked"
+    needs_outcomes: bool = True
+    each_column: bool = False
+    minimum: float = 0.0
+    least_share: float = 0.0
+    unknown: tuple[str, ...] = ()
+    judgement: tuple[str, ...] = ()
+    names: Mapping[str, str] | None = None
+
+    def called(self, name: str) -> str:
+        """Name a rate, rows, a ratio or the minimum as the rule does."""
+        usual = RATES[name].title if name in RATES else {_AUC: "AUC", "minimum": f"{self.minimum:g}"}.get(name, name)
+        return (self.names or {}).get(name, usual)
+
+
+def read_rule(rule: str | PathLike[str]) -> Rule:
+    """Read a rule: one of fairpot's by its name, or a TOML file by its path."""
+    path = os.fspath(rule)
+    folder = resources.files("fairpot.results").joinpath("rules")
+    known = sorted(each.name.removesuffix(".toml") for each in folder.iterdir() if each.name.endswith(".toml"))
+    if path in known:
+        return _rule(tomllib.loads(folder.joinpath(f"{path}.toml").read_text(encoding="utf-8")), path)
+    if not path.endswith(".toml"):
+        hint = f"Hint: known are {', '.join(known)}; a rule of your own is a file whose name ends in .toml."
+        raise ValueError(f"there is no rule {path!r}.\n{hint}")
+    return _rule(toml_of(path, "the rule", _SEE), path)
+
+
+def _rule(content: Plain, path: str) -> Rule:
+    """Check a rule, key by key."""
+    sections = content.get("section")
+    if not isinstance(sections, list) or not sections or not all(isinstance(each, dict) for each in sections):
+        raise ValueError(f"the rule {path!r} has no [[section]], which names the rates of a table.\n{_SEE}")
+    made = [Section(**_checked(each, Section, f"the rule {path!r}, [[section]]")) for each in sections]
+    rule = Rule(**_checked(content | {"section": tuple(made)}, Rule, f"the rule {path!r}"))
+    choices: list[tuple[str, Sequence[str], Sequence[str]]] = [("cut", [rule.cut], get_args(Where))]
+    choices += [("rates", each.rates, (*RATES, _AUC)) for each in made]
+    choices += [("show", each.show, get_args(Show)) for each in made]
+    for key, given, allowed in choices:
+        for value in given:
+            if value not in allowed:
+                raise ValueError(f"the rule {path!r}: {key} has {value!r}, and knows {', '.join(allowed)}.\n{_SEE}")
+    for key, share in (("minimum", rule.minimum), ("least_share", rule.least_share)):
+        if not 0 <= share <= 1:
+            raise ValueError(f"the rule {path!r}: {key} must lie in [0, 1], got {share!r}.\n{_SEE}")
+    return rule
+
+
+def _checked(content: Plain, kind: type, where: str) -> Plain:
+    """Insist on keys that are known, of the right kind, and on those that have no default."""
+    known = {each.name: each for each in fields(kind)}
+    for key, value in content.items():
+        if key not in known:
+            raise ValueError(f"{where} has a key that is not known, {key!r:.60}.\nHint: known are {', '.join(known)}.")
+        text = str(known[key].type)
+        wanted, right = {
+            "str": ("a text", isinstance(value, str)),
+            "bool": ("true or false", isinstance(value, bool)),
+            "float": ("a number", isinstance(value, int | float) and not isinstance(value, bool)),
+            "tuple[str, ...]": ("a list of texts", _all_texts(value)),
+            "Mapping[str, str] | None": ("texts", isinstance(value, dict) and _all_texts(list(value.values()))),
+        }.get(text, ("", True))
+        if not right:
+            raise ValueError(f"{where}: {key} must be {wanted}.\n{_SEE}")
+    missing = [key for key in ("title", "rates") if key in known and not content.get(key)]
+    if missing:
+        raise ValueError(f"{where} has no {missing[0]}.\n{_SEE}")
+    return {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
+
+
+def _all_texts(value: Any) -> bool:
+    return isinstance(value, list) and all(isinstance(each, str) for each in value)
+
+
+@dataclass(frozen=True)
+class Number:
+    """A number of a rule's table, as the rule calls it."""
+
+    name: str
+    value: Estimate | None
+
+
+@dataclass(frozen=True)
+class Line:
+    """One group in a rule's table; ``reading`` says how its ratio compares with the rule's minimum."""
+
+    group: Group
+    rows: Count
+    numbers: tuple[Number, ...]
+    reading: str | None
+
+
+@dataclass(frozen=True)
+class Table:
+    """One table of a rule: by which columns, at which cut, and which groups are not compared."""
+
+    title: str
+    by: tuple[str, ...]
+    where: str
+    rows_called: str
+    lines: tuple[Line, ...]
+    unknown: Count
+    left_out: tuple[Group, ...]
+    least_share: Share
+
+    def cells(self) -> tuple[list[str], list[list[str]]]:
+        """Write the table: heads and rows, each number with its limits in one cell."""
+        names = [number.name for number in self.lines[0].numbers]
+        read = [] if all(line.reading is None for line in self.lines) else ["reading"]
+        rows = []
+        for line in self.lines:
+            shown = [words.FRACTIONS.in_cell(number.value) for number in line.numbers]
+            rows.append([str(line.group), words.count(line.rows), *shown, *([line.reading or ""] if read else [])])
+        return ["group", self.rows_called, *names, *read], rows
+
+    def notes(self) -> list[str]:
+        """Say which groups are not compared, and why numbers have no interval."""
+        said = [words.unknown_rows(self.unknown)] if self.unknown else []
+        said += [words.left_out_small(self.left_out, self.least_share)] if self.left_out else []
+        known = [number.value for line in self.lines for number in line.numbers]
+        reasons = {each.reason for each in known if each is not None and each.reason is not None}
+        return said + [f"no interval: {reason}" for reason in sorted(reasons)]
+
+
+@dataclass(frozen=True, repr=False)
+class Ruled(Told):
+    """What a rule asks for, measured: its tables, what it leaves to judgement, and where it comes from."""
+
+    derived: ClassVar[Derived] = {}
+
+    rule: str
+    title: str
+    source: str
+    date: str
+    tables: tuple[Table, ...]
+    judgement: tuple[str, ...]
+
+    def __str__(self) -> str:
+        return self.to_markdown()
+
+    def __repr__(self) -> str:
+        return f"<Ruled {self.rule}: {len(self.tables)} tables>"
+
+    def rows(self) -> list[Plain]:
+        """List the groups of every table, the numbers of its sections side by side, each with its limits."""
+        found: dict[tuple[Any, ...], Plain] = {}
+        names = list(dict.fromkeys(n.name for table in self.tables for line in table.lines for n in line.numbers))
+        for table in self.tables:
+            unknown = [Line(words.UNKNOWN, table.unknown, (), None)] if table.unknown else []
+            for line in (*table.lines, *unknown):
+                key = " x ".join(table.by), table.where, line.group
+                empty: Plain = dict(zip(("by", "where", "group"), key)) | {"rows": line.rows, "reading": None}
+                row = found.setdefault(key, empty | {end: None for name in names for end in ends_of(name, None)})
+                row |= {end: value for n in line.numbers for end, value in ends_of(n.name, n.value).items()}
+                row["reading"] = row["reading"] or line.reading
+        left_out = set() if any(row["reading"] is not None for row in found.values()) else {"reading"}
+        return [{key: value for key, value in row.items() if key not in left_out} for row in found.values()]
+
+    def frame(self) -> Any:
+        """Return the tables as one frame (pandas, Polars or PyArrow, whichever is in use)."""
+        return frame_of(self.rows())
+
+    def to_csv(self) -> str:
+        """Write the tables as one CSV."""
+        rows, out = self.rows(), io.StringIO()
+        writer = csv.DictWriter(out, list(rows[0]), lineterminator="\n")
+        writer.writeheader()
+        writer.writerows(rows)
+        return out.getvalue()
+
+    def to_markdown(self) -> str:
+        """Write the tables as Markdown, with what is left to judgement."""
+        parts = [f"## {self.title}"]
+        for table in self.tables:
+            heads, rows = table.cells()
+            parts += [f"### {self.caption(table)}", "\n".join(markdown_lines(heads, rows)), *table.notes()]
+        left = [words.JUDGEMENT, "\n".join(f"- {each}" for each in self.judgement)] if self.judgement else []
+        return "\n\n".join([*parts, *left, *self.origin]) + "\n"
+
+    def caption(self, table: Table) -> str:
+        """Name a table."""
+        by = f" by {' x '.join(table.by)}" if table.by else ""
+        return f"{table.title}{by}{f', {table.where}' if table.where else ''}"
+
+    @property
+    def origin(self) -> list[str]:
+        """Say where the rule comes from."""
+        return [words.rule_source(self.source, self.date)] if self.source or self.date else []
+
+
+def measure_rule(rule: str | PathLike[str], table: ScoreTable, cuts: Sequence[Cut], level: float | None) -> Ruled:
+    """Measure what a rule asks for."""
+    asked, name = read_rule(rule), os.fspath(rule)
+    if asked.needs_outcomes:
+        table.require(f"the rule {name!r}")
+    at_score = [cut for cut in cuts if cut.at == "score"]
+    if asked.cut == "threshold" and not at_score:
+        raise ValueError(
+            f"the rule {name!r} looks at who is flagged at a score, and none is named.\n"
+            f"Hint: {argument('threshold', 0.2)}, or the score in use."
+        )
+    where = {"median": [Cut("median")], "threshold": at_score, "asked": cuts}[asked.cut]
+    parts = [(tuple(table.group_columns), table)]
+    if asked.each_column and len(table.group_columns) > 1:
+        parts = [*(((column,), _by(table, k)) for k, column in enumerate(table.group_columns)), *parts]
+    made = [
+        _table(asked, section, by, part, cut, level)
+        for by, part in parts
+        for cut in where
+        for section in asked.section
+        if cut is where[0] or any(name != _AUC and RATES[name].needs_cut for name in section.rates)
+    ]
+    return Ruled(name, asked.title, asked.source, asked.date, tuple(made), asked.judgement)
+
+
+def _by(table: ScoreTable, place: int) -> ScoreTable:
+    """Join the groups that have the same value in one of several columns."""
+    joined: dict[str, list[GroupCounts]] = {}
+    for group, counts in zip(table.groups, table.counts):
+        joined.setdefault(values_of(group, table.group_columns)[place], []).append(counts)
+    added = tuple(functools.reduce(GroupCounts.plus, parts) for parts in joined.values())
+    return replace(table, groups=tuple(joined), counts=added, group_columns=(table.group_columns[place],))
+
+
+def _table(
+    rule: Rule, section: Section, by: tuple[str, ...], table: ScoreTable, cut: Cut, level: float | None
+) -> Table:
+    """Measure one table: unknown groups are counted, and those that are too small have no ratio."""
+    names = {each.casefold() for each in (*rule.unknown, MISSING)}
+    said = [g for g in table.groups if any(v.strip().casefold() in names for v in values_of(g, table.group_columns))]
+    unknown = [*said, *(g for g in table.unknown if g not in said)]
+    known = [g for g in table.groups if g not in unknown]
+    total = sum(table[g].size for g in table.groups)
+    small = [g for g in known if table[g].size < rule.least_share * total]
+    compared = [g for g in known if g not in small]
+    found: dict[str, Rates] = {}
+    for where in (cut, NOWHERE):
+        there = [name for name in measurable(table, where) if name in section.rates]
+        found |= dict.fromkeys(there, rates_at(table, where, level=level, names=there, compared=compared))
+    lines = []
+    for place, group in enumerate(table.groups):
+        if group not in unknown:
+            numbers, reading = _numbers(rule, section, found, table, place, level)
+            lines.append(Line(group, table.counts[place].size, tuple(numbers), reading))
+    at = next((words.cut(each, table.lower_is_riskier) for each in found.values() if each.at != "all"), "")
+    rest = sum(table[g].size for g in unknown), tuple(small), rule.least_share
+    return Table(section.title, by, at, rule.called("rows"), tuple(lines), *rest)
+
+
+def _numbers(
+    rule: Rule, section: Section, found: Mapping[str, Rates], table: ScoreTable, place: int, level: float | None
+) -> tuple[list[Number], str | None]:
+    """Give the numbers of one group, and how its ratio reads beside the rule's minimum."""
+    numbers, reading = [], None
+    for name in section.rates:
+        if name == _AUC:
+            own = table.groups[place]
+            auc = confidence_interval("xauc", table, None, positive=own, negative=own, level=level or LEVEL)
+            numbers.append(Number(rule.called(_AUC), auc if auc == auc else None))
+            continue
+        rate = found[name][name] if name in found else None
+        highest = rate is not None and rate.highest == table.groups[place]
+        for show in section.show:
+            value: Estimate | None = None if rate is None else getattr(rate.groups[place], show)
+            if highest and show == "ratio":
+                value = Estimate(f"{name}_ratio", 1.0, 0.0, 1.0, 1.0, level or LEVEL)
+            one_of_many = f"{rule.called(name)}: " if len(section.rates) > 1 else ""
+            numbers.append(Number(rule.called(name) if show == "value" else one_of_many + rule.called(show), value))
+            if show == "ratio" and rule.minimum and value is not None:
+                reading = "highest" if highest else words.reading(value, rule.minimum, rule.called("minimum"))
+    return numbers, reading

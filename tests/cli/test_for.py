@@ -1,0 +1,124 @@
+"""Tables that a rule asks for, and several scores of the same rows, on the command line."""
+
+import io
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairpot
+from cli.conftest import COLUMNS
+
+
+@pytest.fixture(scope="module")
+def applicants(tmp_path_factory):
+    """A pool without outcomes, some of whom did not say who they are."""
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame(
+        {
+            "score": np.round(rng.normal(size=1500), 2),
+            "sex": rng.choice(["Female", "Male"], 1500),
+            "race": rng.choice(["Asian", "Black", "White"], 1500),
+        }
+    )
+    frame.loc[:29, "sex"] = None
+    frame.loc[20:59, "race"] = None
+    path = tmp_path_factory.mktemp("pool") / "pool.csv"
+    frame.to_csv(path, index=False)
+    return frame, path
+
+
+POOL = ["--group", "sex", "--group", "race", "--for", "ll144"]
+
+
+def test_the_table_of_a_pool_is_one_command(run, applicants):
+    frame, path = applicants
+    text = run("audit", path, *POOL).out
+    assert "30 rows of unknown category" in text
+    assert "40 rows of unknown category" in text
+    assert "60 rows of unknown category" in text
+    assert "Left to judgement:" in text
+    read = pd.read_csv(io.StringIO(run("audit", path, *POOL, "--table", "csv").out)).set_index(["by", "group"])
+    up = frame["score"] > frame["score"].median()
+    for group in ("Female", "Male"):
+        assert read.loc[("sex", group), "scoring rate"] == pytest.approx(up[frame["sex"] == group].mean())
+    assert (
+        "| group | applicants | scoring rate | impact ratio |" in run("audit", path, *POOL, "--table", "markdown").out
+    )
+    document = run("audit", path, *POOL, "--json").json["rule"]
+    named = frame.fillna("unknown")
+    own = fairpot.audit(None, named["score"], sensitive_features=named[["sex", "race"]], rule="ll144")
+    assert document["tables"] == own.to_dict()["rule"]["tables"]
+
+
+def test_rows_without_a_group_are_an_error_where_no_rule_counts_them(run, applicants):
+    assert "without a group" in run("audit", applicants[1], *POOL[:-2], "--no-label", expect=2).err
+
+
+def test_a_rule_with_outcomes_and_a_gate(run, csv):
+    text = run("audit", csv, *COLUMNS, "--for", "clinical", "--threshold", 0.3).out
+    for said in ("Discrimination", "calibration slope", "sensitivity", "net benefit", "arXiv:2412.10288"):
+        assert said in text
+    assert "Pairs" not in text
+    failed = run("audit", csv, *COLUMNS, "--for", "four-fifths", "--threshold", 0.5, "--min-ratio", 0.8, expect=3).out
+    assert "below four fifths" in failed
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        (["--for", "nobody"], "there is no rule 'nobody'"),
+        (["--for", "clinical"], "looks at who is flagged at a score"),
+        (["--table", "csv"], "--table is the form of a rule's tables"),
+        (["--for", "ll144", "--label", "outcome", "--table", "xml"], "xml"),
+    ],
+)
+def test_wrong_uses_are_refused(run, csv, options, said):
+    given = COLUMNS if "--label" not in options else [*COLUMNS[:2], *COLUMNS[4:]]
+    assert said in run("audit", csv, *given, *options, expect=2).err
+
+
+@pytest.fixture(scope="module")
+def two(people, tmp_path_factory):
+    """People with another score of theirs, in CSV and Parquet."""
+    rng = np.random.default_rng(5)
+    frame = people.assign(other=np.clip(people["risk"] + rng.normal(0, 0.1, len(people)), 0, 1).round(3))
+    folder = tmp_path_factory.mktemp("two")
+    frame.to_csv(folder / "two.csv", index=False)
+    frame.to_parquet(folder / "two.parquet", index=False)
+    return frame, folder
+
+
+@pytest.mark.parametrize("name", ["two.csv", "two.parquet"])
+@pytest.mark.parametrize("given", [[], ["--cluster", "id"], ["--weight", "share"], ["--lower-is-riskier"]])
+def test_several_scores_are_compared_on_the_same_rows_as_in_python(run, two, name, given):
+    frame, folder = two
+    found = run("audit", folder / name, *COLUMNS, "--score", "other", *given, "--json").json["models"]
+    python = {"--cluster": {"clusters": frame["id"]}, "--weight": {"sample_weight": frame["share"]}}
+    python |= {"--lower-is-riskier": {"lower_is_riskier": True}}
+    scores = {"risk": frame["risk"], "other": frame["other"]}
+    own = fairpot.audit(frame["outcome"], scores, sensitive_features=frame["sex"], **python[given[0]] if given else {})
+    for model in scores:
+        assert found[model]["auc"] == own[model].auc
+        assert found[model]["gap"] == own[model].gap
+    change, wanted = found["other"]["change"]["auc"], own.changes["other"].auc
+    np.testing.assert_allclose(
+        [change["change"], change["low"], change["high"]], [wanted.change, wanted.low, wanted.high], rtol=1e-9
+    )
+    text = run("audit", folder / name, *COLUMNS, "--score", "other", *given).out
+    assert "Differences, paired" in text
+    assert "other minus risk" in text
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [(["--bound", "0.1"], "--bound goes with one --score"), (["--rates"], "--rates goes with one --score")],
+)
+def test_what_is_of_one_score_is_refused_with_several(run, two, options, said):
+    assert said in run("audit", two[1] / "two.csv", *COLUMNS, "--score", "other", *options, expect=2).err
+
+
+def test_standard_input_is_read_once(run, two):
+    text = (two[1] / "two.csv").read_text()
+    found = run("audit", "-", *COLUMNS, "--score", "other", "--format", "csv", expect=2, stdin=text)
+    assert "standard input does not allow" in found.err

@@ -1,0 +1,181 @@
+"""Rates by group and between groups in an audit, with and without outcomes."""
+
+import duckdb
+import numpy as np
+import pandas as pd
+import polars
+import pyarrow
+import pytest
+
+import fairpot
+from fairpot.metrics import RATES
+
+
+def draw(n=900, seed=0, groups="abc"):
+    rng = np.random.default_rng(seed)
+    g = rng.choice(list(groups), n)
+    s = np.round(np.clip(rng.beta(2, 3, n) + 0.05 * (g == "a"), 0.01, 0.99), 3)
+    return (rng.random(n) < s).astype(int), s, g
+
+
+def test_every_rate_of_the_registry_is_in_the_frame_with_its_comparisons():
+    y, s, g = draw()
+    found = fairpot.audit(y, s, sensitive_features=g, threshold=0.4, reference="b").frame("rates")
+    assert set(found["rate"]) == set(RATES)
+    for name, own in found.groupby("rate"):
+        own = own.set_index("group")
+        best = own.drop("all")["value"].idxmax()
+        assert pd.isna(own.loc[best, "difference"])
+        for group in set("abc") - {best}:
+            assert own.loc[group, "difference"] == pytest.approx(own.loc[group, "value"] - own.loc[best, "value"])
+        for group in "ac":
+            value = own.loc[group, "value"], own.loc["b", "value"]
+            assert own.loc[group, "difference_to_reference"] == pytest.approx(value[0] - value[1])
+            if RATES[name].scale != "free":
+                assert own.loc[group, "ratio_to_reference"] == pytest.approx(value[0] / value[1])
+                assert own.loc[group, "ratio_to_reference_low"] < own.loc[group, "ratio_to_reference_high"]
+
+
+def test_without_a_cut_the_top_tenth_is_looked_at():
+    y, s, g = draw()
+    found = fairpot.audit(y, s, sensitive_features=g)
+    assert [(each.at, each.alpha) for each in found.rates] == [("top", 0.1), ("all", None)]
+    assert found.rates_asked == ()
+
+
+@pytest.mark.parametrize("given", [{}, {"weighted": True}, {"clustered": True}])
+def test_an_audit_without_outcomes_has_the_same_selection_rates_and_scores(given):
+    y, s, g = draw(groups="abcde")
+    rows = {"sensitive_features": g, "threshold": 0.4, "alpha": [0.2]}
+    rng = np.random.default_rng(1)
+    if "weighted" in given:
+        rows["sample_weight"] = rng.exponential(size=len(y))
+    if "clustered" in given:
+        rows["clusters"] = rng.integers(0, 200, len(y))
+    blind, full = fairpot.audit(None, s, **rows), fairpot.audit(y, s, **rows, reference="a")
+    assert not blind.ranking.labelled
+    assert blind.auc is blind.gap is blind.calibration is blind.reference is None
+    assert blind.ranking.positives is blind.ranking.groups[0].positives is None
+    for one, two in zip(blind.rates, full.rates):
+        for rate in one.rates:
+            for mine, its in zip((*rate.groups, rate.all), (*two[rate.rate].groups, two[rate.rate].all)):
+                np.testing.assert_allclose(
+                    [mine.value.low, mine.value, mine.value.high], [its.value.low, its.value, its.value.high], rtol=1e-9
+                )
+                assert (mine.hits, mine.rows) == (its.hits, its.rows)
+    assert [each.mean for each in blind.scores] == pytest.approx([each.mean for each in full.scores])
+
+
+def test_what_needs_outcomes_is_left_out_and_one_line_says_why():
+    _, s, g = draw()
+    found = fairpot.audit(None, s, sensitive_features=g)
+    text = str(found)
+    assert text.count("Outcomes are not known") == 1
+    assert "with the outcome" not in text
+    assert "AUC" not in text.replace("Outcomes are not known: AUC, xAUC", "")
+    assert found._repr_html_().count("Outcomes are not known") == 1
+    assert found.frame("pairs").empty
+    assert found.finding.state == "no outcomes"
+    assert {each.rate for rates in found.rates for each in rates.rates} == {"selection_rate", "mean_score"}
+    with pytest.raises(ValueError, match="needs outcomes"):
+        fairpot.audit(None, s, sensitive_features=g, ties="strict")
+
+
+def test_groups_are_called_as_people_call_them():
+    _, s, g = draw()
+    frame = pd.DataFrame({"s": s, "black": (g == "a").astype(int)})
+    found = fairpot.audit(fairpot.score_table(frame, score="s", group="black"))
+    assert "black=0" in found.answer[0]
+    assert {each.group for each in found.spoken.rates[0]["selection_rate"].groups} == {"black=0", "black=1"}
+    assert {each.group for each in found.rates[0]["selection_rate"].groups} == {0, 1}
+
+
+@pytest.mark.parametrize("kind", ["csv", "parquet", "pandas", "polars", "pyarrow", "duckdb"])
+def test_rows_of_any_kind_are_audited_without_outcomes(kind, tmp_path):
+    _, s, g = draw()
+    frame = pd.DataFrame({"score": s, "group": g})
+    frame.to_csv(tmp_path / "pool.csv", index=False)
+    frame.to_parquet(tmp_path / "pool.parquet", index=False)
+    made = {
+        "csv": lambda: tmp_path / "pool.csv",
+        "parquet": lambda: tmp_path / "pool.parquet",
+        "pandas": lambda: frame,
+        "polars": lambda: polars.from_pandas(frame),
+        "pyarrow": lambda: pyarrow.Table.from_pandas(frame),
+        "duckdb": lambda: duckdb.from_df(frame),
+    }[kind]()
+    found = fairpot.audit(fairpot.score_table(made, score="score", group="group"), threshold=0.4)
+    own = fairpot.audit(None, s, sensitive_features=g, threshold=0.4)
+    assert found.to_dict()["rates"] == own.to_dict()["rates"]
+    assert found.to_dict()["scores"] == own.to_dict()["scores"]
+
+
+def test_a_ratio_is_within_below_or_cannot_be_told():
+    rng = np.random.default_rng(2)
+    g, u = np.repeat(["a", "b"], 4000), rng.random(8000)
+    for rate, answer in ((0.5, "within"), (0.3, "below"), (0.41, "cannot tell")):
+        s = np.where(g == "a", u < 0.5, u < rate).astype(float) + 0.001 * rng.random(8000)
+        found = fairpot.audit(None, s, sensitive_features=g, threshold=0.5).ratio_verdict(0.8)
+        assert found.answer == answer
+        assert (found.lowest, found.highest) == ("b", "a") or rate == 0.5
+        assert str(found.bound) in str(found)
+        assert found.to_dict()["ratio_low"] < found.ratio < found.ratio.high
+
+
+def test_verdicts_on_ratios_are_wrong_as_rarely_as_they_say():
+    """Three groups; one has exactly 0.8 of the rate of the others, so that either answer is wrong half of the time."""
+    rng, wrong = np.random.default_rng(3), {"within": 0, "below": 0}
+    g = np.repeat(["a", "b", "c"], 300)
+    for _ in range(300):
+        s = (rng.random(900) < np.where(g == "c", 0.4, 0.5)).astype(float)
+        answer = fairpot.audit(None, s, sensitive_features=g, threshold=0.5).ratio_verdict(0.8).answer
+        if answer != "cannot tell":
+            wrong[answer] += 1
+    assert wrong["below"] <= 25  # 15 are expected at most, and 25 have a chance of 0.7%
+    assert wrong["within"] <= 25
+
+
+@pytest.mark.parametrize(("bound", "said"), [(0, "must lie in"), (1.1, "must lie in"), ("0.8", "must be a number")])
+def test_a_ratio_is_a_share(bound, said):
+    _, s, g = draw()
+    with pytest.raises((TypeError, ValueError), match=said):
+        fairpot.audit(None, s, sensitive_features=g).ratio_verdict(bound)
+
+
+def test_a_small_group_cannot_be_judged():
+    _, s, g = draw()
+    g = np.where(np.arange(len(g)) < 8, "tiny", g)
+    found = fairpot.audit(None, s, sensitive_features=g, threshold=0.4).ratio_verdict(0.1)
+    assert found.answer == "cannot tell"
+    assert "fewer than 10" in str(found)
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_scores_by_group_are_those_of_numpy(lower):
+    _, s, g = draw()
+    table = fairpot.score_table(None, s, sensitive_features=g, lower_is_riskier=lower)
+    found = {each.group: each for each in fairpot.audit(table, reference="b").scores}
+    for group, each in found.items():
+        own, other = s[g == group], s[g == "b"]
+        assert each.mean == pytest.approx(own.mean())
+        assert each.deviation == pytest.approx(own.std(ddof=1))
+        if not lower:
+            quantiles = np.quantile(own, [0.1, 0.25, 0.5, 0.75, 0.9], method="inverted_cdf")
+            assert [each.q10, each.q25, each.median, each.q75, each.q90] == quantiles.tolist()
+        assert each.median.low <= each.median <= each.median.high
+        if group != "b":
+            pooled = np.sqrt((own.var(ddof=1) + other.var(ddof=1)) / 2)
+            assert each.standardised_difference == pytest.approx((own.mean() - other.mean()) / pooled)
+
+
+def test_limits_of_scores_cover_what_they_are_of():
+    """Two groups of 80: the median and the standardised difference of distributions that are known."""
+    rng, missed = np.random.default_rng(4), np.zeros(2)
+    for _ in range(400):
+        s = np.r_[rng.normal(0.5, 1, 80), rng.normal(0, 1, 80)]
+        first = fairpot.audit(None, s, sensitive_features=np.repeat(["a", "b"], 80)).scores
+        one = first[0] if first[0].standardised_difference is not None else first[1]
+        true = 0.5 if one.group == "a" else -0.5
+        missed[0] += not first[0].median.low <= 0.5 <= first[0].median.high
+        missed[1] += not one.standardised_difference.low <= true <= one.standardised_difference.high
+    assert (missed / 400 < 0.085).all()

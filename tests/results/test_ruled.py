@@ -1,0 +1,171 @@
+"""Rules: their files, and tables that are checked by hand and against pandas."""
+
+import io
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import fairpot
+from fairpot.results.ruled import read_rule
+
+NAMES = ("clinical", "four-fifths", "ll144")
+
+
+def pool(n=2000, seed=0):
+    """Applicants without outcomes, some of unknown category, one category small."""
+    rng = np.random.default_rng(seed)
+    frame = pd.DataFrame(
+        {
+            "score": np.round(rng.normal(size=n), 3),
+            "sex": rng.choice(["Female", "Male", "Unknown"], n, p=[0.45, 0.52, 0.03]),
+            "race": rng.choice(["Asian", "Black", "Pacific", "White"], n, p=[0.14, 0.3, 0.01, 0.55]),
+        }
+    )
+    frame.loc[frame["sex"] == "Female", "score"] -= 0.2
+    return frame
+
+
+def test_a_table_of_eight_applicants_is_right_by_hand():
+    """The median of 1 ... 8 is 4.5: of four women one is above it, of three men all three, and one is unknown."""
+    frame = pd.DataFrame({"score": range(1, 9), "sex": ["F", "F", "F", "Unknown", "F", "M", "M", "M"]})
+    found = fairpot.audit(None, frame["score"], sensitive_features=frame["sex"], rule="ll144").rule
+    [table] = found.tables
+    values = {line.group: [float(number.value) for number in line.numbers] for line in table.lines}
+    assert values == {"F": [0.25, 0.25], "M": [1.0, 1.0]}
+    assert table.unknown == 1
+    assert {line.group: line.rows for line in table.lines} == {"F": 4, "M": 3}
+
+
+def test_the_tables_of_local_law_144_are_those_of_pandas():
+    frame = pool()
+    found = fairpot.audit(None, frame["score"], sensitive_features=frame[["sex", "race"]], rule="ll144").rule
+    up = frame["score"] > frame["score"].median()
+    assert [table.by for table in found.tables] == [("sex",), ("race",), ("sex", "race")]
+    for table in found.tables:
+        known = (frame[list(table.by)] != "Unknown").all(axis=1)
+        by = frame[known].groupby(list(table.by) if len(table.by) > 1 else table.by[0])
+        rates, sizes = by.apply(lambda own: up[own.index].mean(), include_groups=False), by.size()
+        assert table.unknown == (~known).sum()
+        large = rates[sizes >= 0.02 * len(frame)]
+        for line in table.lines:
+            key = line.group
+            if len(table.by) > 1:
+                key = tuple(part.partition("=")[2] for part in line.group.split(", "))
+            assert line.rows == sizes[key]
+            assert line.numbers[0].value == pytest.approx(rates[key])
+            ratio = line.numbers[1].value
+            assert (ratio is None) == (line.group in table.left_out) == (key not in large.index)
+            if ratio is not None:
+                assert ratio == pytest.approx(rates[key] / large.max())
+
+
+def test_a_rule_is_written_as_markdown_csv_and_frame():
+    frame = pool()
+    audit = fairpot.audit(None, frame["score"], sensitive_features=frame[["sex", "race"]], rule="ll144")
+    text = audit.rule.to_markdown()
+    assert "| group | applicants | scoring rate | impact ratio |" in text
+    assert "rows of unknown category" in text
+    assert "not compared: Pacific." in text
+    read = pd.read_csv(io.StringIO(audit.rule.to_csv()))
+    assert list(read["by"].unique()) == ["sex", "race", "sex x race"]
+    assert read.loc[read["group"] == "(unknown)", "rows"].iloc[0] == (frame["sex"] == "Unknown").sum()
+    pd.testing.assert_frame_equal(read, audit.rule.frame(), check_dtype=False)
+    json.dumps(audit.to_dict()["rule"], allow_nan=False)
+    assert "complian" not in text.lower()
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_rule_says_its_source_its_date_and_what_is_left_to_judgement(name):
+    rule = read_rule(name)
+    assert rule.source
+    assert rule.date[:2] in ("19", "20")
+    assert len(rule.judgement) >= 3
+
+
+def test_the_reading_of_four_fifths_follows_the_interval():
+    rng = np.random.default_rng(1)
+    g = np.repeat(list("abcd"), [3000, 3000, 3000, 60])
+    s = (rng.random(len(g)) < np.select([g == "a", g == "b", g == "c"], [0.5, 0.48, 0.3], 0.42)).astype(float)
+    s += 0.01 * rng.random(len(g))
+    [table] = fairpot.audit(None, s, sensitive_features=g, threshold=0.5, rule="four-fifths").rule.tables
+    read = {line.group: line.reading for line in table.lines}
+    assert read["a"] == "highest"
+    assert read["b"] == "not below four fifths"
+    assert read["c"] == "below four fifths"
+    assert read["d"] == "cannot tell"
+
+
+def test_the_clinical_tables_are_the_rates_of_the_audit():
+    data = fairpot.datasets.make_synthetic(1500, random_state=0, as_frame=False)
+    given = {"sensitive_features": data.group, "threshold": 0.4, "rule": "clinical"}
+    audit = fairpot.audit(data.target, data.probability, **given)
+    rates = {each.rate: each for part in audit.rates for each in part.rates}
+    called = {"sensitivity": "tpr", "specificity": "tnr", "net benefit": "net_benefit", "Brier score": "brier"}
+    found = {}
+    for table in audit.rule.tables:
+        for line in table.lines:
+            found |= {(line.group, number.name): number.value for number in line.numbers}
+    for name, rate in called.items():
+        for one in rates[rate].groups:
+            assert (found[one.group, name], found[one.group, name].low) == (one.value, one.value.low)
+    for group in audit.ranking.groups:
+        assert found[group.group, "AUC"] == group.auc
+    with pytest.raises(ValueError, match="looks at who is flagged at a score"):
+        fairpot.audit(data.target, data.probability, sensitive_features=data.group, rule="clinical")
+    with pytest.raises(ValueError, match="counts outcomes"):
+        fairpot.audit(None, data.probability, **given)
+
+
+OWN = """
+title = "Our rule"
+minimum = 0.9
+[[section]]
+title = "Found"
+rates = ["tpr", "ppv"]
+show = ["value", "difference", "ratio"]
+[names]
+tpr = "found"
+"""
+
+
+def test_a_rule_of_ones_own_is_a_file(tmp_path):
+    path = tmp_path / "own.toml"
+    path.write_text(OWN)
+    data = fairpot.datasets.make_synthetic(1500, random_state=0, as_frame=False)
+    for given in (path, str(path)):
+        audit = fairpot.audit(data.target, data.probability, sensitive_features=data.group, alpha=0.2, rule=given)
+        [table] = audit.rule.tables
+        assert [number.name for number in table.lines[0].numbers][:3] == ["found", "found: difference", "found: ratio"]
+        assert {line.reading for line in table.lines} <= {"highest", "below 0.9", "not below 0.9", "cannot tell"}
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("title", "titel"), "a key that is not known, 'titel'"),
+        (('"Our rule"', "3"), "title must be a text"),
+        (("0.9", '"0.9"'), "minimum must be a number"),
+        (("0.9", "9"), r"minimum must lie in \[0, 1\]"),
+        (('"tpr", ', '"recall", '), "rates has 'recall', and knows selection_rate, tpr"),
+        (('"value", ', '"shown", '), "show has 'shown'"),
+        (('rates = ["tpr", "ppv"]', ""), "has no rates"),
+        (("[[section]]", "[other]"), r"has no \[\[section\]\]"),
+        (('tpr = "found"', "tpr = 3"), "names must be texts"),
+        (("title = ", "title == "), "is not TOML"),
+        (("minimum = 0.9", 'cut = "top"'), "cut has 'top', and knows asked, threshold, median"),
+    ],
+)
+def test_a_mistake_in_a_file_is_named(tmp_path, change, said):
+    path = tmp_path / "own.toml"
+    path.write_text(OWN.replace(*change, 1))
+    with pytest.raises(ValueError, match=said):
+        read_rule(path)
+
+
+def test_an_unknown_rule_and_a_missing_file_are_named(tmp_path):
+    with pytest.raises(ValueError, match=r"no rule 'five-fifths'.\nHint: known are clinical, four-fifths, ll144"):
+        read_rule("five-fifths")
+    with pytest.raises(ValueError, match="there is no such file"):
+        read_rule(tmp_path / "gone.toml")
