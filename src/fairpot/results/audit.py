@@ -573,26 +573,23 @@ def audit(
     Parameters
     ----------
     y_true : column of shape (n,), ScoreTable, or None
-        Outcomes, 0/1; or all of the rows, as :func:`fairpot.score_table` counts them. None if outcomes are not known:
-        the audit is of selection rates and scores.
+        Outcomes, 0/1, or all of the rows as :func:`fairpot.score_table` counts them. Without
+        outcomes, None, the audit is of selection rates and scores.
     y_score : column of shape (n,), or dict of names to such columns
-        Scores of any model, on any scale. Of several models for the same rows, each is compared with the first.
-    {sensitive_features, sample_weight, pos_label}
-    alpha : float in (0, 1], list of them, or None, default None
-        Also rank among the rows with the highest scores alone, this share of them: ``tops`` has one ranking for each.
-    region : {"pooled", "group"}, default "pooled"
-        Whether that is the top alpha of all rows or of each group.
-    {ties, reference}
-    threshold : float, list of floats, or None, default None
-        Also look at who is flagged at this score or above: ``frame("rates")`` has selection rate, TPR, FPR, PPV and
-        others by group, with differences and ratios; without any threshold or alpha, in the top 10%.
-    {min_group, groups, bins}
-    level : float or None, default 0.95
-        Confidence level of the intervals; None computes none.
-    {clusters, weights, lower_is_riskier, high_score_means, grouping}
-    rule : str, path, or None, default None
-        Also measure what a rule asks for: "four-fifths", "ll144", "clinical", or a TOML file of your own. ``rule`` of
-        the audit has its tables.
+        Scores of any model, on any scale; several models are compared with the first.
+    {rows}
+    alpha, region : float in (0, 1], list of them, or None, and {"pooled", "group"}
+        Also rank within these shares of the highest scores, of all rows or of each group (``tops``).
+    ties : {"half", "strict"}
+        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
+    {compared}
+    threshold : float, list of floats, or None
+        Also look at who is flagged at this score or above (``rates``); else in the top 10%.
+    bins, level : int, and float or None
+        Bins of the calibration error; confidence level of the intervals, of which None computes none.
+    {grouping}
+    rule : str, path, or None
+        Also measure a rule: "four-fifths", "ll144", "clinical", or a TOML file of your own.
 
     Returns
     -------
