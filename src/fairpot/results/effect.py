@@ -12,12 +12,13 @@ from fairpot._defaults import LEVEL, Meaning, Region, Ties, Weights
 from fairpot._docs import documented
 from fairpot._html import html_table, intervals_svg, notes, paragraph
 from fairpot._shown import bar, display, frame_of
-from fairpot._validation import check_seen, check_share, wording
+from fairpot._validation import check_choice, check_seen, check_share, wording
 from fairpot.counting import as_table
 from fairpot.inference import Change, Changes, Estimate, verdict
 from fairpot.inference.change import change_by_maps
 from fairpot.inference.dial import same_rows
-from fairpot.results.audit import Audit, audit_table, several
+from fairpot.results.audit import audit_table, several
+from fairpot.results.audited import Audit
 from fairpot.results.calibration import BINS
 from fairpot.results.finding import Finding, Trust
 from fairpot.results.kinds import Derived, Group, Known, Told, rows_of
@@ -162,9 +163,7 @@ class Effect(Told):
             AUC, gap and calibration before and after with their limits; whose scores change, by group; who is acted
             on before and after, by group and outcome.
         """
-        if part not in get_args(Part):
-            raise ValueError(f"part must be one of {', '.join(map(repr, get_args(Part)))}, got {part!r}.")
-        if part == "actions":
+        if check_choice(part, "part", get_args(Part)) == "actions":
             return frame_of([row for action in self.actions for row in action.listed()])
         return frame_of(rows_of(self.rows() if part == "numbers" else self.moves))
 
