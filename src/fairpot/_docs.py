@@ -62,8 +62,6 @@ level : float in (0, 1)
     Confidence level: an interval, or either answer of a verdict, is wrong at most ``1 - level`` of the time.
 guards : {"overall", "top", "both"} or None
     Which gap is judged: over all rows, in the top, or both. None takes both, where a top was asked for.
-bins : int
-    Bins of the expected calibration error, of equal width on [0, 1].
 max_gap : float
     The target gap: the largest that you accept.
 bound : float in [0, 1]
@@ -98,15 +96,29 @@ max_bytes : int
 """
 # What every export takes; what every repair method, and every model for the top, takes, and has when it is fitted.
 _BLOCKS = {
+    "rows": """\
+sensitive_features : column of shape (n,), or frame with several columns
+    Group of each row; several columns form intersections.
+sample_weight, weights : column of shape (n,), and {"frequency", "importance"} or None
+    Weights, and what they mean: so many rows, or how much a row counts, which None takes too.
+clusters : column of shape (n,)
+    What rows that are not independent have in common, such as the patient of each visit.
+pos_label, lower_is_riskier : a value, and bool
+    The positive outcome, if not 1; whether a low score means high risk, as with credit scores.
+high_score_means : {"help", "harm"} or None
+    What a high score does to a person. Sentences are worded by it, and the default reference.""",
     "grouping": """\
-bands : dict of column to edges, or to a number of bands, default None
-    Cut a group column of numbers into bands: ``{"age": [25, 45, 65]}`` says where bands begin, ``{"age": 4}`` makes
-    four of about equal size; missing values are a band of their own.
-unknown : list of values or None, default None
-    Values of group columns that mean that the group is not known: such rows are measured apart, and neither compared
-    nor moved.
-missing_group : {"error", "own"}, default "error"
-    Whether rows without a group are an error, or a group "(missing)".""",
+bands : dict of column to edges, or to a number of bands
+    Cut numbers: ``{"age": [25, 45, 65]}`` says where bands begin, ``{"age": 4}`` makes four.
+unknown, missing_group : list of values, and {"error", "own"}
+    Values that mean that the group is not known: such rows are measured apart, compared with
+    nobody and not moved. Whether rows without a group are an error, or a group "(missing)".""",
+    "compared": """\
+reference : name of a group or None
+    The group that is not moved and that pairs are seen from; None takes the one ranked highest,
+    or lowest where a high score harms.
+groups, min_group : list of group names or None, and int
+    Compare these only, with this many rows or more; the scores of others do not change.""",
     "exported": """\
 maps : dict of group to ScoreMap, KnownMaps or SimplifiedMaps
     The ``maps_`` of a fitted method or of a loaded map file; its ``exported`` knows more of them, which is written

@@ -233,9 +233,7 @@ class ScoreTable:
     @property
     def ranked_high_means(self) -> Meaning | None:
         """What a high place in the ranking does to a person: of scores counted with a minus, what a low one does."""
-        if self.high_score_means is None or not self.lower_is_riskier:
-            return self.high_score_means
-        return "harm" if self.high_score_means == "help" else "help"
+        return ranked_high_means(self.high_score_means, self.lower_is_riskier)
 
     def squared(self, group: int, positive: bool) -> Counts:
         """Give the sums of squared weights of one group's positives or negatives."""
@@ -485,6 +483,13 @@ class ScoreTable:
         mean = np.add.reduceat(weight * pooled.score, first) / np.add.reduceat(weight, first)
         mean = np.clip(mean, low, high)  # scores alone in their bin stay bit for bit as they were
         return self.rescored(dict.fromkeys(self.groups, lambda s: mean[np.searchsorted(low, s, side="right") - 1]))
+
+
+def ranked_high_means(high_score_means: Meaning | None, lower_is_riskier: bool) -> Meaning | None:
+    """Say what a high place does to a person: where low scores mean high risk, what a low score does."""
+    if high_score_means is None or not lower_is_riskier:
+        return high_score_means
+    return "harm" if high_score_means == "help" else "help"
 
 
 def _united(one: ScoreTable, other: ScoreTable) -> tuple[Units | None, ScoreTable, ScoreTable]:

@@ -7,14 +7,12 @@ import pytest
 
 from fairpot import FairPOT
 from fairpot._validation import check_rows
-from fairpot.counts import GroupCounts
 from fairpot.metrics import (
     auc,
     xauc,
     xauc_gap,
 )
 from fairpot.results.audit import audit_table as audit
-from fairpot.results.calibration import calibration_errors
 from fairpot.results.rates import moves
 from fairpot.table import ScoreTable
 
@@ -135,7 +133,6 @@ def test_scores_that_are_no_probabilities():
     found = audit(table_of(scores * 100, y, group))
     assert found.calibration is None
     assert any("not probabilities" in text for text in found.warnings)
-    assert calibration_errors(GroupCounts(np.empty(0), np.empty(0), np.empty(0))) is None
 
 
 def test_moves():

@@ -5,7 +5,7 @@ import pytest
 
 from fairpot import score_table
 from fairpot.counts import GroupCounts
-from fairpot.results.calibration import calibration_errors, calibrations
+from fairpot.results.calibration import calibrations
 from fairpot.table import ScoreTable
 
 KNOWN = ["plain", "frequency", "importance", "clusters", "clusters and importance"]
@@ -67,11 +67,6 @@ def test_every_group_and_all_rows_are_those_counted_row_by_row(known, digits, bi
             <= found.expected_calibration_error.high
         )
         assert found.expected_calibration_error.level == 0.9
-    joined = [*table.counts, table.joined().counts[0]]
-    for found, counts in zip((*own, everyone), joined):
-        large, expected = calibration_errors(counts, bins)
-        assert found.expected_calibration_error == pytest.approx(expected, rel=1e-12)
-        assert found.error_in_the_large == pytest.approx(large, rel=1e-10)
 
 
 def test_what_is_no_probability_is_not_calibrated():

@@ -68,43 +68,37 @@ def compare(
 ) -> Comparison:
     """Compare repairs on the same rows, none of which a map was fitted on.
 
-    Each method is fitted on all folds but one, its strength chosen there for every target gap, and evaluated on the
-    fold that is left; numbers are means over the folds. The scores should be of rows that the model was not trained on.
+    Each method is fitted on all folds but one, its strength chosen there for every target gap, and
+    evaluated on the fold that is left. The scores should be of rows that the model was not trained on.
 
     Parameters
     ----------
-    y_true : column of shape (n,), or ScoreTable
-        Outcomes, 0/1. A table holds scores and groups as well.
-    {y_score, sensitive_features}
-    methods : list of names and repair methods, dict of name to either, or None, default None
-        None compares all but those that cannot run on these rows (see ``skipped``). Their strengths are chosen.
-    cv : int, default 5
-        Number of folds, stratified by group and outcome.
-    held_out : ScoreTable or None, default None
+    y_true, y_score : columns of shape (n,)
+        Outcomes, 0/1, and scores on any scale; or, as ``y_true``, a ScoreTable.
+    {rows}
+    methods : list of names and repair methods, dict of name to either, or None
+        None compares all but those that cannot run on these rows (see ``skipped``).
+    cv, random_state : int, and int, RandomState or None
+        Folds, stratified by group and outcome; equal rows make equal folds, unless it is None.
+    held_out : ScoreTable or None
         Rows to evaluate on, in place of folds: methods are fitted on all others.
-    {sample_weight, clusters, weights, lower_is_riskier, high_score_means, reference, min_group, groups, ties,
-     pos_label, grouping}
-    random_state : int, RandomState or None, default 0
-        Splits the rows into folds; the same rows into the same folds, in whatever order they come, unless it is None.
-    max_gaps : list of floats, default (0.02, 0.05, 0.10)
-        The target gaps.
-    top : float in (0, 1], int or None, default None
-        How many you can act on: a share, or so many of the rows given to fit. The gap is then that in this top.
-    progress : function or None, default None
-        Called with (done, total) after each step. Time grows with the groups: all methods on eight groups take a minute
-        or so; fewer methods or folds take less.
+    {grouping, compared}
+    ties : {"half", "strict"}
+        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
+    max_gaps, top : list of floats, and float in (0, 1], int or None
+        The target gaps, and the top that they are of: a share, or so many of the rows given to fit.
+    progress : function or None
+        Called with (done, total) after each step; all methods on eight groups take a minute or so.
 
     Examples
     --------
     >>> import fairpot
     >>> data = fairpot.datasets.make_synthetic(n=1000, random_state=5)
-    >>> y, group = data.target, data.group
     >>> score = data.data.to_numpy() @ [0.4, 0.1, 0.4, 0.2, 0.5]
-    >>> result = fairpot.compare(y, score, sensitive_features=group, methods=["FairPOT", "OptimalMerge", "LogitShift"])
-    >>> print(result.answer(max_gap=0.05).text)
-    at gap <= 0.05 take FairPOT (lam 0.446 to 0.507): AUC 0.596 (0.048 below the original 0.644), gap 0.049 on rows it
-    was not fitted on, within the target in 0 of 5 folds; chance cannot tell its AUC from that of OptimalMerge, and it
-    changes the fewest scores
+    >>> methods = ["FairPOT", "OptimalMerge"]
+    >>> result = fairpot.compare(data.target, score, sensitive_features=data.group, methods=methods)
+    >>> result.answer(max_gap=0.05).recommended
+    'FairPOT'
     """
     checked = check_ties(ties)
     bounds = _check_bounds(max_gaps)

@@ -11,13 +11,12 @@ import numpy as np
 from fairpot.counts import GroupCounts
 from fairpot.display.axes import few
 from fairpot.display.scores import LABELS, histogram, score_edges
-from fairpot.inference import Estimate
 from fairpot.repair.fair_maps import FairMaps
 from fairpot.report import people
 from fairpot.report.content import Crossing, Curve, GroupAt, Line, Ranks, Setting, Strength, Within
 from fairpot.report.people import FEWEST, Mapped, Marks, from_above, top_scores
 from fairpot.results import Audit, Effect
-from fairpot.results.calibration import as_risks, calibration_errors
+from fairpot.results.calibration import as_risks, calibrations
 from fairpot.results.ranking import Ranking, own_scale, rank, top_of
 from fairpot.results.rates import SHARE, Moved, moves
 from fairpot.table import Maps, ScoreTable
@@ -237,7 +236,7 @@ def _measure_settings(found: Measured, audit: Audit, effect: Effect | None) -> N
             inside = rank(after, top=where, small=whole.small_groups, **asked) if here is None else here.told
             top = Ranks.of(inside)
         shifts = effect.moves if effect is not None and place == dial.chosen else _moves(found, maps)
-        groups = _groups(found, whole, here is not None, after, shifts)
+        groups = _groups(whole, after, shifts)
         moved, rows = (sum(getattr(g.moved, name) for g in groups) for name in ("moved", "rows"))
         found.settings.append(
             Setting(dial.values[place], dial.strengths(place), Ranks.of(whole), top, moved, rows, groups)
@@ -250,22 +249,14 @@ def _moves(found: Measured, maps: Maps) -> tuple[Moved, ...]:
     return moves(found.table if exact else found.people, parted(maps)[0])  # type: ignore[arg-type]
 
 
-_AWAY = "it is not computed away from the reported setting"
-
-
-def _groups(
-    found: Measured, ranking: Ranking, audited: bool, after: ScoreTable, shifts: Sequence[Moved]
-) -> tuple[GroupAt, ...]:
-    """Give the numbers of every group at one setting; away from audits calibration has no interval, which is slow."""
+def _groups(ranking: Ranking, after: ScoreTable, shifts: Sequence[Moved]) -> tuple[GroupAt, ...]:
+    """Give the numbers of every group at one setting; where no audit has measured calibration, measure it."""
     by_group = {each.group: each for each in shifts}
+    known = [each.calibration for each in ranking.groups]
     listed = []
-    for own, counts in zip(ranking.groups, after.counts):
-        bias = error = None
-        if own.calibration is not None:
-            bias, error = own.calibration.error_in_the_large, own.calibration.expected_calibration_error
-        elif not audited and (known := calibration_errors(as_risks(counts, found.turned))) is not None:
-            bias = Estimate("error_in_the_large", known[0], reason=_AWAY)
-            error = Estimate("expected_calibration_error", known[1], reason=_AWAY)
+    for own, found in zip(ranking.groups, calibrations(after).groups if not any(known) else known):
+        bias = None if found is None else found.error_in_the_large
+        error = None if found is None else found.expected_calibration_error
         listed.append(GroupAt(own.group, own.auc, bias, error, by_group[own.group]))
     return tuple(listed)
 

@@ -214,12 +214,11 @@ def _all_numbers(view: View) -> Table:
             continue
         now = view.live(lambda k, write=write, read=read: write(read(view.settings[k])))  # type: ignore[misc]
         rows.append([name, before, now] if view.repaired else [name, before])
-    away = len(view.settings) > 2 and view.report.audit.calibration is not None
     caption = "Numbers of these rows, with 95% intervals"
     heads: tuple[str, ...] = ("Number", "Value")
     if view.repaired:
         caption, heads = "Before and at this setting, with 95% intervals", ("Number", "Before", "Repaired")
-    return Table("all", caption, heads, rows, note=TEXT["away"] if away else "")
+    return Table("all", caption, heads, rows)
 
 
 def _rows(view: View) -> list[tuple[str, Callable[[Any], str], Read]]:

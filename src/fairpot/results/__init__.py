@@ -1,9 +1,11 @@
 """Results: rankings, audits and effects as typed trees of estimates, and what is judged about them."""
 
-from fairpot.results.audit import Audit, Audits, audit
+from fairpot.results.audit import audit
+from fairpot.results.audited import Audit
 from fairpot.results.concordances import Concordance, concordance
 from fairpot.results.effect import Effect, effect
 from fairpot.results.finding import Finding, Trust
+from fairpot.results.models import Audits
 from fairpot.results.ranking import Ranking, Top, rank, top_of
 from fairpot.words import Note
 

@@ -192,17 +192,6 @@ def _estimate(
     return Estimate(metric, value, se, *limits, level)
 
 
-def calibration_errors(counts: GroupCounts, bins: int = BINS) -> tuple[float, float] | None:
-    """Give mean score minus rate, and the expected calibration error; None if scores are no probabilities."""
-    if not are_probabilities(counts):
-        return None
-    score, weight = counts.score, counts.weight
-    total = float(weight.sum())
-    excess = weight * score - counts.positive
-    place = np.minimum((score * bins).astype(np.intp), bins - 1)
-    return float(excess.sum()) / total, float(np.abs(np.bincount(place, excess, bins)).sum()) / total
-
-
 def as_risks(counts: GroupCounts, lower_is_riskier: bool) -> GroupCounts:
     """Turn scores with a minus, of which a low one meant high risk, into the risk they say: one minus the score."""
     return replace(counts, score=1 + counts.score) if lower_is_riskier else counts

@@ -12,12 +12,13 @@ from fairpot._defaults import LEVEL, Meaning, Region, Ties, Weights
 from fairpot._docs import documented
 from fairpot._html import html_table, intervals_svg, notes, paragraph
 from fairpot._shown import bar, display, frame_of
-from fairpot._validation import check_seen, check_share, wording
+from fairpot._validation import check_choice, check_seen, check_share, wording
 from fairpot.counting import as_table
 from fairpot.inference import Change, Changes, Estimate, verdict
 from fairpot.inference.change import change_by_maps
 from fairpot.inference.dial import same_rows
-from fairpot.results.audit import Audit, audit_table, several
+from fairpot.results.audit import audit_table, several
+from fairpot.results.audited import Audit
 from fairpot.results.calibration import BINS
 from fairpot.results.finding import Finding, Trust
 from fairpot.results.kinds import Derived, Group, Known, Told, rows_of
@@ -162,9 +163,7 @@ class Effect(Told):
             AUC, gap and calibration before and after with their limits; whose scores change, by group; who is acted
             on before and after, by group and outcome.
         """
-        if part not in get_args(Part):
-            raise ValueError(f"part must be one of {', '.join(map(repr, get_args(Part)))}, got {part!r}.")
-        if part == "actions":
+        if check_choice(part, "part", get_args(Part)) == "actions":
             return frame_of([row for action in self.actions for row in action.listed()])
         return frame_of(rows_of(self.rows() if part == "numbers" else self.moves))
 
@@ -240,25 +239,20 @@ def effect(
     Parameters
     ----------
     model : fitted repair method, loaded model, or dict of group to ScoreMap
-        The repair, whatever rows it was fitted on.
+        The repair, whatever rows it was fitted on. What it knows of rows, of the group that pairs are seen
+        from and of the top holds here, unless you say otherwise.
     scores : column of shape (n,), or ScoreTable
         Scores before the repair, best of rows that the method was not fitted on; or all of the rows.
     {y}
-    {sensitive_features, sample_weight, clusters, weights, pos_label}
-    lower_is_riskier : bool or None, default None
-        Whether a low score means high risk; None takes what the model knows of it.
-    high_score_means : {"help", "harm"} or None, default None
-        What a high score does to the person who has it; what the model knows of it holds here.
-    alpha : float in (0, 1] or None, default None
-        Also look at this share of the rows with the highest scores, before and after; None takes the model's own.
-    {region, ties}
-    reference : name of a group or None, default None
-        The group that pairs are seen from; None takes the model's own.
-    threshold : float, list of floats, or None, default None
-        Count who is acted on at this score or above (``actions``); without it in the top, or in the top tenth.
-    {bins}
-    level : float or None, default 0.95
-        Confidence level of the intervals; None computes none.
+    {rows}
+    alpha, region : float in (0, 1] or None, and {"pooled", "group"}
+        Also look at this share of the rows with the highest scores, of all or of each group.
+    ties, reference : {"half", "strict"}, and name of a group or None
+        Whether equal scores count as half a win or as none; the group that pairs are seen from.
+    threshold : float, list of floats, or None
+        Count who is acted on at this score or above (``actions``); else in the top, or the top tenth.
+    bins, level : int, and float or None
+        Bins of the calibration error; confidence level of the intervals, of which None computes none.
 
     Examples
     --------

@@ -11,7 +11,7 @@ from fairpot._defaults import Meaning, Region
 from fairpot.inference import Estimate
 from fairpot.results.kinds import Count, Derived, Group, Share, Told
 from fairpot.results.ranking import Ranking, State
-from fairpot.table import ScoreTable
+from fairpot.table import ScoreTable, ranked_high_means
 
 
 @dataclass(frozen=True, repr=False)
@@ -73,24 +73,11 @@ class Finding(Told):
             found = None if both[0] is None or both[1] is None else (both[0], both[1])
         of_pair = ("first", "second", "signed_gap", "xauc_first", "xauc_second")
         higher, lower, gap, there, back = (getattr(told, each, None) for each in of_pair)
+        pair = higher, lower, gap, there, back
         where = ranking.alpha, None if top is None else top.region
         sizes = len(ranking.compared), len(ranking.groups) - len(small)
         means = table.high_score_means, table.lower_is_riskier
-        return cls(
-            ranking.state,
-            higher,
-            lower,
-            gap,
-            there,
-            back,
-            found,
-            *where,
-            *sizes,
-            small,
-            *means,
-            auc,
-            table.group_columns,
-        )
+        return cls(ranking.state, *pair, found, *where, *sizes, small, *means, auc, table.group_columns)
 
     @property
     def pair(self) -> tuple[Hashable, Hashable]:
@@ -110,9 +97,7 @@ class Finding(Told):
     @property
     def ranked_high_means(self) -> Meaning | None:
         """What a high place in the ranking does to a person."""
-        if self.high_score_means is None or not self.lower_is_riskier:
-            return self.high_score_means
-        return "harm" if self.high_score_means == "help" else "help"
+        return ranked_high_means(self.high_score_means, self.lower_is_riskier)
 
     @property
     def who(self) -> str:

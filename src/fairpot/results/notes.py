@@ -13,7 +13,7 @@ from fairpot.table import ScoreTable
 from fairpot.words import Note, above_chance, below_chance
 
 if TYPE_CHECKING:
-    from fairpot.results.audit import Audit
+    from fairpot.results.audited import Audit
     from fairpot.results.rates import Moved
 
 # Strict and half ties are both worth a look where they differ by this much, and as they are written.

@@ -25,7 +25,7 @@ from fairpot.words.style import share as share
 
 if TYPE_CHECKING:
     from fairpot.inference import Change, Verdict
-    from fairpot.results.audit import Audit
+    from fairpot.results.audited import Audit
     from fairpot.results.concordances import PairConcordance
     from fairpot.results.effect import Effect
     from fairpot.results.finding import Finding, Trust

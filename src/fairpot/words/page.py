@@ -86,7 +86,6 @@ TEXT: dict[str, str] = {
     "pairs note": "Each interval is of one pair by itself; that of the largest gap allows for the choice.",
     "pairs left out": "{left} more pairs have smaller gaps; the JSON form has them.",
     "groups left out": "{left} more groups are in the JSON form of this report.",
-    "away": "Away from the reported setting calibration has no interval: none is computed.",
     "effect note": "Before and after are the same rows, so a change is surer than the difference of two intervals. "
     "Changes at other strengths have no interval: none is computed there.",
     # What to read with care, the model card, where it comes from
