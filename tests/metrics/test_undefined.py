@@ -11,6 +11,7 @@ from sklearn.linear_model import LogisticRegression
 
 from fairpot import UndefinedMetricWarning
 from fairpot.metrics import (
+    GroupScorer,
     auc,
     xauc,
     xauc_gap,
@@ -130,7 +131,7 @@ def test_scorers_pass_it_on():
     one = y == 1
     with pytest.warns(UndefinedMetricWarning):
         assert math.isnan(xauc_gap_scorer(model, x[one], y[one], sensitive_features=g[one]))
-    papers = xauc_gap_scorer.with_options(undefined="paper")
+    papers = GroupScorer(xauc_gap, greater_is_better=False, undefined="paper")
     with pytest.warns(UndefinedMetricWarning):
         assert papers(model, x[one], y[one], sensitive_features=g[one]) == 0
 

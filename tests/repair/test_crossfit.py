@@ -40,7 +40,7 @@ from sklearn.utils.fixes import parse_version
 
 from fairpot import FairPOT, UnseenGroupError, audit
 from fairpot.datasets import fetch_compas, make_synthetic
-from fairpot.metrics import auc, auc_scorer, xauc_gap, xauc_gap_scorer
+from fairpot.metrics import GroupScorer, auc, auc_scorer, xauc_gap, xauc_gap_scorer
 from fairpot.repair import FairScoreClassifier
 from fairpot.repair.crossfit import deal_clusters, deal_folds
 from fairpot.repair.registry import methods
@@ -205,7 +205,7 @@ def test_the_first_label_can_be_the_positive_one(model):
         assert_allclose(own.sum(axis=1), 1)
     else:
         assert_array_equal(clf.decision_function(X, sensitive_features=GROUP) <= 0, flagged)
-    for scorer in (auc_scorer, xauc_gap_scorer, auc_scorer.with_options(alpha=0.3)):
+    for scorer in (auc_scorer, xauc_gap_scorer, GroupScorer(auc, alpha=0.3)):
         own, other = (scorer(m, X, t, sensitive_features=GROUP) for m, t in ((clf, y), (plain, Y)))
         assert own == pytest.approx(other, abs=0.01)
 
@@ -402,7 +402,7 @@ def test_cross_validate_with_groups_by_keyword(piped):
 def test_cross_validate_with_a_column_needs_no_routing():
     data = frame("pandas")
     clf = FairScoreClassifier(numbers(), sensitive_features="sex")
-    by_column = cross_validate(clf, data, Y, cv=3, scoring=xauc_gap_scorer.with_options(column="sex"))
+    by_column = cross_validate(clf, data, Y, cv=3, scoring=GroupScorer(xauc_gap, greater_is_better=False, column="sex"))
     assert (by_column["test_score"] <= 0).all()
     with config_context(enable_metadata_routing=True):
         mixed = cross_validate(clf, data, Y, cv=3, scoring=xauc_gap_scorer, params={"sensitive_features": GROUP})
@@ -460,7 +460,10 @@ def test_grid_search_by_column_needs_no_routing():
     table = pd.DataFrame(np.asarray(data.data), columns=list("abcde")).assign(site=data.group)
     clf = FairScoreClassifier(LogisticRegression(), FairPOT(), sensitive_features="site", drop_sensitive=True, cv=3)
     search = GridSearchCV(
-        clf, {"postprocessor__lam": [0.0, 1.0]}, scoring=xauc_gap_scorer.with_options(column="site"), cv=3
+        clf,
+        {"postprocessor__lam": [0.0, 1.0]},
+        scoring=GroupScorer(xauc_gap, greater_is_better=False, column="site"),
+        cv=3,
     ).fit(table, data.target)
     assert search.predict_proba(table).shape == (600, 2)
 

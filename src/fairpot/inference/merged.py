@@ -31,8 +31,8 @@ from fairpot.transport import Floats
 
 # Entries of all groups that are merged at a time; with many groups, entries times groups.
 _BLOCK, _PLACES = 1 << 16, 1 << 20
-# With more groups than this the scatter of all cells is too much to keep: pairs are counted alone.
-MOST_GROUPS = 100
+# With more groups than this the scatter of all cells is too much to keep.
+_MOST_GROUPS = 100
 # With more entries times groups than this, influences of rows that belong together come from a merged table.
 _MANY = 20_000_000
 # Whole numbers up to here are exact as floats.
@@ -74,7 +74,7 @@ class Counted:
     positives: Counts  # weights
     negatives: Counts
     distinct: int  # distinct scores of all groups together
-    # Positives first; None where rows belong together or groups are very many.
+    # Positives first; None where rows belong together, or groups are very many.
     cells: tuple[tuple[Cell, ...], tuple[Cell, ...]] | None
 
     def matrix(self, ties: Ties | None = None) -> WinMatrix:
@@ -91,15 +91,10 @@ class Counted:
 
 def count_ranking(table: ScoreTable, ties: Ties = "half") -> Counted:
     """Count everything about a ranking in one pass over a table with outcomes."""
-    if len(table.groups) > MOST_GROUPS:
-        strict, half = WinMatrix.of(table, "strict").half_wins, WinMatrix.of(table, "half").half_wins
-        won, tied = (strict // 2 if strict.dtype.kind == "i" else strict / 2), half - strict
-        distinct, cells = len(table.pooled().score), None
-    else:
-        going = _Pass(table.for_pairs(), ties, spread=table.units is None)
-        won, tied, distinct, cells = going.won, going.tied, going.distinct, going.finished()
-    found = Counted(table, ties, won, tied, table.positives, table.negatives, distinct, cells)
-    if won.dtype.kind == "i":  # exact, so that nobody can tell who counted them
+    going = _Pass(table.for_pairs(), ties, spread=table.units is None and len(table.groups) <= _MOST_GROUPS)
+    totals = table.positives, table.negatives
+    found = Counted(table, ties, going.won, going.tied, *totals, going.distinct, going.finished())
+    if found.won.dtype.kind == "i":  # exact, so that nobody can tell who counted them
         WinMatrix.remember(table, {"half": found.matrix("half"), "strict": found.matrix("strict")})
     return found
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable
 from dataclasses import dataclass
-from typing import Any, ClassVar, NamedTuple
+from typing import ClassVar, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -19,10 +19,10 @@ from fairpot.table import ScoreTable
 from fairpot.transport import Floats, ScoreMap
 
 DIAL = Dial("lam", meaning="weight of the gap beside the AUC")
-Array = NDArray[Any]
 
-# Cells of lambdas worked on together (vectors of this length stay in the processor's cache), and bits for the way back.
-_CELLS, _BYTES = 16_384, 2**28
+# Cells of lambdas worked on together (vectors of this length stay in the processor's cache), and all that are kept;
+# and bits for the way back.
+_CELLS, _ROWS, _BYTES = 16_384, 2**22, 2**28
 # More cells fill 2 GB for one lambda; more than the second take minutes, and are walked only if asked for by name.
 MAX_CELLS, MOST_CELLS = 2**34, 10**8
 # Nearly all that xOrder's dial does happens near 0, more so the smaller a group is.
@@ -160,17 +160,12 @@ def xorder_paths(reference: GroupCounts, moved: GroupCounts, lams: Floats) -> Pa
             f"{cells:.2g} cells; the limit is {MAX_CELLS:.2g}.\n"
             "Hint: round the scores to fewer distinct values, or fit on a sample."
         )
-    a, b = _Side.of(reference), _Side.of(moved)
-    turned = len(a.score) > len(b.score)
-    short, long = (b, a) if turned else (a, b)
-    together = max(1, min(_CELLS // len(short.score), 8 * _BYTES // cells))
-    parts = [_run(short, long, lams[k : k + together], turned) for k in range(0, len(lams), together)]
-    before, short_wins, long_wins = (np.concatenate(part) for part in zip(*parts))
-    if turned:
-        return Paths(before[:, ::-1].copy(), long_wins, short_wins)
-    places = np.arange(len(b.score))
-    above = np.array([np.searchsorted(row, places, side="right") for row in before])
-    return Paths(above[:, ::-1].copy(), short_wins, long_wins)
+    b, a = _Side.of(moved), _Side.of(reference)
+    diagonal = min(len(a.score), len(b.score))
+    together = max(1, min(_CELLS // diagonal, _ROWS // len(b.score), 8 * _BYTES // cells))
+    parts = [_walk(b, a, lams[k : k + together]) for k in range(0, len(lams), together)]
+    above, ab, ba = (np.concatenate(part) for part in zip(*parts))
+    return Paths(above[:, ::-1].copy(), ab, ba)
 
 
 class _Side(NamedTuple):
@@ -185,91 +180,56 @@ class _Side(NamedTuple):
         rest = np.concatenate((np.cumsum(counts.negative)[::-1], [0])).astype(np.float64)
         return cls(counts.score[::-1], counts.positive[::-1].astype(np.float64), rest)
 
-
-def _run(short: _Side, long: _Side, lams: Floats, turned: bool) -> tuple[Array, Array, Array]:
-    """Walk the grid; return how many long atoms stand above each short one, and the wins of both sides."""
-    m, n = len(short.score), len(long.score)
-    first, last = _diagonals(m, n)
-    offsets = np.concatenate(([0], np.cumsum((last - first + 8) // 8))).tolist()
-    bits = np.empty((len(lams), offsets[-1]), dtype=np.uint8)
-    short_wins, long_wins = _walk(short, long, lams, turned, bits, offsets)
-    before = np.array([_way_back(row.tobytes(), offsets, m, n) for row in bits], dtype=np.intp)
-    return before, short_wins, long_wins
+    def alone(self, other: _Side) -> Floats:
+        """Give the pairs won while none of the other side is placed."""
+        return np.concatenate(([0], np.cumsum(self.positive))) * other.rest[0]
 
 
-def _diagonals(m: int, n: int) -> tuple[Array, Array]:
-    """Give the first and last inner cell (short side's index i) of the diagonals k = i + j = 2, ..., m + n."""
-    k = np.arange(2, m + n + 1)
-    return np.maximum(1, k - n), np.minimum(m, k - 1)
+def _walk(b: _Side, a: _Side, lams: Floats) -> tuple[NDArray[np.intp], Floats, Floats]:
+    """Walk the grid; return how many atoms of a stand above each of b, and the pairs that a and b win.
 
-
-def _walk(
-    short: _Side, long: _Side, lams: Floats, turned: bool, bits: Array, offsets: list[int]
-) -> tuple[Array, Array]:
-    """Fill the bits (1: the short side's atom was placed last) and return the wins at the end."""
-    m, n = len(short.score), len(long.score)
+    Cell (i, j) has i atoms of b and j of a placed. Diagonal after diagonal, i + j = k, is worked out at once; what is
+    known of a cell stands at the place i.
+    """
+    m, n = len(b.score), len(a.score)
     # The value times all pairs: its first part is then a whole number, and equal counts have equal values.
-    pairs = (short.positive.sum() + long.positive.sum()) * (short.rest[0] + long.rest[0])
-    per_short = (lams * (pairs / (short.positive.sum() * long.rest[0])))[:, None]
-    per_long = (lams * (pairs / (long.positive.sum() * short.rest[0])))[:, None]
-    # Along a diagonal the long side runs backwards.
-    long_score, long_positive, long_rest = long.score[::-1], long.positive[::-1], long.rest[:0:-1]
-    lower = np.less_equal if turned else np.less
+    pairs = (b.positive.sum() + a.positive.sum()) * (b.rest[0] + a.rest[0])
+    per_b = (lams * (pairs / (b.positive.sum() * a.rest[0])))[:, None]
+    per_a = (lams * (pairs / (a.positive.sum() * b.rest[0])))[:, None]
 
-    shape = (len(lams), m + 1)
-    wins_short, wins_long, next_short, next_long = (np.zeros(shape) for _ in range(4))
-    value_one, value_two, work = (np.empty(shape) for _ in range(3))
-    take, equal = (np.empty(shape, dtype=bool) for _ in range(2))
-    edge_short = np.concatenate(([0], np.cumsum(short.positive))) * long.rest[0]
-    edge_long = np.concatenate(([0], np.cumsum(long.positive))) * short.rest[0]
-    wins_long[:, 0] = edge_long[1]
-    wins_short[:, 1] = edge_short[1]
+    def value(won_b: Floats, won_a: Floats) -> Floats:
+        return won_b + won_a - np.abs(won_b * per_b - won_a * per_a)
 
-    first, last = (side.tolist() for side in _diagonals(m, n))
-    for k, lo, hi, begin, end in zip(range(2, m + n + 1), first, last, offsets, offsets[1:]):
-        here, back, width = slice(lo, hi + 1), slice(lo - 1, hi), slice(0, hi - lo + 1)
-        there = slice(n - k + lo, n - k + hi + 1)
-        v1, v2, w = (x[:, width] for x in (value_one, value_two, work))
-        t, same = (x[:, width] for x in (take, equal))
-        s1, l2 = wins_short[:, here], wins_long[:, back]
-        # One: the long atom comes last, from (i, j - 1). Two: the short atom comes last, from (i - 1, j).
-        l1 = np.add(wins_long[:, here], long_positive[there] * short.rest[here], out=next_long[:, here])
-        s2 = np.add(wins_short[:, back], short.positive[back] * long_rest[there], out=next_short[:, here])
-        _values(s1, l1, per_short, per_long, v1, w)
-        _values(s2, l2, per_short, per_long, v2, w)
-        np.greater(v2, v1, out=t)
-        np.equal(v2, v1, out=same)
-        same &= lower(short.score[back], long_score[there])
-        t |= same
-        bits[:, begin:end] = np.packbits(t, axis=1)
-        np.copyto(l1, l2, where=t)
-        np.copyto(s2, s1, where=np.logical_not(t, out=t))
+    # Along a diagonal a runs backwards.
+    a_score, a_positive, a_rest = a.score[::-1], a.positive[::-1], a.rest[:0:-1]
+    alone_b, alone_a = b.alone(a), a.alone(b)
+    wins_b, wins_a = np.zeros((2, len(lams), m + 1))
+    b_last = []
+    for k in range(1, m + n + 1):
+        low, high = max(1, k - n), min(m, k - 1)
+        here, before, there = slice(low, high + 1), slice(low - 1, high), slice(n - k + low, n - k + high + 1)
+        # Either a's atom was placed last, from (i, j - 1), or b's, from (i - 1, j).
+        first = wins_b[:, here], wins_a[:, here] + a_positive[there] * b.rest[here]
+        second = wins_b[:, before] + b.positive[before] * a_rest[there], wins_a[:, before]
+        one, two = value(*first), value(*second)
+        taken = (two > one) | ((two == one) & (b.score[before] <= a_score[there]))
+        b_last.append(np.packbits(taken, axis=1))
+        wins_b[:, here], wins_a[:, here] = (np.where(taken, s, f) for f, s in zip(first, second))
         if k <= n:
-            next_long[:, 0] = edge_long[k]
+            wins_a[:, 0] = alone_a[k]
         if k <= m:
-            next_short[:, k] = edge_short[k]
-        wins_short, next_short = next_short, wins_short
-        wins_long, next_long = next_long, wins_long
-    return wins_short[:, m].copy(), wins_long[:, m].copy()
+            wins_b[:, k] = alone_b[k]
+    above = [_way_back([bits[row].tobytes() for bits in b_last], m, n) for row in range(len(lams))]
+    return np.array(above, dtype=np.intp), wins_a[:, m], wins_b[:, m]
 
 
-def _values(short: Array, long: Array, per_short: Array, per_long: Array, out: Array, work: Array) -> None:
-    np.multiply(short, per_short, out=out)
-    np.multiply(long, per_long, out=work)
-    out -= work
-    np.abs(out, out=out)
-    np.add(short, long, out=work)
-    np.subtract(work, out, out=out)
-
-
-def _way_back(bits: bytes, offsets: list[int], m: int, n: int) -> list[int]:
-    """Follow the bits from the last cell; return how many long atoms were placed before each short one."""
+def _way_back(b_last: list[bytes], m: int, n: int) -> list[int]:
+    """Follow the bits from the last cell; return how many atoms of a were placed before each of b."""
     before = [0] * m
     i, j = m, n
     while i and j:
-        k = i + j
-        place = i - max(1, k - n)
-        if bits[offsets[k - 2] + (place >> 3)] >> (7 - (place & 7)) & 1:
+        place = i - max(1, i + j - n)
+        if b_last[i + j - 1][place >> 3] >> (7 - (place & 7)) & 1:
             i -= 1
             before[i] = j
         else:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from copy import copy
 from inspect import signature
 from typing import Any
 
@@ -76,25 +77,6 @@ class GroupScorer:
         value = self.metric(_as_outcomes(estimator, y), _scores(estimator, X, groups), **options)
         return float(value if self.greater_is_better else -value)
 
-    def with_options(self, *, column: str | Sequence[str] | None = None, **options: Any) -> GroupScorer:
-        """Return a scorer like this one with other options.
-
-        Parameters
-        ----------
-        column : str, list of str or None, default None
-            Columns of ``X`` with the groups; None keeps what the scorer has.
-        **options
-            Options of the metric that change: ``alpha``, ``ties``, ``region``, ``undefined``.
-        """
-        unknown = [name for name in options if name not in signature(self.metric).parameters]
-        if unknown:
-            raise TypeError(f"{self._name} has no option {unknown[0]!r}.")
-        columns = self.column if column is None else column
-        how = {"greater_is_better": self.greater_is_better, "column": columns, **self.options, **options}
-        made = GroupScorer(self.metric, **how)
-        made._requests = self._requests | made._requests if made.column else dict(self._requests)
-        return made
-
     def set_score_request(self, **requests: bool | str | None) -> GroupScorer:
         """Return a scorer that requests other metadata; this one does not change.
 
@@ -104,7 +86,7 @@ class GroupScorer:
             ``sample_weight=True`` requests weights, ``sensitive_features="sex"`` takes the groups from the
             metadata of that name.
         """
-        made = self.with_options()
+        made = copy(self)
         made._requests = self._requests | requests
         return made
 
@@ -143,7 +125,7 @@ class GroupScorer:
                 f"{self!r} got no sensitive_features: the group of each row is missing.\n"
                 "Hint: sklearn.set_config(enable_metadata_routing=True) and cross_validate(..., "
                 "params={'sensitive_features': groups}) or search.fit(X, y, sensitive_features=groups); or name the "
-                "column of X, scorer.with_options(column='sex')."
+                "column of X, GroupScorer(metric, column='sex')."
             )
         return given
 

@@ -108,9 +108,8 @@ def many_half_wins(counts: tuple[GroupCounts, ...], *, half: bool) -> NDArray[An
     return wins
 
 
-# With more groups than this, all pairs are counted in one pass instead of two groups at a time; of few entries, sooner.
-FEW_GROUPS = 16
-_FEW_OF_SMALL, _SMALL = 6, 20_000
+# With more groups than this, all pairs are counted in one pass instead of two groups at a time.
+FEW_GROUPS = 6
 
 
 def inner_half_wins(counts: GroupCounts, ties: Ties) -> Any:
@@ -171,8 +170,7 @@ class WinMatrix:
     @classmethod
     def _counted(cls, table: ScoreTable, ties: Ties) -> WinMatrix:
         counts = table.counts
-        small = sum(len(c.score) for c in counts) <= _SMALL
-        if len(counts) > (_FEW_OF_SMALL if small else FEW_GROUPS):
+        if len(counts) > FEW_GROUPS:
             wins = many_half_wins(counts, half=ties == "half")
         else:
             wins = np.diag([inner_half_wins(c, ties) for c in counts])

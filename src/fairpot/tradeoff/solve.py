@@ -127,9 +127,9 @@ def tabulate(
     total = sum(g.positive.sum() for g in groups) * sum(g.negative.sum() for g in groups)
     inside = [_inside(g, each, half) / total for g, each in zip(groups, states)]
     rounded = [np.round(each / shy) if shy else each for each in states]
-    everybody = _sides([(g.positive, g.negative) for g in groups], rounded)
+    everybody = [_Side(np.stack((g.positive, g.negative)), each) for g, each in zip(groups, rounded)]
     part = any(g.counted[0] is not g.positive for g in groups)
-    counted = _sides([g.counted for g in groups], rounded) if part else everybody
+    counted = [_Side(np.stack(g.counted), each) for g, each in zip(groups, rounded)] if part else everybody
     gap, won = {}, {}
     for g, h in itertools.combinations(range(len(groups)), 2):
         one = (g, h, int(places[g][0]), int(places[h][0])) if len(places[g]) == len(places[h]) == 1 else None
@@ -170,29 +170,17 @@ def _inside(group: Entries, states: Floats, half: float) -> Floats:
 Counted = tuple[Floats, Floats, Floats]
 
 
-def _sides(weights: Sequence[tuple[Floats, Floats]], states: Sequence[Floats]) -> list[_Side]:
-    """Put groups beside each other; where one alone has several states, it looks the others up together."""
-    found = [_Side(np.stack(both), each) for both, each in zip(weights, states)]
-    swept = [side for side in found if len(side.states) > 1]
-    if len(swept) == 1:
-        swept[0].others = np.unique(np.concatenate([side.states[0] for side in found if side is not swept[0]]))
-    return found
-
-
 class _Side:
     """One group at chosen states: the weights of its entries with and without the outcome, and their scores there."""
 
     def __init__(self, weights: Floats, states: Floats) -> None:
         self.weights, self.states = weights, states
-        self.others: Floats | None = None  # levels of all other groups, if this one alone has several states
 
     def cross(self, other: _Side, half: float) -> Counted:
         """Count the pairs won over another group, those lost to it, and those that tie, at every two states."""
-        if other.others is not None or (self.others is None and len(self.states) < len(other.states)):
+        if len(self.states) < len(other.states):
             won, lost, tied = other.cross(self, half)
             return lost.T, won.T, tied.T
-        if self.others is not None:
-            return self._along(other, half)
         over, under, tied = (np.hstack(part) for part in zip(*(self._block(*each, half) for each in other.blocks)))
         return over, under, tied
 
@@ -227,29 +215,6 @@ class _Side:
         met = np.where(np.isfinite(states), g.sum(axis=0), 0.0)[:, None, :] @ ties
         tied = met[:, 0, :many] + met[:, 0, many:]
         return over + half * equal[:, 0, many:], under - (1 - half) * equal[:, 1, :many], tied
-
-    @cached_property
-    def _found(self) -> tuple[Places, NDArray[np.bool_]]:
-        """Where the entries at every state lie among the levels of all others, and whether they meet one."""
-        assert self.others is not None
-        low = np.searchsorted(self.others, self.states)
-        return low, self.others.take(low, mode="clip") == self.states
-
-    def _along(self, other: _Side, half: float) -> Counted:
-        """Count against another group at its one state."""
-        assert self.others is not None
-        low, meets = self._found
-        at = np.searchsorted(self.others, other.states[0])
-        here = [np.bincount(at, weight, len(self.others) + 1) for weight in other.weights]
-        below = [np.append(0.0, each.cumsum()[:-1]) for each in here]
-        over = below[1].take(low) @ self.weights[0]
-        under = self.weights[1].sum() * other.weights[0].sum() - below[0].take(low) @ self.weights[1]
-        tied = np.zeros(len(over))
-        if meets.any():
-            ties = [each.take(low) * meets for each in here]
-            over, under = over + half * (ties[1] @ self.weights[0]), under - (1 - half) * (ties[0] @ self.weights[1])
-            tied = ((ties[0] + ties[1]) * np.isfinite(self.states)) @ self.weights.sum(axis=0)
-        return over[:, None], under[:, None], tied[:, None]
 
 
 def solve(single: Sequence[Floats], pair: dict[Pair, Floats], *, largest: bool = False) -> Places | None:
