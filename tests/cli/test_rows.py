@@ -62,7 +62,6 @@ SAID = {
     "delimiter": ";",
     "decimal": ",",
     "encoding": "latin-1",
-    "follow_links": True,
     "drop_missing": True,
     "memory": "1GB",
     "threads": 1,

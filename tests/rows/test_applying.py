@@ -219,11 +219,9 @@ def test_outputs_among_the_input(frame, tmp_path):
     for rows in (folder, tmp_path / "alias", [folder], str(folder / "**" / "*.csv"), str(tmp_path / "alias/**/*.csv")):
         for target in inside:
             with pytest.raises(OutputFileError, match=r"lies among the input(?s:.*)outside the input"):
-                fairpot.apply(model, rows, target, **COLUMNS, follow_links=True)
+                fairpot.apply(model, rows, target, **COLUMNS)
         with pytest.raises(OutputFileError, match="lies among the input"):
-            fairpot.apply(
-                model, rows, tmp_path / "new.csv", **COLUMNS, follow_links=True, changes=folder / "changes.csv"
-            )
+            fairpot.apply(model, rows, tmp_path / "new.csv", **COLUMNS, changes=folder / "changes.csv")
     (folder / "leads-out.csv").unlink()  # it leads nowhere yet, and would be refused
     for rows, target in (
         (folder, tmp_path / "out.csv"),
@@ -231,7 +229,7 @@ def test_outputs_among_the_input(frame, tmp_path):
         (str(folder / "year=?" / "a*.csv"), folder / "year=1" / "out.csv"),
         (folder / "year=1" / "a.csv", folder / "year=1" / "beside.csv"),
     ):
-        fairpot.apply(model, rows, target, **COLUMNS, follow_links=True)
+        fairpot.apply(model, rows, target, **COLUMNS)
         target.unlink()
 
 

@@ -63,19 +63,15 @@ def test_links_are_refused(folder, make):
     for path in (folder, str(folder / "**" / "*.csv"), [folder / "sub", folder]):
         if make is to_nothing and "*" in str(path):
             continue  # a pattern does not fit what is not there
-        with pytest.raises(InputFileError, match=r"holds \d+ links?, such as (.|\n)*follow_links=True"):
+        with pytest.raises(InputFileError, match=r"holds \d+ links?, such as (.|\n)*name the file itself"):
             counted(path)
     (folder.parent / "to").symlink_to(folder / "sub")
     assert counted(folder.parent / "to") == 4  # whoever names a link means it
 
 
-def test_links_are_followed_when_asked(folder):
+def test_links_are_read_where_they_are_named(folder):
     to_a_file_of_rows(folder)
-    (folder / "d").symlink_to(folder)
-    assert counted(folder, follow_links=True) == 12
-    to_nothing(folder / "sub")
-    with pytest.raises(InputFileError, match="broken link"):
-        counted(folder, follow_links=True)
+    assert counted([folder / "a.csv", folder / "c.csv"]) == 8
 
 
 def test_links_in_parquet(folder):
@@ -145,4 +141,4 @@ def test_spark_is_told_before_it_starts(folder):
     to_a_file(folder)
     error = run("audit", folder, *COLUMNS, "--engine", "spark", "--format", "csv")
     assert "1 link" in error
-    assert "--follow-links" in error
+    assert "name the file itself" in error

@@ -43,7 +43,7 @@ _OPTIONS = {
     **dict.fromkeys(("scores", "y_score"), "--score"),
     **dict.fromkeys(("t", "theta", "slope", "shift"), "--strength"),
 }
-_FLAGS = ("--force", "--replace", "--lower-is-riskier", "--private", "--follow-links")
+_FLAGS = ("--force", "--replace", "--lower-is-riskier", "--private")
 _CHOICES = ("--top-of", "--keep")
 _ASKED = {
     **dict.fromkeys(("--score", "--label", "--group", "--weight", "--cluster", "--keep"), "COLUMN"),

@@ -160,7 +160,6 @@ class RowOptions:
     decimal: str = _file("Decimal mark of scores in CSV.", ".", ".|,")
     encoding: str | None = _file("Encoding of CSV, such as latin-1 or cp1252; default: utf-8.", value="NAME")
     sheet: str | None = _file("Sheet of an Excel workbook that has several.", value="NAME")
-    follow_links: bool = _file("Follow links inside folders; without it, a link is an error.", False)
     drop_missing: bool = _file("Leave out rows with missing values, and say how many.", False, source=None)
     memory: str = _scan("Memory of the whole process.", "2GB", "SIZE", type=SIZE, source="memory_limit")
     threads: int | None = _scan(

@@ -20,11 +20,9 @@ from fairpot.rows.source import RowSource
 from fairpot.rows.streams import open_bytes
 
 _LOOK, _ROWS = 1 << 20, 1000
-_FRACTION = {".", ","}
 _FEW = 20  # values that a column of groups may have
 _NUMBER = {".": re.compile(r"[+-]?\d*\.?\d+([eE][+-]?\d+)?"), ",": re.compile(r"[+-]?\d*,?\d+")}
 _YES = {*("ja", "j", "yes", "y", "oui", "o", "si", "sí", "sì", "s", "sim", "tak", "ano", "evet", "wahr", "vrai")}
-_NO = {*("nein", "n", "no", "non", "não", "nao", "nie", "ne", "hayır", "falsch", "faux", "nej", "nee")}
 _FOREIGN = {"encoding", "decimal", "pos_label"}
 _PLAIN = ({"0", "1"}, {"true", "false"})
 
@@ -48,46 +46,37 @@ def looked_at(source: RowSource) -> Iterator[None]:
 
 
 def _needed(source: RowSource) -> dict[str, Any]:
-    """Look at the first text file: its encoding, its decimal mark, its columns and what an outcome means."""
-    paths = [Path(source.path)] if isinstance(source.path, str) else []
-    if not paths or (source.format or format_of_name(paths[0])) not in TEXT:
+    """Look how a text file begins: its encoding, its decimal mark, its columns and what an outcome means."""
+    if not isinstance(source.path, str) or (source.format or format_of_name(Path(source.path))) not in TEXT:
         return {}
+    with open_bytes(Path(source.path)) as stream:
+        begin = stream.read(_LOOK)
     needs: dict[str, Any] = {}
-    encoding = source.encoding or _encoding(paths[0])
-    if encoding != source.encoding and encoding != "utf-8":
+    encoding = source.encoding or _encoding(begin)
+    if encoding not in (source.encoding, "utf-8"):
         needs["encoding"] = encoding
-    columns = _columns(paths[0], encoding, source.delimiter)
+    columns = _columns(begin.decode(encoding, "ignore").removeprefix("\ufeff"), source.delimiter)
     marks = {name: _mark(values) for name, values in columns.items()}
     if source.decimal == "." and "," in marks.values():
         needs["decimal"] = ","
     return needs | (_parts(source, columns, marks) if _has_header(columns) else {})
 
 
-def _encoding(path: Path) -> str:
-    with open_bytes(path) as stream:
-        head = stream.read(1000)
-        if head.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
-            return "utf-16"
-        if b"\0" in head:  # letters of our alphabets have a zero before or after them
-            return "utf-16-be" if head[:1] == b"\0" else "utf-16-le"
-        found = {name: codecs.getincrementaldecoder(name)() for name in ("utf-8", "cp1252")}
-        block = head + stream.read(_LOOK)
-        while block and found:
-            for name in [*found]:
-                try:
-                    found[name].decode(block)
-                except UnicodeDecodeError:
-                    del found[name]
-            block = stream.read(_LOOK)
-    return next(iter(found), "latin-1")
+def _encoding(begin: bytes) -> str:
+    if begin.startswith((codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)):
+        return "utf-16"
+    if b"\0" in begin[:1000]:  # letters of our alphabets have a zero before or after them
+        return "utf-16-be" if begin[:1] == b"\0" else "utf-16-le"
+    for name in ("utf-8", "cp1252"):
+        with suppress(UnicodeDecodeError):
+            codecs.getincrementaldecoder(name)().decode(begin)  # the last character may be cut
+            return name
+    return "latin-1"
 
 
-def _columns(path: Path, encoding: str, delimiter: str | None) -> dict[str, list[str]]:
+def _columns(text: str, delimiter: str | None) -> dict[str, list[str]]:
     """Read the values of the first rows, column by column."""
-    with open_bytes(path) as stream:
-        text = stream.read(_LOOK).decode(encoding, "ignore").removeprefix("\ufeff")
-    first = text.partition("\n")[0]
-    records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter or delimiter_of(first))
+    records = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter or delimiter_of(text.partition("\n")[0]))
     header = next(records)
     rows = [row for row in islice(records, _ROWS) if len(row) == len(header)]
     return {name: [row[i].strip() for row in rows] for i, name in enumerate(header)}
@@ -111,33 +100,27 @@ def _parts(source: RowSource, columns: dict[str, list[str]], marks: dict[str, st
     """Find columns for the parts whose names are not in the file, and the value that means the outcome."""
     free = [name for name in columns if name not in source.roles.values()]
     distinct = {name: {value for value in columns[name] if value} for name in columns}
-    needs: dict[str, Any] = {}
-
-    def take(part: str, wanted: str | None, found: Iterator[str]) -> Any:
-        if wanted is None or wanted in columns:
-            return wanted
-        near = get_close_matches(wanted, free, n=1, cutoff=0.75)
-        needs[part] = next(iter(near), None) or next(found, ...)
-        if needs[part] in free:
-            free.remove(needs[part])
-        return needs[part]
-
-    two = [name for name in free if len(distinct[name]) == 2]
-    label = take("label", source.label, iter(sorted(two, key=lambda name: not _is_answer(distinct[name]))))
+    answers = [name for name in free if len(distinct[name]) == 2]
+    answers.sort(key=lambda name: distinct[name] not in _PLAIN and not any(map(_is_yes, distinct[name])))
     numbers = [name for name in free if marks[name] is not None and len(distinct[name]) > 2]
-    numbers.sort(key=lambda name: (not _FRACTION & set("".join(distinct[name])), -len(distinct[name])))
-    take("score", source.score, iter(numbers))
-    if len(source.group_columns) == 1:
-        few = (name for name in free if 2 <= len(distinct[name]) <= _FEW)
-        take("group", source.group_columns[0], few)
-    values = {value.casefold() for value in distinct.get(str(label), ())}
-    if source.pos_label is None and len(values) == 2 and values not in _PLAIN:
-        yes = [value for value in distinct[str(label)] if value.casefold() in _YES]
+    numbers.sort(key=lambda name: -len(distinct[name]))
+    few = [name for name in free if 2 <= len(distinct[name]) <= _FEW]
+    group = source.group_columns[0] if len(source.group_columns) == 1 else None
+    needs: dict[str, Any] = {}
+    for part, wanted, likely in (
+        ("label", source.label, answers),
+        ("score", source.score, numbers),
+        ("group", group, few),
+    ):
+        if wanted is not None and wanted not in columns:
+            found = [*get_close_matches(wanted, free, n=1, cutoff=0.75), *likely]
+            needs[part] = next((name for name in found if name not in needs.values()), ...)
+    values = distinct.get(str(needs.get("label", source.label)), set())
+    if source.pos_label is None and len(values) == 2 and {value.casefold() for value in values} not in _PLAIN:
+        yes = [value for value in values if _is_yes(value)]
         needs["pos_label"] = yes[0] if len(yes) == 1 else ...
     return needs
 
 
-def _is_answer(values: set[str]) -> bool:
-    """Whether two values are those of an outcome, as far as words tell."""
-    folded = {value.casefold() for value in values}
-    return folded in _PLAIN or folded <= _YES | _NO
+def _is_yes(value: str) -> bool:
+    return value.casefold() in _YES

@@ -37,7 +37,7 @@ from fairpot.rows.output import scratch_folder
 from fairpot.rows.roles import Kind, Roles, find_column
 
 # How files are read, beside the parts of their columns.
-READING = ("format", "sql", "database", "delimiter", "decimal", "encoding", "sheet", "follow_links")
+READING = ("format", "sql", "database", "delimiter", "decimal", "encoding", "sheet")
 _LEAST_BYTES = 4  # that a row of text takes
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -78,8 +78,6 @@ class RowSource(Roles):
         Of CSV, such as "latin-1"; None is UTF-8.
     sheet : str or None, default None
         The sheet of an Excel workbook; without it, a workbook with several is an error that names them.
-    follow_links : bool, default False
-        Whether links inside folders and among what a pattern fits are followed; else they are an error.
 
     Examples
     --------
@@ -98,7 +96,6 @@ class RowSource(Roles):
     decimal: str = "."
     encoding: str | None = None
     sheet: str | None = None
-    follow_links: bool = False
 
     reader: ClassVar[str] = "duckdb"
 
@@ -148,7 +145,7 @@ class RowSource(Roles):
                 raise InputFileError("there is no standard input to read from.\nHint: name a file.")
             paths = [self._spooled("standard input", sys.stdin.buffer)]
         else:
-            named = expanded(cast(Paths, self.path), self.format is not None, self.follow_links)
+            named = expanded(cast(Paths, self.path), self.format is not None)
             self.__dict__["_named"] = named
             paths = [self._at_hand(path) for path in named]
         formats = {p: cast(Format, self.format) or format_of_name(p) or _sniffed(p) for p in paths}
@@ -304,18 +301,18 @@ def _check_alike(layouts: dict[Path, Layout], roles: dict[str, str]) -> None:
 _DEEPEST = 100  # folders inside of each other
 
 
-def expanded(path: Paths, any_name: bool, follow_links: bool) -> list[Path]:
+def expanded(path: Paths, any_name: bool) -> list[Path]:
     """List the files behind paths, folders and patterns, sorted and each once."""
-    found = [file for item in listed(path) for file in _files_of(os.fspath(item), any_name, follow_links)]
+    found = [file for item in listed(path) for file in _files_of(os.fspath(item), any_name)]
     if not found:
         raise InputFileError("no file is named.\nHint: give a path, a folder or a pattern.")
     return list(dict.fromkeys(found))
 
 
-def _files_of(item: str, any_name: bool, follow_links: bool) -> list[Path]:
+def _files_of(item: str, any_name: bool) -> list[Path]:
     path = Path(item)
     if path.is_dir():
-        files = files_inside(path, any_name=any_name, follow_links=follow_links)
+        files = files_inside(path, any_name=any_name)
         if not files:
             raise InputFileError(f"the folder {item} holds no file to read.\nHint: known are {known_endings()}.")
         return files
@@ -330,28 +327,24 @@ def _files_of(item: str, any_name: bool, follow_links: bool) -> list[Path]:
         raise InputFileError(f"{item!r} leads through too many folders.\nHint: name the folder itself.") from None
     if not matched:
         raise InputFileError(f"no file matches {item!r}.\nHint: check the path; it is taken from {Path.cwd()}.")
-    _refuse_links([] if follow_links else [p for p in matched if _is_linked(p, fixed)], item)
+    _refuse_links([p for p in matched if _is_linked(p, fixed)], item)
     _refuse_special([p for p in matched if not p.is_file()], item)
     return matched
 
 
-def files_inside(folder: Path, *, any_name: bool, follow_links: bool) -> list[Path]:
+def files_inside(folder: Path, *, any_name: bool) -> list[Path]:
     """List the files of a folder that are read, sorted; a link, and what is no file, is an error."""
-    found, links, seen = [], [], {os.path.realpath(folder)}
-    for here, inside, names in os.walk(folder, onerror=_refuse_unread, followlinks=follow_links):
+    found, links = [], []
+    for here, inside, names in os.walk(folder, onerror=_refuse_unread):
         if len(Path(here).parts) - len(folder.parts) > _DEEPEST:
             raise InputFileError(
                 f"{folder} has folders nested deeper than {_DEEPEST}.\nHint: name the folder that holds the files."
             )
         inside[:] = sorted(name for name in inside if not name.startswith((".", "_")))
         links += [Path(here, name) for name in inside if os.path.islink(os.path.join(here, name))]
-        if follow_links:  # a folder that was seen before may lead to itself
-            real = {name: os.path.realpath(os.path.join(here, name)) for name in inside}
-            inside[:] = [name for name in inside if real[name] not in seen]
-            seen.update(real.values())
         paths = [Path(here, name) for name in names if not name.startswith((".", "_"))]
         found += [p for p in paths if any_name or format_of_name(p) or p.suffix.lower() in WORKBOOKS]
-    _refuse_links([] if follow_links else [*links, *(p for p in found if p.is_symlink())], str(folder))
+    _refuse_links([*links, *(p for p in found if p.is_symlink())], str(folder))
     _refuse_special([p for p in found if not p.is_file()], str(folder))
     return sorted(found)
 
@@ -371,7 +364,7 @@ def _refuse_links(links: Sequence[Path], where: str) -> None:
     if links:
         raise InputFileError(
             f"{where} holds {wording.counted(len(links), 'link')}, such as {links[0]}: a link may lead to any file.\n"
-            f"Hint: remove it, name the file itself, or {argument('follow_links', True)} to follow links."
+            "Hint: remove it, or name the file itself."
         )
 
 

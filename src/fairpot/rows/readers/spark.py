@@ -193,7 +193,7 @@ class SparkReader:
     """Count and adjust the rows of a Spark DataFrame on its cluster."""
 
     where: ClassVar[str] = "on a cluster"
-    options: ClassVar[tuple[str, ...]] = ("format", "follow_links", "master", *_COUNTING)
+    options: ClassVar[tuple[str, ...]] = ("format", "master", *_COUNTING)
     writes_folders: ClassVar[bool] = True
 
     def open(self, rows: Any, parts: Mapping[str, Any], options: Mapping[str, Any]) -> SparkRows:
@@ -205,7 +205,7 @@ class SparkReader:
             raise InputFileError("Spark needs the names of files that all workers can read.\nHint: name files.")
         for path in paths:  # Spark would follow links
             if os.path.isdir(path):
-                files_inside(Path(path), any_name=True, follow_links=options.get("follow_links", False))
+                files_inside(Path(path), any_name=True)
         with without_javas_log():
             session = spark_session(options.get("master") or "local[*]")
         return SparkRows.read(session, paths, format=options.get("format"), **parts)
