@@ -168,7 +168,8 @@ def count_at(
     columns = (ended.score, labels, ended.code, rows.groups)
     table = ScoreTable.from_rows(*columns, unit=ended.unit, grouping=rows.grouping, **known)
     check_known(rows.groups, table.independent, after.horizon)
-    return replace(table, follow_up=follow_up)
+    stayed = [group for group, counts in zip(table.groups, table.counts) if len(counts.score)]
+    return replace(table.only(stayed), follow_up=follow_up)
 
 
 def refuse_beside_table(table: ScoreTable, given: Mapping[str, Any]) -> ScoreTable:

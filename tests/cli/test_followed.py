@@ -93,6 +93,8 @@ def test_settings_say_it_too(run, path, tmp_path, monkeypatch):
         ([*SAID, "--positive", "1"], "so does --positive"),
         (SAID[:8], "if it is a competing event, such as death before the outcome: --competing 2"),
         ([*SAID, "--horizon", "365"], "--horizon 365.0 is after the last follow-up"),
+        ([*SAID, "--horizon", "nan"], "of the times, got nan.\nHint: give the time by which"),
+        ([*SAID, "--competing", "3"], "must be 0, 1 or 3, got"),
         ([*SAID, "--engine", "spark"], "outcomes after a time need every row in memory"),
     ],
 )

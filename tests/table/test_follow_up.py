@@ -147,6 +147,28 @@ def test_thin_and_lost_follow_up_is_told():
         assert table[group].weight.sum() == pytest.approx((rare.sex == group).sum() * (1 - share))
 
 
+def test_a_group_that_left_altogether_is_named_and_left_out():
+    frame = followed(500, 7)
+    frame.loc[:3, ["sex", "days", "died"]] = ["X", 0.01, 0]
+    table = table_of(frame)
+    assert table.groups == ("F", "M")
+    notes = {note.kind: note for note in fairpot.audit(table).notes}
+    assert (notes["left out"].group, notes["left out"].value) == ("X", 4)
+    assert ("X", "100.0%") in notes["horizon"].pairs
+    assert fairpot.LogitShift(max_gap=0.3).fit(table).groups_ == ("F", "M")
+    gone = frame.sex == "M"
+    with pytest.raises(ValueError, match="too few rows for any interval: group 'M' is worth 0 rows with the outcome"):
+        table_of(frame.assign(died=frame.died.mask(gone, 0), days=frame.days.mask(gone, 0.01)))
+
+
+@pytest.mark.parametrize(("competing", "hint"), [(None, "code it so"), (2, "give every competing event the same code")])
+def test_two_competing_events_have_one_code(competing, hint):
+    frame = followed(300, 7, competing=0.5)
+    frame.loc[:9, "died"] = 3
+    with pytest.raises(ValueError, match=hint):
+        score_table(None, frame.score, time=frame.days, event=frame.died, horizon=1.0, competing=competing)
+
+
 def test_a_table_keeps_its_follow_up_and_its_rows_while_scores_stay():
     table = table_of(followed(500, 8, groups=(0.4, 0.3, 0.3)))
     assert fairpot.audit(table.only(["F", "X"])).concordance.pairs[0].second == "X"

@@ -80,7 +80,8 @@ def check_followed(
 def check_horizon(horizon: Any, name: str = "horizon") -> float:
     """Check a time up to which outcomes count."""
     if not is_number(horizon) or not np.isfinite(horizon):
-        raise ValueError(f"{argument(name)} must be a number in the unit of the times, got {wording.got(horizon)}.")
+        told = f"{argument(name)} must be a number in the unit of the times, got {wording.got(horizon)}."
+        raise ValueError(f"{told}\nHint: give the time by which the outcome must have come, such as 365 for days.")
     return as_double(horizon)
 
 
@@ -108,7 +109,9 @@ def check_events(event: Any, rows: int, name: str, competing: Any = None) -> NDA
     odd = [value for value in wording.in_order(set(found)) if texts[value] not in codes]
     if odd:
         hint = "code it so: 1 for rows that had the outcome, 0 for those whose follow-up ended without it"
-        if len(odd) == 1:
+        if competing is not None:
+            hint = "give every competing event the same code"
+        elif len(odd) == 1:
             hint = f"if it is a competing event, such as death before the outcome: {argument('competing', *odd)}"
         known = "0 or 1" if competing is None else f"0, 1 or {competing}"
         said = f"{wording.counted(sum(found[value] for value in odd), 'row')} with {wording.listed(odd)}"
@@ -122,10 +125,6 @@ def check_events(event: Any, rows: int, name: str, competing: Any = None) -> NDA
 
 def check_known(groups: Sequence[Hashable], known: Sequence[NDArray[Any]], horizon: float) -> None:
     """Refuse a horizon where too little is known; ``known``: the rows of each group with the outcome, then without."""
-    gone = [group for group, *both in zip(groups, *known) if not sum(both) > 0]
-    if gone:
-        told = f"in group {gone[0]!r} everybody left before {argument('horizon', horizon)}: nothing is known of it."
-        raise ValueError(f"{told}\nHint: choose an earlier horizon, or leave out the rows of that group.")
     needed = min(len(groups), 2)
     group, *both = sorted(zip(groups, *known), key=lambda each: -min(each[1:]))[needed - 1]
     if min(both) < FEWEST - 1e-9:

@@ -67,7 +67,7 @@ def require_outcomes(table: ScoreTable) -> None:
         if empty:
             raise ValueError(
                 f"group {empty[0]!r} has no {what}: its xAUC cannot be measured, so there is nothing to fit.\n"
-                "Hint: join it with another group, or collect more rows of it."
+                f"Hint: join it with another group, or leave small groups out, {argument('min_group', ...)}"
             )
 
 

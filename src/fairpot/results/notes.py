@@ -58,10 +58,13 @@ def notes_of_follow_up(table: ScoreTable) -> Iterator[Note]:
     known = table.follow_up
     if known is None:
         return
-    groups = [each for each in known.groups if each.group in table.groups]
+    groups = [each for each in known.groups if each.group in table.groups or each.left == each.rows]
     left = tuple((each.group, f"{each.left_share:.1%}") for each in groups)
     yield Note("horizon", value=known.horizon, pairs=left, said=known.leaving)
     for each in groups:
+        if each.left == each.rows:
+            yield Note("left out", each.group, value=each.rows)
+            continue
         if each.still_followed < _THIN:
             yield Note("thinly followed", each.group, value=each.still_followed, other=known.horizon)
         if each.lost:
