@@ -41,6 +41,12 @@ def test_a_threshold_is_turned_round_with_the_scores(run, people, tmp_path):
     turned = ["--lower-is-riskier", "--threshold", 0.6, "--json"]
     found = run("audit", tmp_path / "low.csv", *COLUMNS, *turned).json["rates"][0]
     assert by_group(found, "selection_rate")["all"]["hits"] == (1 - people["risk"] <= 0.6).sum()
+    pool = ["audit", tmp_path / "low.csv", *NO_LABEL, "--lower-is-riskier"]
+    for code, *gate in ((0, 0.05), (3, 0.55, "--require", "within"), (3, 0.9)):
+        said = run(*pool, "--threshold", 0.6, "--min-ratio", *gate, expect=code).out
+        assert "0.6 or below" in said
+        assert "or above" not in said
+    assert "below the median score" in run(*pool[:-2], "--lower-is-riskier", "--for", "ll144").out
 
 
 def test_all_rates_are_printed_when_asked_for_and_compared_with_a_named_group(run, csv):
@@ -72,11 +78,11 @@ def test_without_outcomes_the_command_gives_what_python_gives(run, csv, people, 
 def test_without_outcomes_it_says_who_is_flagged_and_what_is_left_out(run, csv, people, tmp_path):
     people.drop(columns="outcome").to_csv(tmp_path / "pool.csv", index=False)
     found = run("audit", tmp_path / "pool.csv", *NO_LABEL).out
-    assert found.startswith("In the top 10% are ")
+    assert "are in the top 10%: the ratio is " in found.splitlines()[0]
     assert "Outcomes are not known: AUC, xAUC, gaps, calibration and error rates are left out" in found
     assert "AUC -" not in found
     assert "Flagged in the top 10%" in found
-    assert "standardised difference" in found
+    assert "difference: mean minus that of M, in standard deviations" in found
     gone = run("audit", tmp_path / "pool.csv", *COLUMNS, expect=2).err
     assert "If outcomes are not known: --no-label." in gone
 
@@ -101,8 +107,9 @@ def test_a_ratio_of_selection_rates_is_a_gate(run, csv, labels):
     told = ["audit", csv, *(COLUMNS if labels else NO_LABEL), "--threshold", 0.5, "--min-ratio"]
     for bound, answer, code in ((0.1, "within", 0), (0.35, "cannot tell", 0), (0.8, "below", 3)):
         assert run(*told, bound, "--json", expect=code).json["ratio_verdict"]["answer"] == answer
-    assert run(*told, 0.1, "--require", "within").out.startswith("within: no selection rate is below 0.1 of another")
+    assert run(*told, 0.1, "--require", "within").out.startswith("within: with 95% confidence, no group's selection")
     unsure = run(*told, 0.35, "--require", "within", expect=3).out
-    assert unsure.startswith("cannot tell: the rows cannot tell whether the selection rate of F is below 0.35")
-    assert "FAILED: no selection rate was shown to be at least 0.35 of every other at 0.5 or above" in unsure
+    assert unsure.startswith("cannot tell: the rows cannot tell whether a group's selection rate at 0.5 or above is")
+    assert "is below 0.35 of another's (F to M: measured " in unsure
+    assert "FAILED: it was not shown that every selection rate is at least 0.35 of every other at 0.5" in unsure
     assert "FAILED: a selection rate is below 0.8 of another" in run(*told, 0.8, expect=3).out

@@ -6,8 +6,10 @@ import pandas as pd
 import polars
 import pyarrow
 import pytest
+from scipy import stats
 
 import fairpot
+from fairpot import score_table
 from fairpot.metrics import RATES
 
 
@@ -122,6 +124,13 @@ def test_a_ratio_is_within_below_or_cannot_be_told():
         assert found.to_dict()["ratio_low"] < found.ratio < found.ratio.high
 
 
+def test_groups_of_equal_rates_are_as_rarely_shown_to_differ_as_verdicts_say():
+    """Either group may come out lower by chance: both directions share the 5%."""
+    rng, g = np.random.default_rng(6), np.repeat(["a", "b"], 200)
+    drawn = [fairpot.audit(None, rng.random(400), sensitive_features=g, threshold=0.5) for _ in range(300)]
+    assert sum(each.ratio_verdict(0.99).answer == "below" for each in drawn) <= 22  # 15 expected; more have 3%
+
+
 def test_verdicts_on_ratios_are_wrong_as_rarely_as_they_say():
     """Three groups; one has exactly 0.8 of the rate of the others, so that either answer is wrong half of the time."""
     rng, wrong = np.random.default_rng(3), {"within": 0, "below": 0}
@@ -159,23 +168,46 @@ def test_scores_by_group_are_those_of_numpy(lower):
         own, other = s[g == group], s[g == "b"]
         assert each.mean == pytest.approx(own.mean())
         assert each.deviation == pytest.approx(own.std(ddof=1))
-        if not lower:
-            quantiles = np.quantile(own, [0.1, 0.25, 0.5, 0.75, 0.9], method="inverted_cdf")
-            assert [each.q10, each.q25, each.median, each.q75, each.q90] == quantiles.tolist()
+        quantiles = np.quantile(own, [0.1, 0.25, 0.5, 0.75, 0.9], method="inverted_cdf")
+        assert [each.q10, each.q25, each.median, each.q75, each.q90] == quantiles.tolist()
         assert each.median.low <= each.median <= each.median.high
         if group != "b":
             pooled = np.sqrt((own.var(ddof=1) + other.var(ddof=1)) / 2)
             assert each.standardised_difference == pytest.approx((own.mean() - other.mean()) / pooled)
 
 
-def test_limits_of_scores_cover_what_they_are_of():
-    """Two groups of 80: the median and the standardised difference of distributions that are known."""
-    rng, missed = np.random.default_rng(4), np.zeros(2)
+QUANTILES = {"q10": 0.1, "q25": 0.25, "median": 0.5, "q75": 0.75, "q90": 0.9}
+
+
+@pytest.mark.parametrize("kind", ["plain", "clusters", "weights"])
+@pytest.mark.parametrize(("n", "known"), [(12, ["median"]), (40, [*QUANTILES])])
+def test_limits_of_scores_cover_what_they_are_of(n, known, kind):
+    """A small group beside one of 60: quantiles and the standardised difference of normal scores, or no limits."""
+    rng, missed = np.random.default_rng(4), dict.fromkeys([*known, "standardised_difference"], 0)
+    g, given = np.repeat(["a", "b"], [n, 60]), {}
     for _ in range(400):
-        s = np.r_[rng.normal(0.5, 1, 80), rng.normal(0, 1, 80)]
-        first = fairpot.audit(None, s, sensitive_features=np.repeat(["a", "b"], 80)).scores
-        one = first[0] if first[0].standardised_difference is not None else first[1]
-        true = 0.5 if one.group == "a" else -0.5
-        missed[0] += not first[0].median.low <= 0.5 <= first[0].median.high
-        missed[1] += not one.standardised_difference.low <= true <= one.standardised_difference.high
-    assert (missed / 400 < 0.085).all()
+        s = rng.normal(size=n + 60) + 0.5 * (g == "a")
+        if kind == "clusters":
+            s, given = np.tile(s, 2), {"clusters": np.tile(np.arange(n + 60), 2)}
+        if kind == "weights":
+            given = {"sample_weight": rng.uniform(0.8, 1.2, n + 60)}
+        own = np.resize(g, len(s))
+        found = fairpot.audit(None, s, sensitive_features=own, reference="b", **given).scores[0]
+        true = {name: stats.norm.ppf(p) + 0.5 for name, p in QUANTILES.items()} | {"standardised_difference": 0.5}
+        for name in missed:
+            limits = getattr(found, name)
+            missed[name] += not limits.low <= true[name] <= limits.high
+        assert [name for name in QUANTILES if getattr(found, name).reason is None] == known
+    assert all(0.02 < each / 400 < 0.08 for each in missed.values()), missed
+
+
+@pytest.mark.parametrize("lower", [False, True])
+def test_scores_that_many_rows_share_have_limits_that_hold(lower):
+    """The 90% quantile of a score of ten steps, which lumps of rows have, is within its limits as often as they say."""
+    rng, missed = np.random.default_rng(5), 0
+    for _ in range(200):
+        s = np.r_[rng.choice(10, 60, p=[0.1] * 8 + [0.12, 0.08]), np.arange(20)].astype(float)
+        table = score_table(None, s, sensitive_features=["a"] * 60 + ["b"] * 20, lower_is_riskier=lower)
+        q90 = fairpot.audit(table).scores[0].q90
+        missed += not q90.low <= 8 <= q90.high
+    assert missed <= 18

@@ -173,14 +173,14 @@ def print_scores(out: Output, found: Sequence[GroupScores]) -> None:
     """Show how scores are distributed in each group."""
     rows = []
     for each in found:
-        quantiles = [f"{float(one):.4g}" for one in (each.q10, each.q25, each.median, each.q75, each.q90)]
+        quantiles = [f"{float(one):.4g}" for one in (each.q10, each.median, each.q90)]
         mean = [f"{float(end):.4g}" for end in _three(each.mean)]
         rows.append([shown(each.group), *mean, *quantiles, *with_limits(each.standardised_difference)])
     ends = ["from", "to"]
-    heads = ["group", "mean", *ends, "10%", "25%", "median", "75%", "90%", "standardised difference", *ends]
+    heads = ["group", "mean", *ends, "10%", "median", "90%", "difference", *ends]
     out.table("Scores", heads, rows)
     against = next((each.against for each in found if each.against is not None), None)
-    said = f"standardised difference: mean minus that of {shown(against)}, in standard deviations"
+    said = f"difference: mean minus that of {shown(against)}, in standard deviations"
     out.line(said, "dim")
 
 

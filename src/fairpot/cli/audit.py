@@ -133,7 +133,7 @@ class AuditsDocument:
 @opt.option("--bound GAP", "Say whether the gap is at most GAP.", type=opt.SHARE)
 @opt.option(
     "--min-ratio RATIO",
-    "Exit with 3 if a selection rate is below this share of another.",
+    "Exit with 3 if a selection rate is shown to be below this share of another.",
     type=opt.TOP_SHARE,
 )
 @opt.option(
@@ -190,12 +190,12 @@ def audit(
     A score that ranks nobody has no gap: --fail-above and --require also fail where the AUC, overall or of a group, is
     not shown to be above 0.5, unless you pass --allow-chance. --min-group leaves small groups out.
 
-    With --no-label nothing is asked of outcomes: who is flagged at --threshold or in --top (the top 10%, if you name
-    neither), and which scores each group has. --min-ratio compares selection rates, with or without outcomes: "within"
-    if none is below that share of another, "below" if one is, or "cannot tell".
+    With --no-label, the audit needs no outcomes. It shows who is flagged at --threshold or in --top (the top 10%, if
+    you name neither), and the scores of each group. --min-ratio compares selection rates, with or without outcomes:
+    "within" if none is below that share of another, "below" if one is, or "cannot tell".
 
-    Exit codes: 0 fine, 2 an error, 3 the gap is above --fail-above, a ratio is below --min-ratio, or the answer is not
-    what --require asks for.
+    Exit codes: 0 fine, 2 an error, 3 the gap is above --fail-above, a ratio is shown to be below --min-ratio, or the
+    answer is not what --require asks for.
     """
     if not top:
         opt.needs("top_of", "says whose top it is: it needs the top to look at, --top 10%.")

@@ -240,7 +240,7 @@ class Audit(Told):
         others = [each.headline for each in self.findings if each is not main]
         first = words.by_chance(told.notes, told.ranking.small_groups)
         if not self.ranking.labelled:
-            first = [*first, *map(words.selection, told.rates_asked)]
+            first += [words.selection(each, self.lower_is_riskier) for each in told.rates_asked]
         others += self.concordant()
         return [text for text in (*first, main.headline, main.meaning, *others, self.clearest.next) if text]
 

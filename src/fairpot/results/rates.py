@@ -172,6 +172,7 @@ class RatioVerdict(Told):
     lowest: Group | None
     highest: Group | None
     ratio: Estimate
+    lower_is_riskier: bool = False
 
     @property
     def text(self) -> str:
@@ -190,10 +191,10 @@ def ratio_verdict(table: ScoreTable, cut: Cut, bound: float, level: float) -> Ra
 
     Within: the lower limit of every ratio, each wrong with probability ``1 - level``, is at least the bound
     (intersection of one-sided tests, at no price). Below: the upper limit of one of them is below it, where the pairs
-    share that probability (Bonferroni), as the pair was chosen.
+    share that probability (Bonferroni), as the pair was chosen, and which of its groups is the lower.
     """
     pairs, delta = list(itertools.permutations(range(len(table.groups)), 2)), 1 - level
-    levels = level, 1 - 2 * delta, 1 - 2 * delta / (len(pairs) / 2)
+    levels = level, 1 - 2 * delta, 1 - 2 * delta / len(pairs)
     two_sided, within, below = (Measuring(table, cut, each) for each in levels)
 
     def ratio(measuring: Measuring, pair: tuple[int, int]) -> Estimate:
@@ -207,7 +208,7 @@ def ratio_verdict(table: ScoreTable, cut: Cut, bound: float, level: float) -> Ra
         answer = "within"
     first, last = clear or next(iter(known), pairs[0])
     told = cut.at, cut.alpha, _start(two_sided), table.groups[first], table.groups[last]
-    return RatioVerdict(answer, bound, level, *told, ratios[first, last])
+    return RatioVerdict(answer, bound, level, *told, ratios[first, last], table.lower_is_riskier)
 
 
 @dataclass(frozen=True)

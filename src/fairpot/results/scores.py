@@ -6,14 +6,13 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 
 import numpy as np
-from scipy.special import ndtri
+from scipy.special import bdtrik, stdtrit
 
 from fairpot._defaults import FEWEST_OF_RATES, LEVEL
 from fairpot.counts import GroupCounts
-from fairpot.inference.limits import Estimate, wilson
+from fairpot.inference.limits import Estimate
 from fairpot.inference.rates import Measuring
 from fairpot.results.kinds import Count, Group
-from fairpot.results.ranking import own_scale
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
@@ -22,6 +21,7 @@ from fairpot.transport import Floats
 class GroupScores:
     """The scores of one group, as the rows have them.
 
+    A quantile is the lowest score that has at least this share of the rows at or below it, as NumPy's "inverted_cdf".
     ``standardised_difference`` is the mean minus that of ``against``, over the root of the mean of the two variances.
     """
 
@@ -81,33 +81,39 @@ class _Moments:
         variance = spread * units / (units - 1) if units > 1 else np.nan
         return cls(measuring, measuring.table.counts[g], own, total, mean, variance, units)
 
-    @property
-    def few(self) -> str | None:
-        """Why there is no interval, if there is none."""
-        enough = self.units >= FEWEST_OF_RATES - 1e-9
-        return None if enough else f"with fewer than {FEWEST_OF_RATES} rows there is no interval"
+    def few(self, fewest: int = FEWEST_OF_RATES) -> str | None:
+        """Say why there is no interval, if there is none."""
+        return None if self.units >= fewest - 1e-9 else f"with fewer than {fewest} rows there is no interval"
 
     def quantile(self, p: float) -> Estimate:
         """Give the lowest score with at least a share p of the weight at or below it, as the rows have it.
 
-        Its limits are the scores at Wilson's limits of the share p of the rows (Woodruff 1952).
+        Its limits are scores at fractional ranks (Hutson 1999): the l-th lowest of n is above the quantile with the
+        probability that fewer than l of n are below it. With weights or clusters, n is what their rows are worth.
         """
-        table, score = self.measuring.table, self.counts.score
-        running = np.cumsum(self.counts.weight) / self.total
-        p = 1 - p if table.lower_is_riskier else p
+        cells, level, way = self.measuring.every, self.measuring.level, -1 if self.turned else 1
+        tail = (1 - level) / 2
+        score, weight = (0.0 + way * self.counts.score)[::way], self.counts.weight[::way]
+        rows, ends = np.add(*self.counts.counted)[::way], np.cumsum(weight) / self.total
+        at = int(np.searchsorted(ends, p - 1e-12))
+        value, share, name = float(score[at]), float(ends[at]), f"q{100 * p:.0f}"
+        few = self.few(max(FEWEST_OF_RATES, int(np.ceil(np.log(tail) / np.log(max(p, 1 - p))))))
+        if few is not None:  # all rows may be on one side of it
+            return Estimate(name, value, level=level, reason=few)
+        variance = cells.spread(self.own * ((way * cells.score <= value) - share) / self.total)
+        size = share * (1 - share) / variance if variance > 0 and 1 - share > 1e-12 else self.units
+        tails = stdtrit([self.counts.size - 1, self.units - 1], tail)
+        size *= float(tails[0] / tails[1]) ** 2  # of few clusters the variance is uncertain (Korn and Graubard 1998)
+        ranks = 1 + bdtrik([tail, 1 - tail], size, p)
+        half = weight / self.total / np.maximum(rows, 1) / 2  # rows of the same score begin and end at it
+        places = np.stack((ends - weight / self.total + half, ends - half), axis=1).ravel()
+        low, high = map(float, np.interp((ranks - 0.5) / size, places, np.repeat(score, 2)))
+        return Estimate(name, value, np.nan, min(low, value), max(high, value), level)
 
-        def at(share: float) -> float:
-            return float(score[min(int(np.searchsorted(running, share - 1e-12)), len(score) - 1)])
-
-        value, name = at(p), f"q{100 * p:.0f}"
-        if self.few is not None:
-            return Estimate(name, own_scale(table, value), level=self.measuring.level, reason=self.few)
-        cells = self.measuring.every
-        variance = cells.spread(self.own * ((cells.score <= value) - p) / self.total)
-        size = min(p * (1 - p) / variance, 1e300) if variance > 0 else self.units
-        low, high = (at(end) for end in wilson(p, size, -float(ndtri((1 - self.measuring.level) / 2))))
-        found = Estimate(name, value, np.nan, low, high, self.measuring.level)
-        return found.reversed() if table.lower_is_riskier else found
+    @property
+    def turned(self) -> bool:
+        """Whether the scores are counted with a minus."""
+        return self.measuring.table.lower_is_riskier
 
     def apart(self, other: _Moments) -> Estimate:
         """Give the standardised difference of two means, d, with the error that rows add to means and variances.
@@ -117,19 +123,22 @@ class _Moments:
         """
         cells, level = self.measuring.every, self.measuring.level
         pooled = (self.variance + other.variance) / 2
-        sign = -1.0 if self.measuring.table.lower_is_riskier else 1.0
+        sign = -1.0 if self.turned else 1.0
         metric = "standardised_difference"
         if not pooled > 0:
             why = "the scores of these groups do not vary, or are too large to be squared"
             return Estimate(metric, np.nan, level=level, reason=why)
         d = sign * (self.mean - other.mean) / float(np.sqrt(pooled))
-        error = np.zeros(len(cells.score))
+        error, spreads = np.zeros(len(cells.score)), []
         for each, way in ((self, sign), (other, -sign)):
             off = cells.score - each.mean
             bend = d * (off**2 - each.variance) / (4 * pooled)
-            error += each.own * (way * off / np.sqrt(pooled) - bend) / each.total
-        se, reason = float(np.sqrt(cells.spread(error))), self.few or other.few
+            own = each.own * (way * off / np.sqrt(pooled) - bend) / each.total / np.sqrt(1 - 1 / each.units)
+            error += own
+            spreads.append(cells.spread(own))
+        se, reason = float(np.sqrt(cells.spread(error))), self.few() or other.few()
         if reason is not None:
             return Estimate(metric, d, se, level=level, reason=reason)
-        half = -float(ndtri((1 - level) / 2)) * se
+        freedom = sum(spreads) ** 2 / sum(v**2 / (each.units - 1) for v, each in zip(spreads, (self, other)))
+        half = -float(stdtrit(freedom, (1 - level) / 2)) * se
         return Estimate(metric, d, se, d - half, d + half, level)

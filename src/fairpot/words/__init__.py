@@ -324,8 +324,8 @@ def selected(action: Action, most: int = 4) -> str:
 
 def cut(found: Rates | RatioVerdict, lower_is_riskier: bool = False) -> str:
     """Say where rows are flagged."""
-    if found.at in ("median", "all"):
-        return "above the median score" if found.at == "median" else "over all rows"
+    if found.at == "median":
+        return f"{'below' if lower_is_riskier else 'above'} the median score"
     return _at(None if found.at == "top" else found.threshold, found.alpha, lower_is_riskier)
 
 
@@ -363,32 +363,33 @@ def rule_source(source: str, date: str) -> str:
     return f"Source: {said}. A table of what was measured; whether a rule is met is for people to say."
 
 
-def selection(found: Rates) -> str:
+def selection(found: Rates, lower_is_riskier: bool = False) -> str:
     """Say in one sentence how much less often a group is flagged than the group that is flagged most."""
     rate = found["selection_rate"]
     known = [each for each in rate.groups if each.ratio is not None and each.ratio == each.ratio]
+    where = cut(found, lower_is_riskier)
     if not known:
-        return f"Nobody is flagged {cut(found)}."
+        return f"Nobody is flagged {where}."
     known = [each for each in known if each.rows >= SMALL] or known
     lowest = min(known, key=lambda each: float(each.ratio or 0.0))
     shares = {each.group: f"{float(each.value):.1%}" for each in rate.groups}
     more = f", the lowest of {len(known)}" if len(known) > 1 else ""
     return (
-        f"{_capital(cut(found))} are {shares[lowest.group]} of {lowest.group} and {shares[rate.highest]} of "
-        f"{rate.highest}: the ratio is {FRACTIONS.with_interval(lowest.ratio, auc=True)}{more}."
+        f"{shares[lowest.group]} of {lowest.group} and {shares[rate.highest]} of {rate.highest} are {where}: "
+        f"the ratio is {FRACTIONS.with_interval(lowest.ratio, auc=True)}{more}."
     )
 
 
 def ratio_verdict(found: RatioVerdict) -> str:
     """Say whether a ratio of selection rates is below a bound, or cannot be told."""
-    below = f"below {found.bound:g} of that of {found.highest} {cut(found)}"
-    told = f"the selection rate of {found.lowest} is {below}"
-    measured = _measured(FRACTIONS.with_interval(found.ratio, auc=True))
+    where, pair = cut(found, found.lower_is_riskier), f"{found.lowest} to {found.highest}"
+    measured = f"{pair}: {_measured(FRACTIONS.with_interval(found.ratio, auc=True))}"
     if found.answer == "cannot tell":
-        return f"the rows cannot tell whether {told} ({found.ratio.reason or measured})"
-    if found.answer == "within":
-        told = f"no selection rate is below {found.bound:g} of another {cut(found)}: that of {found.lowest} is lowest"
-    return f"{told} with {level(found.level)} confidence ({measured})"
+        told = f"whether a group's selection rate {where} is below {found.bound:g} of another's"
+        return f"the rows cannot tell {told} ({found.ratio.reason or measured})"
+    whose = "no group's" if found.answer == "within" else "a group's"
+    told = f"{whose} selection rate {where} is below {found.bound:g} of another's"
+    return f"with {level(found.level)} confidence, {told} ({measured})"
 
 
 def _measured(number: str) -> str:
@@ -478,9 +479,9 @@ def not_shown(found: Verdict) -> str:
 
 def ratio_failed(found: RatioVerdict) -> str:
     """Say that a gate on ratios of selection rates fails."""
-    said = f"no selection rate was shown to be at least {found.bound:g} of every other"
+    said = f"it was not shown that every selection rate is at least {found.bound:g} of every other"
     said = f"a selection rate is below {found.bound:g} of another" if found.answer == "below" else said
-    return f"FAILED: {said} {cut(found)}"
+    return f"FAILED: {said} {cut(found, found.lower_is_riskier)}"
 
 
 def quantised(auc: float, xauc: float, score: float) -> str:
