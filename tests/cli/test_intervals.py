@@ -81,11 +81,10 @@ def test_fit_certifies(run, visits, tmp_path):
     said = run(*options, "-o", target, "--all").out
     saved = json.loads(target.read_text())["certificate"]
     assert saved["bound"] == 0.3
-    assert saved["limit"] <= 0.3
+    assert "limit" not in saved
     promise = "Certified: with 90% confidence the overall gap on rows like these is at most 0.3 (tested on"
     assert said.count(promise) == 1
     assert f"The promise is the bound, {saved['bound']:g}: a gap measured where" in said
-    assert f"{saved['limit']:.3f}" not in said.partition("What was certified")[2]
     assert run("show", target).out.count(promise) == 1  # in the same words
     assert run("show", target, "--json").json["certificate"]["how"] in ("walk", "step-down")
     found = run(*options, "--json").json

@@ -1,5 +1,6 @@
 """The tables of the evidence pages are what the records make, and a command makes the records."""
 
+import re
 import sys
 from pathlib import Path
 
@@ -33,6 +34,19 @@ def test_tables_are_what_the_records_make(evidence, page):
 def test_every_table_has_records(evidence):
     shown = {part for page in PAGES for part in evidence.parts_of(page.read_text())}
     assert shown == {path.stem for path in RECORDED}
+
+
+@pytest.mark.parametrize("page", [page for page in PAGES if page.name != "index.md"], ids=lambda page: page.name)
+def test_every_other_table_has_its_command(evidence, page):
+    """In its section, or anywhere on a page of one program."""
+    named = re.compile(r"benchmarks/(\w+\.py)|make (bench)\b")
+    text = evidence.filled(page.read_text())
+    programs = {name or "bench.py" for name, _ in named.findall(text)}
+    assert programs
+    assert all((ROOT / "benchmarks" / name).exists() for name in programs)
+    sections = [section for section in re.split(r"^## ", text, flags=re.M) if "| --- |" in section]
+    elsewhere = [section.partition("\n")[0] for section in sections if not named.search(section)]
+    assert len(programs) == 1 or not elsewhere
 
 
 @pytest.mark.parametrize("path", RECORDED, ids=lambda path: path.stem)

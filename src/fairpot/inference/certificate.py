@@ -133,8 +133,8 @@ class Certificate(ShownBars):
     gap, auc, gap_before, auc_before : Estimate
         At that value, and of the original scores, with two-sided limits at ``confidence`` for this value alone. It was
         chosen on the same rows: a gap at a barely granted certificate flatters, and the promise is ``bound``.
-    limit : float
-        One-sided upper limit of the gap for this value alone, as if it had not been chosen on the same rows.
+    limit : float or None
+        One-sided upper limit of the gap where nothing was chosen (``how`` is "map"), else None.
     alpha, region : float and str, or None
         The top of the ranking that gap and AUC are those of; None for all rows.
     starts, adjusted : dict of group to float or None, and bool
@@ -164,12 +164,21 @@ class Certificate(ShownBars):
     auc: Estimate
     gap_before: Estimate
     auc_before: Estimate
-    limit: float
+    _upper: float  # limits the gap at this value alone, as if it had not been chosen on the same rows
     alpha: float | None = None
     region: Region | None = None
     starts: Mapping[Hashable, float] | None = None
     adjusted: bool = False
     lower_is_riskier: bool = False
+
+    @property
+    def limit(self) -> float | None:
+        """Limit the gap from above, where nothing was chosen on these rows."""
+        return self._upper if self.how == "map" else None
+
+    def spares(self, change: float) -> bool:
+        """Whether the gap may change by so much and still be certified."""
+        return bool(self._upper + change <= self.bound)
 
     @property
     def metric(self) -> str:
@@ -209,7 +218,7 @@ class Certificate(ShownBars):
             "confidence": self.confidence,
             "how": self.how,
             "rows": self.rows,
-            "limit": self.limit,
+            **({} if self.limit is None else {"limit": self.limit}),
             "alpha": self.alpha,
             "region": self.region,
             **({} if self.starts is None else {"starts": by_group(self.starts), "adjusted": self.adjusted}),

@@ -69,7 +69,7 @@ def _keeps(full: Maps, small: Maps, ground: Ground, rule: Rule, certificate: Cer
     """Whether simplified maps keep the rule on the fitted rows, or what is certified, with what they change of it."""
     counted = _both(full, small, ground)
     if certificate is not None:
-        return bool(certificate.limit + abs(counted.gap[1] - counted.gap[0]) <= certificate.bound)
+        return certificate.spares(abs(counted.gap[1] - counted.gap[0]))
     return bool(counted.judged(Rule(rule.max_gap, rule.max_auc_loss)).allowed(np.ones(2, dtype=bool))[1])
 
 
