@@ -22,7 +22,9 @@ def split_table(table: ScoreTable, n_splits: int, random_state: Any = None) -> l
     fractional weights to one fold each, and rows that belong together as whole clusters. ``random_state`` None deals
     rows in the order of their scores, so that every fold has low and high ones.
     """
-    generator = None if random_state is None else _generator(random_state)
+    if isinstance(random_state, np.random.RandomState):
+        random_state = random_state.randint(2**31)
+    generator = None if random_state is None else np.random.default_rng(random_state)
     if table.clusters is not None:
         fold = _deal_clusters(table, table.clusters, n_splits, generator)
         return [_of_units(table, fold == k) for k in range(n_splits)]
@@ -114,13 +116,6 @@ def _weigh(members: Members, entries: int, kind: Any) -> Counts:
 def all_but(folds: list[ScoreTable], k: int) -> ScoreTable:
     """Add up all folds but one."""
     return reduce(ScoreTable.merge, (fold for i, fold in enumerate(folds) if i != k))
-
-
-def _generator(random_state: Any) -> np.random.Generator:
-    if isinstance(random_state, np.random.Generator):
-        return random_state
-    seed = random_state if not isinstance(random_state, np.random.RandomState) else random_state.randint(2**31)
-    return np.random.default_rng(seed)
 
 
 def _deal(counts: Counts, n_splits: int, generator: np.random.Generator | None) -> list[Counts]:

@@ -206,7 +206,9 @@ def critical_values(at_risk: int, tail: float) -> tuple[float, float]:
     farthest = brentq(beyond, 0.1, 20.0)
     nodes, weights = np.polynomial.legendre.leggauss(200)
     z = farthest * (nodes + 1) / 2
-    density = [_chi_density(i, z) * weights * farthest / 2 for i in range(1, at_risk + 1)]
+    free = np.arange(1, at_risk + 1)[:, None]
+    chi = np.exp(np.log(2) - 0.5 * np.log(2) * free - gammaln(0.5 * free) + xlogy(free - 1.0, z) - 0.5 * z**2)
+    density = chi * weights * farthest / 2
 
     def wrong(b: float) -> float:
         quantile = np.minimum(b, np.sqrt(np.maximum(farthest**2 - z**2, 0.0)))
@@ -215,12 +217,6 @@ def critical_values(at_risk: int, tail: float) -> tuple[float, float]:
         return float(total) / 2**at_risk - tail
 
     return float(farthest), float(brentq(wrong, 0.0, farthest))
-
-
-def _chi_density(free: int, z: Floats) -> Floats:
-    """Compute the density of a chi variable."""
-    scale = np.log(2) - 0.5 * np.log(2) * free - gammaln(0.5 * free)
-    return np.asarray(np.exp(scale + xlogy(free - 1.0, z) - 0.5 * z**2))
 
 
 def open_note(found: Sequence[Population]) -> str | None:

@@ -273,7 +273,9 @@ def choose_certified(
     more rows it would take.
     """
     delta = _checked(dial, bound, confidence, f"no {name} can")
-    backwards = _ends_unrepaired(dial, unrepaired)
+    # Whether the gap is as it was before the repair at the last value of the dial, not at the first.
+    toward = dial.gaps.value * np.sign(unrepaired.gaps.value[0])
+    backwards = bool(toward[-1] > toward[0])
 
     def certified(bound: float) -> tuple[NDArray[np.bool_], How]:
         mask, used = certify(dial.gaps, bound, delta, dial.many, backwards=backwards, whole=dial.whole)
@@ -293,8 +295,11 @@ def choose_certified(
     most = np.where(mask, worth.most, -np.inf)
     if unmoved is not None:
         most = np.minimum(most, worth.before)
-    place = _nearest(dial.values, np.flatnonzero(most >= most.max() - 1e-12), unmoved)
-    place = unmoved if unmoved is not None and mask[unmoved] else place
+    equals = np.flatnonzero(most >= most.max() - 1e-12)
+    place = int(equals[0])
+    if unmoved is not None:  # of equals the nearest to that which changes nothing
+        nearest = equals[np.argmin(np.abs(dial.values[equals] - dial.values[unmoved]))]
+        place = unmoved if mask[unmoved] else int(nearest)
     limit = min(float(dial.at([place]).largest(delta)[0]), bound)
     return place, _certificate(dial, place, unrepaired, (bound, confidence, used, rows, name), limit, top)
 
@@ -347,17 +352,6 @@ def certify_one(
             "looks for a strength that keeps a smaller one."
         )
     return _certificate(dial, 0, unrepaired, (bound, confidence, "map", rows, name), limit, top)
-
-
-def _nearest(values: Floats, places: NDArray[np.intp], unmoved: int | None) -> int:
-    """Choose, of equally good values, the one nearest to that which changes nothing; the first, if none does."""
-    return int(places[0 if unmoved is None else np.argmin(np.abs(values[places] - values[unmoved]))])
-
-
-def _ends_unrepaired(dial: DialEstimates, unrepaired: DialEstimates) -> bool:
-    """Whether the gap is as it was before the repair at the last value of the dial, not at the first."""
-    toward = dial.gaps.value * np.sign(unrepaired.gaps.value[0])
-    return bool(toward[-1] > toward[0])
 
 
 def _within_loss(worth: Worth, mask: np.ndarray, bound: float, max_auc_loss: float, name: str) -> np.ndarray:

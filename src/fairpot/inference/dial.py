@@ -55,7 +55,6 @@ class Cut(NamedTuple):
 
 
 Steps = Callable[[Any], Iterable[Maps]]
-Count = Callable[[Any], tuple[Floats, Floats]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,14 +133,13 @@ def estimate_steps(
     ties: Ties = "half",
     exact: tuple[Floats, Floats] | None = None,
     top: Top | None = None,
-    count: Count | None = None,
     views: Callable[[ScoreTable, Any], Sequence[View]] | None = None,
 ) -> DialEstimates:
     """Estimate AUC and gaps at every value of a dial.
 
     ``table``: rows that the maps were not fitted on. ``steps``: from values of the dial to the maps of each, one after
     the other. ``exact``: AUCs (k,) and xAUCs (k, 2 * pairs) where they are known. Covariances come from a merged table.
-    ``top`` looks at the top of the ranking only; ``count`` and ``views`` are quick ways, see :class:`Part`.
+    ``top`` looks at the top of the ranking only; ``views`` is a quick way, see :class:`Part`.
     """
     pairs = (all_pairs(table), *cross_pairs(table))
 
@@ -157,7 +155,7 @@ def estimate_steps(
     reason = why_not(table, pairs, found.fewest(len(pairs)), None if top is None else top.alpha)
     dial = replace(DialEstimates.of(values, table, found, reason), regions=regions)
     if exact is None and small is not table:
-        exact = _count(table, steps(values), pairs, ties, top) if count is None else count(values)
+        exact = _count(table, steps(values), pairs, ties, top)
     if exact is None:
         return dial
     return replace(dial, auc=dial.auc.with_values(exact[0]), xauc=dial.xauc.with_values(np.asarray(exact[1]).ravel()))
@@ -167,7 +165,9 @@ def _estimate_top(
     table: ScoreTable, pairs: tuple[Pairs, ...], ties: Ties, top: Top, scored: Callable[[ScoreTable], Sequence[View]]
 ) -> tuple[ScoreTable, ShareEstimates, OpenTops | None]:
     """Estimate in the top alpha at every value; say where it may begin, if many rows share scores there at any."""
-    fine = merge_entries(table, _fine_entries(table, top.alpha))
+    # So finely that no run of scores looks like many rows of one score.
+    rows = max(float(c.weight.sum()) for c in table.counts)
+    fine = merge_entries(table, max(ENTRIES, int(8 * np.sqrt(rows / max(top.alpha * (1 - top.alpha), 1e-3)))))
     seen = scored(fine)
     found = [populations(fine.viewed(view), top.alpha, top.region) for view in seen]
     if any(p.coarse for each in found for p in each):
@@ -178,13 +178,6 @@ def _estimate_top(
         seen = scored(small)
         found = [populations(small.viewed(view), top.alpha, top.region) for view in seen]
     return small, estimate_seen(small, ties, [Seen(v, own_levels(p), pairs, p) for v, p in zip(seen, found)]), None
-
-
-def _fine_entries(table: ScoreTable, alpha: float) -> int:
-    """Say how finely a table is merged so that no run of scores looks like many rows of one score."""
-    rows = max(float(c.weight.sum()) for c in table.counts)
-    inside = max(alpha * (1 - alpha), 1e-3)
-    return max(ENTRIES, int(8 * np.sqrt(rows / inside)))
 
 
 def average_dials(folds: Sequence[DialEstimates]) -> DialEstimates:
@@ -220,12 +213,11 @@ MOST_VALUES = 256
 class Part(NamedTuple):
     """Rows, and the maps that other rows taught, for a list of values of the dial.
 
-    ``counted`` is a quick way to count AUCs and xAUCs, ``views`` to score the entries of a table at all values at once.
+    ``views`` is a quick way to score the entries of a table at all values at once.
     """
 
     table: ScoreTable
     steps: Callable[[Any], Iterable[Maps]]
-    counted: Count | None = None
     views: Callable[[ScoreTable, Any], Sequence[View]] | None = None
 
 
@@ -295,10 +287,7 @@ class Evidence:
     def estimate(self, values: Any, exact: tuple[Floats, Floats] | None = None) -> DialEstimates:
         """Estimate AUC and gaps at values of the dial; ``exact`` numbers replace those counted on rows held out."""
         how: dict[str, Any] = {"ties": self.ties, "top": self.top, "exact": exact if len(self.parts) == 1 else None}
-        dials = [
-            estimate_steps(table, steps, values, count=count, views=views, **how)
-            for table, steps, count, views in self.parts
-        ]
+        dials = [estimate_steps(table, steps, values, views=views, **how) for table, steps, views in self.parts]
         return dials[0] if len(dials) == 1 else average_dials(dials)
 
 

@@ -16,14 +16,7 @@ from fairpot.inference.limits import Estimate, Verdict, judge, seen_limits
 from fairpot.inference.merged import count_ranking
 from fairpot.inference.merged import shares as counted_shares
 from fairpot.inference.region import RegionShares, estimate_region
-from fairpot.inference.shares import (
-    GapEstimates,
-    Pairs,
-    ShareEstimates,
-    all_pairs,
-    cross_pairs,
-    why_not,
-)
+from fairpot.inference.shares import GapEstimates, Pairs, ShareEstimates, all_pairs, cross_pairs, why_not
 from fairpot.table import ScoreTable
 
 _METRICS = ("auc", "xauc", "xauc_gap")

@@ -17,14 +17,7 @@ from numpy.typing import NDArray
 
 from fairpot._defaults import Ties
 from fairpot.counts import Counts, GroupCounts, Indices
-from fairpot.inference.shares import (
-    Merged,
-    Pairs,
-    ShareEstimates,
-    estimate_shares,
-    merge_entries,
-    of_sides,
-)
+from fairpot.inference.shares import Merged, Pairs, ShareEstimates, estimate_shares, merge_entries, of_sides
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
@@ -192,9 +185,11 @@ def shares(counted: Counted, pairs: Sequence[Pairs]) -> ShareEstimates:
 
     ``pairs``: whose positives are compared with whose negatives, for each share.
     """
-    asked = Lines.of(counted, pairs)
+    asked, table = Lines.of(counted, pairs), counted.table
     if counted.cells is None:
-        return _row_by_row(counted, pairs, asked.value)
+        if sum(len(c.score) for c in table.counts) * len(table.groups) > _MANY:
+            return estimate_shares(merge_entries(table), pairs, counted.ties).with_values(asked.value)
+        return estimate_shares(table, pairs, counted.ties)
     parts, units = [], []
     for side in range(2):
         part, square = np.zeros((len(pairs), len(pairs))), np.zeros(len(pairs))
@@ -208,14 +203,6 @@ def shares(counted: Counted, pairs: Sequence[Pairs]) -> ShareEstimates:
         units.append(np.divide(own**2, square, out=np.zeros(len(pairs)), where=square > 0))
         parts.append(part)
     return of_sides(asked.value, parts, units)
-
-
-def _row_by_row(counted: Counted, pairs: Sequence[Pairs], value: Floats) -> ShareEstimates:
-    """Estimate shares whose rows belong together from the rows' influences; of very many rows, from merged entries."""
-    table = counted.table
-    if sum(len(c.score) for c in table.counts) * len(table.groups) > _MANY:
-        return estimate_shares(merge_entries(table), pairs, counted.ties).with_values(value)
-    return estimate_shares(table, pairs, counted.ties)
 
 
 class Lines(NamedTuple):

@@ -232,11 +232,7 @@ class Cut(NamedTuple):
 
 
 def _cuts(
-    table: ScoreTable,
-    top: ScoreTable,
-    pairs: Sequence[Pairs],
-    found: Influence | Lines,
-    smooth: Sequence[Population],
+    table: ScoreTable, top: ScoreTable, pairs: Sequence[Pairs], found: Influence | Lines, smooth: Sequence[Population]
 ) -> list[Cut]:
     """Find how far each smooth threshold moves the shares."""
     result = []
@@ -272,12 +268,7 @@ def near_cut(table: ScoreTable, population: Population, above: float, total: flo
 
 
 def _kappa(
-    top: ScoreTable,
-    pair: Pairs,
-    place: int,
-    threshold: float,
-    window: tuple[Floats, Floats],
-    found: Influence | Lines,
+    top: ScoreTable, pair: Pairs, place: int, threshold: float, window: tuple[Floats, Floats], found: Influence | Lines
 ) -> float:
     """Compute how far a share moves when the threshold passes one row, in shares of the rows."""
     value, p, n = found.value[place], found.weight[0][place], found.weight[1][place]

@@ -9,7 +9,6 @@ from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy.special import expit, logit, ndtr, ndtri
 
 from fairpot._arguments import argument
@@ -286,10 +285,14 @@ def _successes(law: _Law, task: _Task, rows: int, tail: float, draws: int, rng: 
 
 def _drawn(law: _Law, rows: int, draws: int, rng: np.random.Generator) -> tuple[Parts, Floats]:
     """Draw the shares of so many tables with what limits are computed from, table after table."""
-    total = _drawn_sizes(law, rows, draws, rng)
+    # Groups and outcomes come as they come.
+    share = law.size.sum(axis=0)
+    group = rng.multinomial(max(round(rows * law.worth), 1), share, size=draws)
+    positive = rng.binomial(group, law.size[0] / share)
+    total = np.maximum(np.stack((positive, group - positive), axis=1), 2)  # independent rows of each cell
     counts = np.empty((2, draws, *law.chance.shape[1:]))
-    for side, group in np.ndindex(law.size.shape):
-        counts[side, :, group] = rng.multinomial(total[:, side, group], law.chance[side, group])
+    for side, g in np.ndindex(law.size.shape):
+        counts[side, :, g] = rng.multinomial(total[:, side, g], law.chance[side, g])
     where = law.directions
     value, sides = _shares(counts, law.tie, where)
     error = logit(np.clip(value, 1e-12, 1 - 1e-12)) - logit(_shares(law.chance[:, None], law.tie, where)[0])
@@ -301,14 +304,6 @@ def _drawn(law: _Law, rows: int, draws: int, rng: np.random.Generator) -> tuple[
     v, w = ((part * scale**2).ravel() for part in sides)
     variance = ((sides[0] + sides[1]) * scale**2).ravel()
     return Parts(shifted.ravel(), variance, (v, w), (units[0], units[1])), np.zeros(draws * len(where.pairs))
-
-
-def _drawn_sizes(law: _Law, rows: int, draws: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Draw how many independent rows fall into each cell: groups and outcomes come as they come."""
-    share = law.size.sum(axis=0)
-    group = rng.multinomial(max(round(rows * law.worth), 1), share, size=draws)
-    positive = rng.binomial(group, law.size[0] / share)
-    return np.maximum(np.stack((positive, group - positive), axis=1), 2)
 
 
 def _shares(counts: Floats, tie: Floats, where: _Directions) -> tuple[Floats, tuple[Floats, Floats]]:

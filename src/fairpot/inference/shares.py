@@ -131,7 +131,9 @@ def influences(
 ) -> Influence:
     """Compute shares and influences in each view; share k of view v stands at place ``v * len(pairs) + k``."""
     views = [own_scores(table)] if views is None else views
-    weight = _weights(table, pairs, len(views))
+    totals = [each.astype(np.float64) for each in (table.positives, table.negatives)]
+    p, n = (np.array([own[list(pair[side])].sum() for pair in pairs]) for side, own in enumerate(totals))
+    weight = np.tile(p, len(views)), np.tile(n, len(views))
     raw: list[list[list[tuple[int, Floats]]]] = [[[] for _ in table.groups] for _ in range(2)]
     at = outcome_entries(table)
     for v, view in enumerate(views):
@@ -154,12 +156,6 @@ def influences(
         for side in range(2)
     )
     return Influence(value, weight, (cells[0], cells[1]))
-
-
-def _weights(table: ScoreTable, pairs: Sequence[Pairs], views: int) -> tuple[Floats, Floats]:
-    totals = (each.astype(np.float64) for each in (table.positives, table.negatives))
-    p, n = (np.array([own[list(pair[side])].sum() for pair in pairs]) for side, own in enumerate(totals))
-    return np.tile(p, views), np.tile(n, views)
 
 
 def _cell(found: list[tuple[int, Floats]], entries: Indices, value: Floats, own: Floats, other: Floats) -> CellRows:

@@ -87,8 +87,9 @@ def common_map(table: ScoreTable) -> ScoreMap:
 
 def fitted_curve(counts: GroupCounts) -> tuple[Scale, Curve]:
     """Fit the curve to scores and outcomes: with bends at the quartiles, or straight where these are not distinct."""
-    scale, line, entries = _straight(counts)
-    z, _, weight = entries
+    scale = Scale.of(counts.score, counts.weight.astype(np.float64))
+    entries = z, _, weight = _entries(scale, counts)
+    line = _most_likely(*entries, np.empty(0), np.array([0.0, 1.0]))
     share = np.cumsum(weight) / weight.sum()
     bends = np.unique(z[np.minimum(np.searchsorted(share, [0.25, 0.5, 0.75]), len(z) - 1)])
     bends = bends[(bends > z[0]) & (bends < z[-1])]
@@ -96,12 +97,6 @@ def fitted_curve(counts: GroupCounts) -> tuple[Scale, Curve]:
         return scale, line
     start = np.append(line(bends[1:2]), np.repeat(line.slopes, 4))
     return scale, _most_likely(*entries, bends, start)
-
-
-def _straight(counts: GroupCounts) -> tuple[Scale, Curve, tuple[Floats, Floats, Floats]]:
-    scale = Scale.of(counts.score, counts.weight.astype(np.float64))
-    entries = _entries(scale, counts)
-    return scale, _most_likely(*entries, np.empty(0), np.array([0.0, 1.0])), entries
 
 
 def _entries(scale: Scale, counts: GroupCounts) -> tuple[Floats, Floats, Floats]:

@@ -45,8 +45,8 @@ def certify(family: Family, again: Learn, ground: Ground, rule: Rule, confidence
             "Hint: try another method, or scores with more distinct values."
         )
     how: dict[str, Any] = {"ties": ground.ties, "top": ground.top, "cut": ground.cut}
-    held = Evidence(tuple(_part(taught, fold, values, ground) for taught, fold in folds), **how)
-    delivered = Evidence((_part(family, rows, values, ground),), fitted=True, **how)
+    held = Evidence(tuple(_part(taught, fold, values) for taught, fold in folds), **how)
+    delivered = Evidence((_part(family, rows, values),), fitted=True, **how)
     tops = None
     if ground.top is not None:
         tops = FixedTops.of(delivered.parts[0], ground.top, ground.ties, places, family.dial.name)
@@ -100,24 +100,15 @@ def _worth(
     return Worth(auc, before, *(held.net_benefits(places, rule.net_benefit_at) if rule.net_benefit_at else ()))
 
 
-def _part(family: Family, fold: ScoreTable, values: Floats, ground: Ground) -> Part:
-    """Keep a fold with the maps of a family at the places of values; of two groups, its own curve counts it quickly."""
-
-    def count(places: NDArray[np.intp]) -> tuple[Floats, Floats]:
-        curve = Ground(fold, ground.ties).trace(family, values[places])
-        pairs = np.stack([curve.xauc_ab, curve.xauc_ba], axis=1)
-        return curve.auc, pairs if fold.groups[0] == curve.reference else pairs[:, ::-1]
+def _part(family: Family, fold: ScoreTable, values: Floats) -> Part:
+    """Keep a fold with the maps of a family at the places of values."""
 
     def views(small: ScoreTable, places: NDArray[np.intp]) -> list[list[Floats]]:
         movers = [family.mover(g, c.score) for g, c in zip(small.groups, small.counts)]
         return [[move(float(value)) for move in movers] for value in values[places]]
 
-    def exact_views(small: ScoreTable, places: NDArray[np.intp]) -> list[list[Floats]]:
-        return [small.view(maps) for maps in family.steps(values[places])]
-
-    quick = count if len(fold.groups) == 2 and ground.top is None else None
     long = family.own is None and sum(len(c.score) for c in fold.counts) > _LONG
-    return Part(fold, lambda places: family.steps(values[places]), quick, views if long else exact_views)
+    return Part(fold, lambda places: family.steps(values[places]), views if long else None)
 
 
 def fold_count(table: ScoreTable, dial: str) -> int:

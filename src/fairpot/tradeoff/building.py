@@ -11,14 +11,7 @@ from numpy.typing import NDArray
 
 from fairpot import exceptions
 from fairpot._defaults import Region, Ties
-from fairpot.metrics.wins import (
-    WinMatrix,
-    cross_half_wins,
-    empty_cells,
-    inner_half_wins,
-    undefined_auc,
-    warn_undefined,
-)
+from fairpot.metrics.wins import WinMatrix, cross_half_wins, empty_cells, inner_half_wins, undefined_auc, warn_undefined
 from fairpot.table import Maps, ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.tradeoff.exact import exact_wins, flat_cuts

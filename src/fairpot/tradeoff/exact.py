@@ -37,12 +37,7 @@ class PlanWins(NamedTuple):
 
 
 def exact_wins(
-    plan: TransportPlan,
-    moved: GroupCounts,
-    reference: GroupCounts,
-    *,
-    half: bool = False,
-    monotone: bool = False,
+    plan: TransportPlan, moved: GroupCounts, reference: GroupCounts, *, half: bool = False, monotone: bool = False
 ) -> PlanWins:
     """Count the wins between a moved group and its reference at every cut of a plan, on any rows.
 

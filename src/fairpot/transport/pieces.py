@@ -86,18 +86,14 @@ def formula_of(score_map: ScoreMap) -> Formula:
     if isinstance(score_map, ScoreMap) and hasattr(score_map, "alpha") and hasattr(score_map, "beta"):
         return Sigmoid(float(score_map.alpha), float(score_map.beta))
     if isinstance(score_map, ShiftMap):
-        return _shift(score_map)
+        if score_map.is_identity:
+            return Pieces(*_identity(-LARGEST).T)
+        if score_map.factor is not None:
+            return Odds(-score_map.factor if score_map.negative else score_map.factor)
+        return Pieces(*np.array([[-LARGEST, 0.0, 1.0, score_map.added, 1.0, -LARGEST, LARGEST]]).T)
     if type(score_map) is not ScoreMap:
         raise TypeError(f"a map must be a ScoreMap, got {type(score_map).__name__}, whose rule is not known here.")
     return pieces(score_map)
-
-
-def _shift(found: ShiftMap) -> Pieces | Odds:
-    if found.is_identity:
-        return Pieces(*_identity(-LARGEST).T)
-    if found.factor is not None:
-        return Odds(-found.factor if found.negative else found.factor)
-    return Pieces(*np.array([[-LARGEST, 0.0, 1.0, found.added, 1.0, -LARGEST, LARGEST]]).T)
 
 
 def pieces(score_map: ScoreMap) -> Pieces:
@@ -106,20 +102,12 @@ def pieces(score_map: ScoreMap) -> Pieces:
     if len(knots) == 0:
         return Pieces(*_identity(-LARGEST).T)
     floor = -LARGEST if score_map.floor is None else score_map.floor
-    last = _flat(float(knots[-1]), max(float(values[-1]), floor))
-    rows = [_before(score_map), _inside(knots, values, floor), last]
+    rows = [_inside(knots, values, floor), _flat(float(knots[-1]), max(float(values[-1]), floor))]
+    if knots[0] > -LARGEST:
+        rows.insert(0, _identity(-LARGEST) if score_map.below == "identity" else _flat(-LARGEST, float(values[0])))
     if score_map.above == "identity" and knots[-1] < LARGEST:
         rows.append(_identity(float(np.nextafter(knots[-1], np.inf))))
     return Pieces(*_merged(_starting_at(np.concatenate(rows), score_map.start)).T)
-
-
-def _before(score_map: ScoreMap) -> Floats:
-    """Return what comes below the first knot, if there is anything below it."""
-    if score_map.knots[0] <= -LARGEST:
-        return np.empty((0, _FIELDS))
-    if score_map.below == "identity":
-        return _identity(-LARGEST)
-    return _flat(-LARGEST, float(score_map.values[0]))
 
 
 def _identity(lo: float) -> Floats:

@@ -131,7 +131,8 @@ def project(scores: Floats, weight: NDArray[Any], target: Floats, target_weight:
     begin, reached = 0, ends[0] * 0
     for block in blocks(len(scores), max(_BLOCK * len(scores) // (len(scores) + len(target)), 64)):
         block_ends = ends[block] * scale
-        stop = int(np.searchsorted(target_ends, _up(block_ends[-1], target_scale), side="left")) + 1
+        upto = -(-block_ends[-1] // target_scale) if target_scale > 1 else block_ends[-1]  # rounded up
+        stop = int(np.searchsorted(target_ends, upto, side="left")) + 1
         cells = slice(begin, stop)
         part = _Target(target[cells], target_weight[cells], target_ends[cells] * target_scale, target_scale, even)
         projected[block] = _project_block(block_ends, reached, part, wide)
@@ -168,11 +169,6 @@ def _boundaries(weight: NDArray[Any], target_weight: NDArray[Any]) -> tuple[NDAr
     near = np.where(ends - target_ends[lower] < target_ends[upper] - ends, target_ends[lower], target_ends[upper])
     close = np.abs(near - ends) <= WEIGHT_TOLERANCE * target_ends[-1]
     return np.where(close, near, ends), target_ends, 1, 1
-
-
-def _up(position: Any, unit: int) -> Any:
-    """Bring a position back to running weight, rounded up."""
-    return position if unit == 1 else -(-position // unit)
 
 
 def _project_block(ends: NDArray[Any], reached: Any, target: _Target, wide: type[np.floating]) -> Floats:
