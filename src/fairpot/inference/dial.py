@@ -133,18 +133,17 @@ def estimate_steps(
     ties: Ties = "half",
     exact: tuple[Floats, Floats] | None = None,
     top: Top | None = None,
-    views: Callable[[ScoreTable, Any], Sequence[View]] | None = None,
 ) -> DialEstimates:
     """Estimate AUC and gaps at every value of a dial.
 
     ``table``: rows that the maps were not fitted on. ``steps``: from values of the dial to the maps of each, one after
     the other. ``exact``: AUCs (k,) and xAUCs (k, 2 * pairs) where they are known. Covariances come from a merged table.
-    ``top`` looks at the top of the ranking only; ``views`` is a quick way, see :class:`Part`.
+    ``top`` looks at the top of the ranking only.
     """
     pairs = (all_pairs(table), *cross_pairs(table))
 
     def scored(entries: ScoreTable) -> Sequence[View]:
-        return [entries.view(maps) for maps in steps(values)] if views is None else views(entries, values)
+        return [entries.view(maps) for maps in steps(values)]
 
     regions = None
     if top is None:
@@ -211,14 +210,10 @@ MOST_VALUES = 256
 
 
 class Part(NamedTuple):
-    """Rows, and the maps that other rows taught, for a list of values of the dial.
-
-    ``views`` is a quick way to score the entries of a table at all values at once.
-    """
+    """Rows, and the maps that other rows taught, for a list of values of the dial."""
 
     table: ScoreTable
     steps: Callable[[Any], Iterable[Maps]]
-    views: Callable[[ScoreTable, Any], Sequence[View]] | None = None
 
 
 @dataclass(frozen=True, eq=False)
@@ -267,17 +262,13 @@ class Evidence:
         before = [net_benefit(part.table, threshold) for part in self.parts]
         return np.mean(after, axis=0), float(np.mean(before))
 
-    def countable(self, values: Any, dial: str) -> NDArray[np.bool_]:
-        """Mark the values at which every group has rows enough in the top for an interval; insist on one."""
-        if self.top is None:
-            return np.ones(len(values), dtype=bool)
-        return np.isin(values, FixedTops.of(self.parts[0], self.top, self.ties, values, dial).places)
+    def tops(self, values: Any, dial: str) -> FixedTops | None:
+        """Find where the top begins at the values at which every group has rows enough in it; insist on one."""
+        return None if self.top is None else FixedTops.of(self.parts[0], self.top, self.ties, values, dial)
 
-    def held(self, values: Any, dial: str) -> DialEstimates:
+    def held(self, values: Any, tops: FixedTops | None) -> DialEstimates:
         """Estimate what can be promised: of a top, about everybody from the score on at which it begins."""
-        if self.top is None:
-            return self.estimate(values)
-        return FixedTops.of(self.parts[0], self.top, self.ties, values, dial).estimate(self.parts)
+        return self.estimate(values) if tops is None else tops.estimate(self.parts)
 
     def unrepaired(self) -> DialEstimates:
         """Estimate AUC and gaps of the scores as they came."""
@@ -287,7 +278,7 @@ class Evidence:
     def estimate(self, values: Any, exact: tuple[Floats, Floats] | None = None) -> DialEstimates:
         """Estimate AUC and gaps at values of the dial; ``exact`` numbers replace those counted on rows held out."""
         how: dict[str, Any] = {"ties": self.ties, "top": self.top, "exact": exact if len(self.parts) == 1 else None}
-        dials = [estimate_steps(table, steps, values, views=views, **how) for table, steps, views in self.parts]
+        dials = [estimate_steps(table, steps, values, **how) for table, steps in self.parts]
         return dials[0] if len(dials) == 1 else average_dials(dials)
 
 
@@ -459,14 +450,12 @@ class FixedTops:
 
     def _views(self, parts: Sequence[Part], tables: Sequence[ScoreTable]) -> Iterator[View]:
         """Give the scores of all entries at each place."""
-        for views in zip(*(self._view(part, table) for part, table in zip(parts, tables))):
+        for views in zip(*map(self._view, parts, tables)):
             yield [np.concatenate(group) for group in zip(*views)]
 
     def _view(self, part: Part, table: ScoreTable) -> Iterator[View]:
         """Give scores by the maps of a part; entries that the delivered maps leave outside the top get none."""
-        quick = part.views is not None and table is not part.table
-        own = part.views(table, self.places) if quick and part.views else map(table.view, part.steps(self.places))
-        delivered = map(table.view, self.part.steps(self.places))
+        own, delivered = (map(table.view, each.steps(self.places)) for each in (part, self.part))
         for scores, moved, starts in zip(own, delivered, self.starts):
             inside = [m >= starts[g] for m, g in zip(moved, table.groups)]
             yield [np.where(up, s, -np.inf) for up, s in zip(inside, scores)]

@@ -13,7 +13,7 @@ from fairpot._defaults import FEWEST
 from fairpot._validation import wording
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.certificate import Certificate, Worth, choose_certified
-from fairpot.inference.dial import Evidence, FixedTops, Part
+from fairpot.inference.dial import Evidence, Part
 from fairpot.repair.choose import Ground
 from fairpot.repair.family import Family
 from fairpot.repair.shaped import Learn
@@ -25,8 +25,6 @@ from fairpot.transport import Floats
 
 MOST_FOLDS = 5
 _SEED = 0  # the same rows are dealt to the same folds in every run
-# Of more scores than this, covariances are computed from moved entries, not from maps that are written out.
-_LONG = 40_000
 
 
 def certify(family: Family, again: Learn, ground: Ground, rule: Rule, confidence: float) -> tuple[float, Certificate]:
@@ -34,7 +32,7 @@ def certify(family: Family, again: Learn, ground: Ground, rule: Rule, confidence
 
     Every fold is mapped by what the other folds teach (``again``). The maps that are delivered are taught by all rows:
     on these the strength must pass by itself as well. Where the gap is that of a top, the promise is about everybody
-    from an adjusted score on, see :class:`FixedTops`.
+    from an adjusted score on, see :class:`fairpot.inference.dial.FixedTops`.
     """
     values, rows = family.tried, ground.rows
     folds = _folds(again, ground, family.dial.name)
@@ -45,16 +43,17 @@ def certify(family: Family, again: Learn, ground: Ground, rule: Rule, confidence
             "Hint: try another method, or scores with more distinct values."
         )
     how: dict[str, Any] = {"ties": ground.ties, "top": ground.top, "cut": ground.cut}
-    held = Evidence(tuple(_part(taught, fold, values) for taught, fold in folds), **how)
-    delivered = Evidence((_part(family, rows, values),), fitted=True, **how)
-    tops = None
-    if ground.top is not None:
-        tops = FixedTops.of(delivered.parts[0], ground.top, ground.ties, places, family.dial.name)
-        places = tops.places
+
+    def part(family: Family, rows: ScoreTable) -> Part:
+        return Part(rows, lambda places: family.steps(values[places]))
+
+    held = Evidence(tuple(part(taught, fold) for taught, fold in folds), **how)
+    delivered = Evidence((part(family, rows),), fitted=True, **how)
+    tops = delivered.tops(places, family.dial.name)
+    places = places if tops is None else tops.places
     worth = _worth(held, places, rule, ground, family, values)
-    own = delivered.estimate(places) if tops is None else tops.estimate(delivered.parts)
+    own, dial = (each.held(places, tops) for each in (delivered, held))
     values = values[places]
-    dial = held.estimate(places) if tops is None else tops.estimate(held.parts)
     place, certificate = choose_certified(
         replace(dial, values=values, whole=tops is not None and family.dial.whole, least=own.largest(1 - confidence)),
         float(rule.max_gap or 0.0),
@@ -98,17 +97,6 @@ def _worth(
         traced = ground.trace(family, values[places])
         auc, before = traced.auc, traced.unmoved_auc
     return Worth(auc, before, *(held.net_benefits(places, rule.net_benefit_at) if rule.net_benefit_at else ()))
-
-
-def _part(family: Family, fold: ScoreTable, values: Floats) -> Part:
-    """Keep a fold with the maps of a family at the places of values."""
-
-    def views(small: ScoreTable, places: NDArray[np.intp]) -> list[list[Floats]]:
-        movers = [family.mover(g, c.score) for g, c in zip(small.groups, small.counts)]
-        return [[move(float(value)) for move in movers] for value in values[places]]
-
-    long = family.own is None and sum(len(c.score) for c in fold.counts) > _LONG
-    return Part(fold, lambda places: family.steps(values[places]), views if long else None)
 
 
 def fold_count(table: ScoreTable, dial: str) -> int:

@@ -462,7 +462,8 @@ def certificate_on(
     moved = moving({g: each for g, each in maps.maps_.items() if g in table.groups})
     found = Evidence((Part(ground.rows, SameMaps(moved)),), ties=ground.ties, top=top, cut=cut)
     name, value = maps.dial_
-    dial = found.held(np.array([value if isinstance(value, int | float) else np.nan]), name)
+    values = np.array([value if isinstance(value, int | float) else np.nan])
+    dial = found.held(values, found.tops(values, name))
     how: dict[str, Any] = {"unrepaired": found.unrepaired(), "rows": found.rows, "name": name, "top": found.seen_in}
     return replace(certify_one(dial, max_gap, confidence, **how), lower_is_riskier=table.lower_is_riskier)
 

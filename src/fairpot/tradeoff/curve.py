@@ -385,7 +385,9 @@ class TradeoffCurve:
             )
         places = thin(len(self))
         places = places[Choice(self, rule).usable()[places]]
-        places = places[evidence.countable(self.lam[places], self.dial)]
+        tops = evidence.tops(self.lam[places], self.dial)
+        if tops is not None:
+            places = places[np.isin(self.lam[places], tops.places)]
         worth = None
         if rule.net_benefit_at is not None:
             known = evidence if self.whole is None else self.whole
@@ -393,7 +395,7 @@ class TradeoffCurve:
             worth = Worth(self.auc[places], self.unmoved_auc, benefit, before)
         elif self.whole is not None:
             worth = Worth(self.auc[places], self.unmoved_auc)
-        dial = evidence.held(self.lam[places], self.dial) if self.whole is not None else self._estimates(places)
+        dial = self._estimates(places) if self.whole is None else evidence.held(self.lam[places], tops)
         place, certificate = choose_certified(
             dial,
             rule.max_gap,

@@ -114,12 +114,11 @@ def tabulate(
     *,
     shy: float = 0.0,
     threshold: float | None = None,
-    known: dict[tuple[int, ...], tuple[Floats, Floats]] | None = None,
 ) -> Tables:
     """Count every two groups at every two of the chosen values.
 
     Where ``shy`` is above 0, two groups that are moved differently must not tie, nor nearly so; with a threshold net
-    benefit is what counts. ``known`` keeps what two groups do at one value each, which is asked for again and again.
+    benefit is what counts.
     """
     half = 0.5 if ties == "half" else 0.0
     states = [np.stack([g.move(float(g.values[k])) for k in at]) for g, at in zip(groups, places)]
@@ -132,10 +131,6 @@ def tabulate(
     counted = [_Side(np.stack(g.counted), each) for g, each in zip(groups, rounded)] if part else everybody
     gap, won = {}, {}
     for g, h in itertools.combinations(range(len(groups)), 2):
-        one = (g, h, int(places[g][0]), int(places[h][0])) if len(places[g]) == len(places[h]) == 1 else None
-        if known is not None and one in known:
-            won[g, h], gap[g, h] = known[one]
-            continue
         over, under, tied = everybody[g].cross(everybody[h], half)
         won[g, h] = (over + under) / total
         a, b = groups[g].counted, groups[h].counted
@@ -144,8 +139,6 @@ def tabulate(
         gap[g, h] = np.abs(over / (a[0].sum() * b[1].sum()) - under / (b[0].sum() * a[1].sum()))
         if shy:
             gap[g, h][(tied > 0) & (np.subtract.outer(values[g], values[h]) != 0)] = np.inf
-        if known is not None and one is not None:
-            known[one] = won[g, h], gap[g, h]
     benefit = None
     if threshold is not None:
         odds, rows = threshold / (1 - threshold), sum(g.positive.sum() + g.negative.sum() for g in groups)

@@ -54,13 +54,10 @@ class Search:
         capped: bool = False,
     ) -> None:
         self.detail, self.ties, self.shy, self.threshold, self.capped = detail, ties, shy, threshold, capped
-        self._known: dict[tuple[int, bool], dict[tuple[int, ...], tuple[Floats, Floats]]] = {}
 
     def count(self, places: Sequence[Places], level: int = -1, *, shy: bool = True) -> Tables:
         """Count every two groups at every two places."""
-        how = self.shy if shy else 0.0
-        known = self._known.setdefault((level % len(self.detail), shy), {})
-        return tabulate(self.detail[level], places, self.ties, shy=how, threshold=self.threshold, known=known)
+        return tabulate(self.detail[level], places, self.ties, shy=self.shy if shy else 0.0, threshold=self.threshold)
 
     @cached_property
     def still(self) -> Found:

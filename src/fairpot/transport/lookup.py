@@ -30,14 +30,10 @@ def ranks(reference: Floats, queries: Floats) -> tuple[NDArray[np.intp], NDArray
         first = int(np.searchsorted(reference, part[0], side="left"))
         end = int(np.searchsorted(reference, part[-1], side="right"))
         inside = reference[first:end]
-        if len(inside) * _MERGE_UP_TO < len(part):
-            low, high = _by_few(inside, part)
-        else:
-            keys, wanted = _keys(inside), _keys(part)
-            low = _below(keys, wanted)
-            high = _upto(keys, wanted, low)
+        keys, wanted = _keys(inside), _keys(part)
+        low = _below(keys, wanted)
         np.add(low, first, out=below[block])
-        np.add(high, first, out=upto[block])
+        np.add(_upto(keys, wanted, low), first, out=upto[block])
     return below, upto
 
 
@@ -71,14 +67,6 @@ def _keys(values: Floats) -> NDArray[np.int64]:
     if len(values) and values[0] < 0:
         bits ^= (bits >> 63) & np.int64(2**63 - 1)
     return bits
-
-
-def _by_few(reference: Floats, queries: Floats) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Rank many queries in few values: look the few up among the many, and count up from one to the next."""
-    steps = np.arange(len(reference) + 1)
-    passed = np.searchsorted(queries, reference, side="right"), np.searchsorted(queries, reference, side="left")
-    below, upto = (np.repeat(steps, np.diff(p, prepend=0, append=len(queries))) for p in passed)
-    return below, upto
 
 
 def _below(reference: NDArray[np.int64], queries: NDArray[np.int64]) -> NDArray[np.intp]:
