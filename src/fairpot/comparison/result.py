@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
@@ -20,7 +19,6 @@ from fairpot.comparison.trial import Chosen, Trial
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference import Estimate
 from fairpot.inference.change import auc_difference
-from fairpot.inference.dial import band_of
 from fairpot.methods.xorder import XOrder
 from fairpot.repair.estimator import Repair
 from fairpot.results.kinds import Derived, Group, Plain, Share, rows_of, to_dict
@@ -252,17 +250,6 @@ class Comparison:
             pareto_mask(gap, auc),
         )
 
-    def _limits(self) -> dict[str, Floats]:
-        """Give limits of AUC and gap at every point; NaN where none are known."""
-        bands = [
-            band_of(trial.evidence.estimate(trial.points[0]), LEVEL) for trial in self.trials if trial.points[0].size
-        ]
-        found = {}
-        for metric, end in itertools.product(("auc", "gap"), ("low", "high")):
-            limits = np.concatenate([np.empty(0), *(getattr(getattr(band, metric), end) for band in bands)])
-            found[f"{metric}_{end}"] = limits if self.top is None or metric == "auc" else np.full(len(limits), np.nan)
-        return found
-
     def at(self, max_gap: float, method: str) -> Chosen:
         """Return what a method does at a target gap; with a ``reason`` where the fitted rows cannot keep it.
 
@@ -348,11 +335,11 @@ class Comparison:
         Parameters
         ----------
         part : {"points", "chosen"}, default "points"
-            Every method at many strengths, judged on the held-out rows, with 95% limits of each point by itself; or
-            every method at each of ``max_gaps``, its strength chosen on the fitted rows.
+            Every method at many strengths, judged on the held-out rows; or every method at each of ``max_gaps``, its
+            strength chosen on the fitted rows, with 95% limits.
         """
         if check_choice(part, "part", ("points", "chosen")) == "points":
-            return make_frame(vars(self.points) | self._limits())
+            return make_frame(vars(self.points))
         return frame_of(rows_of(self.chosen))
 
     def plot(self, ax: Any = None) -> Any:
