@@ -178,7 +178,7 @@ def test_auto_stops_early_only_with_enough_rows(rows):
     ],
 )
 def test_bad_parameters(rows, options, message):
-    with pytest.raises(ValueError, match=message):
+    with pytest.raises((TypeError, ValueError), match=message):
         fitted(rows, **options)
 
 

@@ -139,27 +139,27 @@ download_if_missing : bool, default=True
     False raises instead of downloading.""",
     "repairing": """\
 max_gap, max_auc_loss, net_benefit_at : float or None, default None
-    The rule that chooses the strength: the highest AUC (or net benefit at this threshold) with at most that gap between
-    any two groups; or the smallest gap that costs at most that AUC. None of them: the smallest gap.
+    The rule: the highest AUC (or net benefit at this threshold) with at most that gap between any
+    two groups; or the smallest gap that costs at most that AUC. None of them: the smallest gap.
 confidence : float or None, default None
-    Certify ``max_gap`` with this confidence, by cross-fitting. Without it a target holds on the fitted rows; on new
-    rows it was kept in 29 to 67% of our splits, depending on target and method.
+    Certify ``max_gap`` by cross-fitting. Without it a target holds on the fitted rows; on new rows
+    it was kept in 29 to 67% of our splits, depending on target and method.
 top, top_of : float in (0, 1], int or None, default None; and {"all", "group"}, default "all"
-    Bound the gap in this top of the list only, a share or a number of rows: of all rows together or of each group.
+    Bound the gap in this top only, a share or a number of rows: of all rows or of each group.
 repair : {"all", "top"}, default "all"
-    With "top" only scores in the top are moved, and nobody falls out of it (the paper's partial case).
+    With "top" only scores in the top are moved, and nobody falls out of it (the partial case).
 reference : name of a group or None, default None
-    The group whose scores do not change; None takes the one ranked highest, or lowest where a high score harms.
+    The group whose scores do not change; None takes the highest, or lowest where a score harms.
 keep : {None, "grid", "probabilities"}, default None
-    "grid": deciles in, deciles out. "probabilities": one increasing map for all makes adjusted scores probabilities.
+    "grid": deciles in, deciles out. "probabilities": one increasing map makes scores probabilities.
 ties : {"half", "strict"}, default "half"
-    How ties count where the reference group or the strength is chosen; "strict" is the paper's way.""",
+    How ties count where the reference or the strength is chosen; "strict" is the paper's way.""",
     "fitted": """\
 strength_, strengths_ : float, and dict of moved group to float
-    The strength; and that of each group, where they have their own and ``strength_`` is how far they go, 0 to 1.
-maps_, fair_maps_ : dict of group to ScoreMap, and FairMaps, which has the exports (``to_sql``, ...)
-achieved_, certificate_ : AUC and gap of the fitted rows, before and after; and Certificate or None
-groups_, reference_, left_out_, starts_, table_ : groups, where a repaired top begins, and the fitted rows""",
+    The strength; and that of each group, of which ``strength_`` is how far they go, 0 to 1.
+maps_, fair_maps_ : dict of group to ScoreMap, and FairMaps, which has the exports (``to_sql``)
+achieved_, certificate_ : AUC and gap of the fitted rows, before and after; Certificate or None
+groups_, reference_, left_out_, starts_, table_ : groups, where a repaired top begins, the rows""",
     "top_model": """\
 alpha : float in (0, 1], default 0.1
     Share of the rows at the top that matters; early stopping looks there. The objective does not depend on it.

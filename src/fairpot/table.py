@@ -119,24 +119,14 @@ class ScoreTable:
     ) -> ScoreTable:
         """Count clean rows: finite scores, labels 0 and 1, ``codes`` that index into ``groups``, weights >= 0.
 
+        Nothing is checked here; :func:`fairpot.score_table` is the door for rows as they come.
+
         ``square`` is what each row adds to the sums of squared weights, where weights say how much a row counts;
         ``unit`` the number of each row's cluster among ``units``; ``rows`` how many rows each is, where that is not
         its weight; ``lower_is_riskier`` stores that the scores have been given a minus.
         """
         scores = np.ascontiguousarray(scores, dtype=np.float64)
-        if not np.isfinite(scores).all():
-            raise ValueError(f"{int((~np.isfinite(scores)).sum())} scores are NaN or infinite.")
-        if labels is not None:
-            labels = np.asarray(labels)
-            if len(labels) != len(scores) or not ((labels == 0) | (labels == 1)).all():
-                raise ValueError(f"labels must be 0 or 1, one for each of the {len(scores)} scores.")
-            labels = labels.astype(np.int8, copy=False)
-        if codes is not None and not (codes.min() >= 0 and codes.max() < len(groups)):
-            raise ValueError(f"codes must lie in 0 ... {len(groups) - 1}, got {codes.min()} to {codes.max()}.")
-        if weight is not None and not (weight >= 0).all():
-            raise ValueError(
-                "weights must be numbers >= 0.\nHint: fairpot.score_table counts rows and says which are wrong."
-            )
+        labels = None if labels is None else np.asarray(labels, dtype=np.int8)
         columns: tuple[Any, ...] = (scores, labels, weight, square, unit, rows)
         if codes is None or len(groups) == 1:
             counts = [GroupCounts.from_rows(*columns)]

@@ -19,7 +19,7 @@ def compared(frame, clusters="patient", **options):
 
 
 def parts(result):
-    return [part.table for part in result.trials[1].evidence.parts]
+    return [fold.part.held_out for fold in result.trials[1].folds]
 
 
 def test_no_patient_is_in_two_folds_and_none_is_lost():

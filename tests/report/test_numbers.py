@@ -11,8 +11,9 @@ from sklearn.metrics import roc_curve
 
 from display_cases import make_rows
 from fairpot import FairPOT, ScoreTable, audit, effect, score_table
+from fairpot.exceptions import FairpotWarning
 from fairpot.inference import confidence_interval
-from fairpot.methods import WassersteinRepair
+from fairpot.methods import OptimalMerge, WassersteinRepair
 from fairpot.metrics import auc, xauc, xauc_gap
 from fairpot.repair.registry import methods
 from fairpot.report import FairnessReport
@@ -389,6 +390,24 @@ def test_lost_calibration_is_judged_once(rows):
     was, now = ([g.expected_calibration_error for g in made.content.dial.settings[k].groups] for k in (0, -1))
     worse = [n >= 2 * w and n - w >= 0.01 for w, n in zip(was, now)]
     assert [note.group for note in lost] == [g for g, each in zip("FM", worse) if each]
+
+
+def test_original_scores_without_a_strength_of_their_own():
+    """Where no strength on the common way changes nothing, the curve has the original scores beside it, without one."""
+    rng = np.random.default_rng(2)
+    group = rng.integers(0, 5, 300)
+    risk = rng.normal(size=300) + 0.4 * group
+    y = (rng.random(300) < 1 / (1 + np.exp(0.8 - 1.2 * risk))).astype(int)
+    scores = np.round(1 / (1 + np.exp(-risk - 0.6 * rng.normal(size=300))), 1)
+    with pytest.warns(FairpotWarning):
+        model = OptimalMerge(top=0.3).fit(scores, y, sensitive_features=group)
+    curve = model.tradeoff(model.table_)
+    assert np.isnan(curve.lam[-1])
+    assert curve.at(model.strength_).lam == model.strength_
+    values = [each.value for each in FairnessReport(model.table_, model).content.dial.settings]
+    assert values[0] is None
+    assert values[1:] == sorted(values[1:])
+    assert model.strength_ in values
 
 
 def test_the_band_holds_the_curve(report):

@@ -10,7 +10,8 @@ from scipy.special import expit, logit
 from sklearn.utils import Bunch
 
 from fairpot._optional import make_frame
-from fairpot.datasets.synthetic import calibrate_intercept, check_whole, make_rng
+from fairpot._validation import check_whole
+from fairpot.datasets.synthetic import calibrate_intercept, make_rng
 from fairpot.transport import Floats
 
 _NAMES_BY_CHAPTER = {

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 from sklearn.utils import check_random_state
 
 from fairpot._docs import documented
-from fairpot.training.booster import Monitor, TopModel, TrainingRows, check_whole
+from fairpot._validation import check_whole
+from fairpot.training.booster import Monitor, TopModel, TrainingRows
 from fairpot.training.objective import TailGradient, pair_hinge, tail_derivatives
 from fairpot.transport import Floats
 

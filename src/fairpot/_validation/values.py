@@ -31,6 +31,15 @@ def as_double(value: Any) -> float:
     return float(str(value)) if isinstance(value, np.float32 | np.float16) else float(value)
 
 
+def check_whole(value: Any, name: str, least: int = 1, hint: str = "") -> int:
+    """Check a whole number that is not too small."""
+    if not is_number(value) or not float(value).is_integer():
+        raise TypeError(f"{name} must be a whole number, at least {least}, got {wording.got(value)}.")
+    if value < least:
+        raise ValueError(f"{name} must be at least {least}, got {value!r}." + (f"\nHint: {hint}" if hint else ""))
+    return int(value)
+
+
 def check_share(value: Any, name: str, *, zero: bool) -> float:
     """Check a number in [0, 1], or in (0, 1] if ``zero`` is False."""
     rule = "[0, 1]" if zero else "(0, 1]"

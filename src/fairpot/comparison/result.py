@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal
@@ -20,7 +19,6 @@ from fairpot.comparison.trial import Chosen, Trial
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference import Estimate
 from fairpot.inference.change import auc_difference
-from fairpot.inference.dial import band_of
 from fairpot.methods.xorder import XOrder
 from fairpot.repair.estimator import Repair
 from fairpot.results.kinds import Derived, Group, Plain, Share, rows_of, to_dict
@@ -252,17 +250,6 @@ class Comparison:
             pareto_mask(gap, auc),
         )
 
-    def _limits(self) -> dict[str, Floats]:
-        """Give limits of AUC and gap at every point; NaN where none are known."""
-        bands = [
-            band_of(trial.evidence.estimate(trial.points[0]), LEVEL) for trial in self.trials if trial.points[0].size
-        ]
-        found = {}
-        for metric, end in itertools.product(("auc", "gap"), ("low", "high")):
-            limits = np.concatenate([np.empty(0), *(getattr(getattr(band, metric), end) for band in bands)])
-            found[f"{metric}_{end}"] = limits if self.top is None or metric == "auc" else np.full(len(limits), np.nan)
-        return found
-
     def at(self, max_gap: float, method: str) -> Chosen:
         """Return what a method does at a target gap; with a ``reason`` where the fitted rows cannot keep it.
 
@@ -288,19 +275,23 @@ class Comparison:
 
         {max_gap}
         """
-        reached = self._reached(max_gap)
-        if not reached:
-            raise InfeasibleRuleError(
-                f"{words.nobody(self.trials[:2][-1].at(max_gap), f'{max_gap:g}')}.\n"
-                "Hint: allow a larger gap, or look at frame() for what can be had."
-            )
-        most = max(float(each.auc or 0.0) for each in reached)
-        return next(each for each in reached if float(each.auc or 0.0) >= most - ROUND_OFF)
+        return self._known(max_gap)[1]
 
-    def _reached(self, max_gap: float) -> list[Chosen]:
-        """Give what keeps the target on all fitted rows."""
-        bound = check_share(max_gap, "max_gap", zero=True)
-        return [each for each in (trial.at(bound) for trial in self.trials) if each.reached]
+    def recommended(self, max_gap: float = 0.05) -> Chosen:
+        """Return what the method to take does at a target gap, see :meth:`answer`.
+
+        {max_gap}
+        """
+        return self._known(max_gap)[0]
+
+    def _known(self, max_gap: float) -> tuple[Chosen, Chosen]:
+        """Give the method to take and the one of highest AUC; where there is none, say what can be had."""
+        found = self.answer(max_gap)
+        if found.taken is None or found.best is None:
+            raise InfeasibleRuleError(
+                f"{found.text}.\nHint: allow a larger gap, or look at frame() for what can be had."
+            )
+        return found.taken, found.best
 
     def answer(self, max_gap: float) -> Answer:
         """Say which method to take at a target gap, and how sure its lead is.
@@ -310,30 +301,21 @@ class Comparison:
 
         {max_gap}
         """
-        reached = self._reached(max_gap)
-        first, before = self.trials[:2][-1].at(max_gap), self.trials[0].at(max_gap).auc
-        original = np.nan if before is None else float(before)
+        bound = check_share(max_gap, "max_gap", zero=True)
+        every = [trial.at(bound) for trial in self.trials]
+        reached, first = [each for each in every if each.reached], every[:2][-1]
+        original = np.nan if every[0].auc is None else float(every[0].auc)
         if not reached:
             return Answer(max_gap, None, None, (), None, None, first, original)
-        best = self.best(max_gap)
-        others = [each for each in reached if each.method != best.method]
-        known = [each for each in others if each.evidence is not None and best.evidence is not None]
-        rivals = tuple(_rival(best, each, 1 - (1 - LEVEL) / len(known)) for each in known)
-        tied = [best, *(self.at(max_gap, each.method) for each in rivals if not each.clear)]
+        most = max(float(each.auc or 0.0) for each in reached)
+        best = next(each for each in reached if float(each.auc or 0.0) >= most - ROUND_OFF)
+        known = {each.method: each for each in reached if each is not best and best.evidence and each.evidence}
+        rivals = tuple(_rival(best, each, 1 - (1 - LEVEL) / len(known)) for each in known.values())
+        tied = [best, *(known[each.method] for each in rivals if not each.clear)]
         plain = [each for each in tied if not isinstance(self.estimators.get(each.method), XOrder)]
         simple = [(round(each.changed or 0.0, 2), each.breakpoints, -(each.auc or 0.0)) for each in plain or tied]
         taken = (plain or tied)[simple.index(min(simple))]
         return Answer(max_gap, taken.method, best.method, rivals, taken, best, first, original)
-
-    def recommended(self, max_gap: float = 0.05) -> Chosen:
-        """Return what the method to take does at a target gap, see :meth:`answer`.
-
-        {max_gap}
-        """
-        self.best(max_gap)  # says what can be had where there is none
-        taken = self.answer(max_gap).taken
-        assert taken is not None
-        return taken
 
     @property
     def verdicts(self) -> list[str]:
@@ -353,11 +335,11 @@ class Comparison:
         Parameters
         ----------
         part : {"points", "chosen"}, default "points"
-            Every method at many strengths, judged on the held-out rows, with 95% limits of each point by itself; or
-            every method at each of ``max_gaps``, its strength chosen on the fitted rows.
+            Every method at many strengths, judged on the held-out rows; or every method at each of ``max_gaps``, its
+            strength chosen on the fitted rows, with 95% limits.
         """
         if check_choice(part, "part", ("points", "chosen")) == "points":
-            return make_frame(vars(self.points) | self._limits())
+            return make_frame(vars(self.points))
         return frame_of(rows_of(self.chosen))
 
     def plot(self, ax: Any = None) -> Any:

@@ -152,14 +152,6 @@ class Fold:
         assert self.model is not None
         return moving(whole_maps(fit.final, value, self.part.fitted, self.model.keep))
 
-    @property
-    def rows(self) -> Rows:
-        """The held-out rows with the maps at any strength."""
-        return Rows(self.part.held_out, self._steps)
-
-    def _steps(self, values: Floats) -> Iterator[Maps]:
-        return ({} if self.model is None else self._maps(self.fit, float(value)) for value in values)
-
     def points(self, values: Floats) -> Points:
         """Judge strengths on the held-out rows; of two groups all at once."""
         table, setting, model = self.part.held_out, self.setting, self.model
@@ -168,7 +160,7 @@ class Fold:
             sign = 1.0 if found.reference == setting.reference else -1.0
             orders = np.ones(len(values), dtype=bool) if found.orders is None else found.orders
             return Points(found.auc, sign * found.signed_gap[:, None], orders)
-        each = list(self._steps(values))
+        each = [{} if model is None else self._maps(self.fit, float(value)) for value in values]
         judged = [judge(table.rescored(maps), setting) for maps in each]
         orders = np.array([model is None or keeps_order(table, maps) for maps in each])
         return Points(np.array([one.auc for one in judged]), np.array([one.gaps for one in judged]), orders)
@@ -274,11 +266,6 @@ class Trial:
             breakpoints=float(np.mean([one.breakpoints for one in found])),
             evidence=evidence,
         )
-
-    @property
-    def evidence(self) -> Evidence:
-        """The held-out rows with the maps at any strength."""
-        return Evidence(tuple(fold.rows for fold in self.folds), self.setting.ties)
 
     @cached_property
     def points(self) -> tuple[Floats, Points]:

@@ -12,7 +12,7 @@ import zipfile
 from collections import Counter
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any
 
 import numpy as np
 from sklearn.utils import Bunch
@@ -45,7 +45,6 @@ BANK = DataFile(
     members=("bank.zip", "bank-full.csv"),
 )
 _NUMBERS = frozenset({"age", "balance", "day", "duration", "campaign", "pdays", "previous"})
-_GROUPS = {"<25": ("age < 25", "age >= 25"), "<=25": ("age <= 25", "age > 25")}
 _COMMIT = "bafff5da3f2e45eca6c2d5055faad269defd135a"
 COMPAS = DataFile(
     name="compas-scores-two-years.csv",
@@ -65,7 +64,7 @@ _BANK = """\
 Bank Marketing
 --------------
 45,211 clients of a Portuguese bank called in a marketing campaign between 2008 and 2010, with 16 features.
-Target: the client subscribed a term deposit (11.7%). Groups: {groups[0]} and {groups[1]}; the FairPOT paper
+Target: the client subscribed a term deposit (11.7%). Groups: age < 25 and age >= 25; the FairPOT paper
 says "age <= 25", but the positive rates it gives (25.6% and 11.4%) are those of age < 25.
 duration is the length of the call that decided the outcome, unknown before it: drop it for a model in use.
 Reference: S. Moro, P. Cortez, P. Rita. Decision Support Systems 62, 2014. doi:10.1016/j.dss.2014.03.001
@@ -85,19 +84,12 @@ ranking of this label is not yet a fair ranking of behaviour.
 
 
 @documented
-def fetch_bank(
-    *,
-    data_home: str | os.PathLike[str] | None = None,
-    download_if_missing: bool = True,
-    young: Literal["<25", "<=25"] = "<25",
-) -> Bunch:
+def fetch_bank(*, data_home: str | os.PathLike[str] | None = None, download_if_missing: bool = True) -> Bunch:
     """Load Bank Marketing: 45,211 clients, 16 features, two age groups.
 
     Parameters
     ----------
     {data_files}
-    young : {"<25", "<=25"}, default="<25"
-        Which clients are young: the paper's rates are those of age < 25, its text says age <= 25.
 
     Returns
     -------
@@ -108,26 +100,22 @@ def fetch_bank(
     Examples
     --------
     >>> from fairpot.datasets import fetch_bank
-    >>> fetch_bank(young="25")
-    Traceback (most recent call last):
-    ValueError: young must be one of ['<25', '<=25']; got '25'.
+    >>> bank = fetch_bank()  # doctest: +SKIP
+    >>> bank.data.shape  # doctest: +SKIP
+    (45211, 16)
     """
-    if young not in _GROUPS:
-        raise ValueError(f"young must be one of {list(_GROUPS)}; got {young!r}.")
     path = locate(BANK, data_home=data_home, download_if_missing=download_if_missing)
     with path.open(newline="", encoding="utf-8") as stream:
         header, *rows = csv.reader(stream, delimiter=";")
     table = dict(zip(header, zip(*rows)))
     target = (np.array(table.pop("y")) == "yes").astype(np.int64)
     columns = {k: np.array(v, dtype=np.int64) if k in _NUMBERS else list(v) for k, v in table.items()}
-    age = np.asarray(columns["age"])
-    is_young = age < 25 if young == "<25" else age <= 25
     return Bunch(
         data=make_frame(columns),
         target=target,
-        group=np.where(is_young, *_GROUPS[young]),
+        group=np.where(np.asarray(columns["age"]) < 25, "age < 25", "age >= 25"),
         feature_names=list(columns),
-        DESCR=_BANK.format(groups=_GROUPS[young]),
+        DESCR=_BANK,
         source=BANK.page,
         licence="CC BY 4.0",
     )

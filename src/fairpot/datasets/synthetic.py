@@ -1,6 +1,5 @@
 """The paper's synthetic data: two Gaussian groups, each with its own logistic model."""
 
-import numbers
 from typing import Any
 
 import numpy as np
@@ -10,6 +9,7 @@ from scipy.special import expit, logit
 from sklearn.utils import Bunch
 
 from fairpot._optional import make_frame
+from fairpot._validation import check_whole
 
 _MEANS, _RATES = (0.8, 0.1), (0.3, 0.1)  # of features and outcomes, in groups a and b
 _DESCR = """\
@@ -88,15 +88,6 @@ def calibrate_intercept(linear: NDArray[np.float64], rate: float) -> float:
     # Below the first end every probability is under the rate, above the second every one is over it.
     ends = logit(rate) - linear.max() - 1.0, logit(rate) - linear.min() + 1.0
     return float(bisect(excess, *ends, xtol=1e-12))
-
-
-def check_whole(value: Any, name: str, least: int, hint: str = "") -> int:
-    """Check a whole number that is not too small."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
-        raise TypeError(f"{name} must be a whole number, at least {least}, got {value!r}.")
-    if value < least:
-        raise ValueError(f"{name} must be at least {least}, got {value!r}." + (f"\nHint: {hint}" if hint else ""))
-    return int(value)
 
 
 def make_rng(random_state: Any) -> np.random.Generator:

@@ -84,9 +84,11 @@ def dial_of(method: Any, maps: FairMaps, table: ScoreTable, ties: str, most: int
 
 def _distinct(curve: TradeoffCurve, own: float, most: int) -> list[float]:
     """Choose values along the dial that the curve can tell apart, its best and the fitted one among them."""
-    best = float(curve.lam[int(np.argmin(np.where(np.isnan(curve.gap), np.inf, curve.gap)))])
+    known = np.isfinite(curve.lam)  # where no strength changes nothing, the original scores have none
+    best = float(curve.lam[int(np.argmin(np.where(known & np.isfinite(curve.gap), curve.gap, np.inf)))])
     anywhere = bool(curve.exact and curve.lam[0] == 0 and curve.lam[-1] == 1)  # it knows what is between its points
-    spread = np.arange(most + 1) / most if anywhere and len(curve) > most else curve.lam[few(len(curve), most + 1)]
+    spread = curve.lam[known][few(int(known.sum()), most + 1)]
+    spread = np.arange(most + 1) / most if anywhere and len(curve) > most else spread
 
     def seen(value: float) -> Any:
         if not anywhere and value not in curve.lam:

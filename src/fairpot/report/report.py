@@ -8,13 +8,11 @@ from dataclasses import replace
 from functools import cached_property
 from typing import Any, Self, cast
 
-import numpy as np
-
 from fairpot._defaults import REGIONS, TIES, Meaning, Region, Ties, Weights
 from fairpot._docs import documented
 from fairpot._lineage import lineage_line
 from fairpot._svg import distinct
-from fairpot._validation import check_choice, check_share, is_number
+from fairpot._validation import check_choice, check_share, check_threshold
 from fairpot._version import __version__
 from fairpot.counting import as_table
 from fairpot.repair.fair_maps import FairMaps, fair_maps
@@ -119,7 +117,7 @@ class FairnessReport(Saved):
         self.method = method
         self.ties = cast(Ties, check_choice(ties, "ties", TIES))
         self.region = cast(Region, check_choice(region, "region", REGIONS))
-        self._thresholds = _check_thresholds(threshold)
+        self._thresholds = [check_threshold(each) for each in several(threshold)]
         self._alphas = tuple(check_share(each, "alpha", zero=False) for each in several(alpha))
         simplified = getattr(self.maps, "simplified_", None)
         self._said = (*warnings, *([] if simplified is None else [f"The {in_words(simplified)}."]))
@@ -292,13 +290,6 @@ def _check_table(table: Any) -> ScoreTable:
             "Hint: FairnessReport.from_predictions(y_true, y_score, sensitive_features=...) takes rows."
         )
     return table.require("a report", groups=2)
-
-
-def _check_thresholds(given: Any) -> list[float]:
-    for value in several(given):
-        if not is_number(value) or not np.isfinite(value):
-            raise ValueError(f"threshold must be a finite number or a list of them, got {value!r}.")
-    return [float(each) for each in several(given)]
 
 
 def _describe(maps: FairMaps, table: ScoreTable) -> Method:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from fairpot._svg import Markup, printable, short, tag
+from fairpot._svg import Markup, short, tag
 from fairpot._validation import wording
 from fairpot.inference import Estimate
 from fairpot.report.content import Crossing, Report, Setting
@@ -31,6 +31,7 @@ from fairpot.words import (
 )
 from fairpot.words import page as words
 from fairpot.words.page import TEXT, count, percent, say, score, with_limits
+from fairpot.words.tables import markdown_lines, plain_line
 
 MOST_PAIRS = 24
 _PAIR_HEADS = ("Group", "Other group", "Group over other", "Other over group", "Gap, points", "95% interval")
@@ -420,24 +421,13 @@ def _tables(*found: Table | None, level: str = "###") -> list[str]:
     return parts
 
 
-def plain_line(text: Any) -> str:
-    """Write a text so that none of it is taken for Markdown or HTML."""
-    line = " ".join(printable(str(text)).split())
-    for sign in "\\`*_[]|#":
-        line = line.replace(sign, "\\" + sign)
-    return line.replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
-
-
 def _table(found: Table) -> str:
-    marks = ["---" if i < found.texts else "---:" for i in range(len(found.head))]
-    cells = [[c if i == 1 else _cell(c) for c in line] for i, line in enumerate([found.head, marks, *found.rows])]
-    return "\n".join("| " + " | ".join(line) + " |" for line in cells)
+    return "\n".join(markdown_lines(found.head, [list(map(_said, row)) for row in found.rows], texts=found.texts))
 
 
-def _cell(content: Any) -> str:
-    """Write what stands in a cell: the words of markup, and of a text that follows the dial what it says now."""
-    text = html.unescape(re.sub(r"<[^>]*>", "", content)) if isinstance(content, Markup) else str(content)
-    return plain_line(text)
+def _said(content: Any) -> str:
+    """Give the words of a cell: those of markup, and of a text that follows the dial what it says now."""
+    return html.unescape(re.sub(r"<[^>]*>", "", content)) if isinstance(content, Markup) else str(content)
 
 
 def _items(items: Sequence[str]) -> str:

@@ -169,13 +169,12 @@ def audit(
     {rows}
     alpha, region : float in (0, 1], list of them, or None, and {"pooled", "group"}
         Also rank within these shares of the highest scores, of all rows or of each group (``tops``).
-    ties : {"half", "strict"}
-        Whether equal scores count as half a win (scikit-learn) or as none (the paper).
     {compared}
     threshold : float, list of floats, or None
         Also look at who is flagged at this score or above (``rates``); else in the top 10%.
-    bins, level : int, and float or None
-        Bins of the calibration error; confidence level of the intervals, of which None computes none.
+    ties, bins, level : {"half", "strict"}, int, and float or None
+        Whether equal scores count as half a win or as none (the paper); bins of the calibration error;
+        confidence level of the intervals, of which None computes none.
     {grouping}
     rule : str, path, or None
         Also measure a rule: "four-fifths", "ll144", "clinical", or a TOML file of your own.
@@ -183,7 +182,7 @@ def audit(
     Returns
     -------
     Audit
-        ``finding`` is the answer, ``notes`` what is odd about the data. Of a dict, an :class:`Audits`.
+        ``finding`` is the answer, ``notes`` what is odd. Of several models, an :class:`Audits`.
 
     Examples
     --------

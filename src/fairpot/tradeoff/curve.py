@@ -268,7 +268,7 @@ class TradeoffCurve:
         if not is_number(lam):
             raise TypeError(f"{self.dial} must be a number, got {lam!r}.")
         lam = as_double(lam)
-        place = int(np.argmin(np.abs(self.lam - lam)))
+        place = int(np.nanargmin(np.abs(self.lam - lam)))  # the original scores may have no strength of their own
         if not abs(self.lam[place] - lam) <= 1e-9:
             raise ValueError(
                 f"{self.dial}={lam!r} is not on this grid of {len(self)} values, {self.lam[0]:g} to {self.lam[-1]:g}.\n"

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit
 from sklearn.base import BaseEstimator, ClassifierMixin
+from sklearn.metrics import roc_curve
 from sklearn.model_selection import train_test_split
 from sklearn.utils import check_random_state
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
@@ -19,19 +20,12 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 
 from fairpot._docs import documented
 from fairpot._optional import import_optional
-from fairpot._validation import check_share, is_number
-from fairpot.table import ScoreTable
+from fairpot._validation import check_share, check_whole, is_number
 from fairpot.training.objective import binned_derivatives
 from fairpot.transport import Floats
 
 # The share of the rows that early stopping sets aside; with fewer of a class in it than this, it would follow chance.
 VALIDATION, LEAST_FOR_AUTO = 0.15, 10
-
-
-def check_whole(value: Any, name: str, least: int = 1) -> None:
-    """Check a whole number that is not too small."""
-    if not is_number(value) or value != int(value) or value < least:
-        raise ValueError(f"{name} must be a whole number, at least {least}, got {value!r}.")
 
 
 class TrainingRows(NamedTuple):
@@ -65,17 +59,11 @@ def roc_area(scores: Floats, y: NDArray[np.int8], weight: Floats, alpha: float) 
 
     All positives against the highest negatives: straight lines through tied cells, as scikit-learn draws them.
     """
-    counts = ScoreTable.from_rows(scores, y, None, ("all",), weight).counts[0]
-    positive, negative = (column[::-1].astype(np.float64) for column in (counts.positive, counts.negative))
-    inside = _room(negative, alpha)
-    won = np.cumsum(positive) - positive + positive * inside / 2
-    return float((negative * inside) @ won / (alpha * negative.sum() * positive.sum()))
-
-
-def _room(weight: Floats, alpha: float) -> Floats:
-    """Return the share of each cell, from the first on, that lies within a share alpha of the total."""
-    left = np.clip(alpha * weight.sum() - (np.cumsum(weight) - weight), 0.0, weight)
-    return np.divide(left, weight, out=np.zeros(len(weight)), where=weight > 0)
+    x, height, _ = roc_curve(y, scores, sample_weight=weight, drop_intermediate=False)
+    end = int(np.searchsorted(x, alpha))
+    part = (alpha - x[end - 1]) / (x[end] - x[end - 1])
+    last = height[end - 1] + part * (height[end] - height[end - 1])
+    return float(np.trapezoid([*height[:end], last], [*x[:end], alpha])) / alpha
 
 
 class Monitor:

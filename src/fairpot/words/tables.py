@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+import html
 import re
 import shlex
 import textwrap
 from collections.abc import Sequence
+from typing import Any
 from unicodedata import east_asian_width
+
+from fairpot._svg import printable
 
 # What a head becomes where a table is too wide.
 SHORT = {
@@ -43,8 +47,14 @@ def table_lines(
 def markdown_lines(heads: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> list[str]:
     """Write a table as Markdown, none of whose cells is taken for more than text."""
     marks = ["---" if place < texts else "---:" for place in range(len(heads))]
-    cells = [[re.sub(r"([\\`*_|<\[\]])", r"\\\1", cell) for cell in row] for row in rows]
+    cells = [[plain_line(cell) for cell in row] for row in rows]
     return [f"| {' | '.join(row)} |" for row in (heads, marks, *cells)]
+
+
+def plain_line(text: Any) -> str:
+    """Write a text so that none of it is taken for Markdown or HTML."""
+    line = re.sub(r"([\\`*_\[\]|#])", r"\\\1", " ".join(printable(str(text)).split()))
+    return html.escape(line, quote=False)
 
 
 def wrapped(text: str, width: int | None) -> list[str]:
