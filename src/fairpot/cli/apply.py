@@ -87,7 +87,7 @@ def apply(
     options |= {"drop_missing": rows.drop_missing, "memory_limit": rows.memory, "threads": rows.threads}
     source = rows.source
     with out.progress("adjusting") as bar:
-        told = None if bar is None else lambda done, total: bar(done / max(total, 1))
+        told = None if bar is None else lambda rows, of: bar(rows / of if of else 0.0, f"{count(rows)} rows")
         done = apply_map(model, source, output, changes=changes, overwrite=force, progress=told, **options)
     out.document(ApplyDocument(rows.said("scores"), model_file, output, changes, done))
     out.line(f"Written: {shown(output)}, {count(done.rows)} rows with the column {done.column!r}")
