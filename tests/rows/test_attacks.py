@@ -530,8 +530,10 @@ class TestNames:
 
     @pytest.mark.parametrize("dialect", ["postgres", "duckdb", "sqlite", "spark", "bigquery", "snowflake"])
     def test_sql(self, hostile, dialect):
-        run("export", "map.json", "--to", "sql", "--dialect", dialect, "--table", "t", "-o", "m.sql", expect=0)
-        assert not steers(Path("m.sql").read_text(encoding="utf-8"))
+        said = run("export", "map.json", "--to", "sql", "--dialect", dialect, "--table", "t", "-o", "m.sql")
+        assert "has a character that SQL texts cannot hold.\nHint: rename it before fit." in said
+        assert not steers(said)
+        assert not Path("m.sql").exists()
 
     @pytest.mark.parametrize("name", ["m.py", "m.js"])
     def test_programs(self, hostile, name):
