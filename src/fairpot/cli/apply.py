@@ -71,8 +71,6 @@ def apply(
     same order. A group that the map does not know, or a missing one, is an error that counts the rows:
     --unknown-group and --missing-group let them through.
     """
-    if changes is None and (opt.was_given("threshold") or opt.was_given("keep")):
-        raise click.UsageError("--threshold and --keep say what goes into --changes, which is not given.")
     if output == "-":
         if out.as_json:
             raise click.UsageError("standard output takes the rows or the JSON document, not both.")

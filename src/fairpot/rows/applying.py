@@ -126,9 +126,8 @@ def apply(
     if other_scale is not None:
         check_choice(other_scale, "other_scale", ("warn", "error"))
     if changes is None and (threshold is not None or keep):
-        raise ValueError(
-            "threshold and keep say what goes into changes, which is not given.\nHint: changes=... names a file."
-        )
+        said = f"{argument('threshold')} and {argument('keep')} say what goes into {argument('changes')}"
+        raise ValueError(f"{said}, which is not given.\nHint: {argument('changes', ...)} names a file.")
     for name in options:
         if name not in READING:
             raise TypeError(f"apply has no argument {name!r}.")
