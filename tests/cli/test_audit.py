@@ -2,7 +2,6 @@
 
 import json
 
-import duckdb
 import numpy as np
 import pandas as pd
 import pytest
@@ -84,12 +83,9 @@ def test_standard_input(run, folder, people):
 
 
 def test_query(run, tmp_path, people):
-    path = tmp_path / "clinic.duckdb"
-    with duckdb.connect(str(path)) as connection:
-        connection.register("frame", people)
-        connection.execute("create table visits as select * from frame")
-    query = "select risk, outcome, sex from visits where age > 9"
-    found = run("audit", "--sql", query, "--database", path, *COLUMNS, "--json").json
+    people.to_parquet(tmp_path / "visits.parquet")
+    query = f"select risk, outcome, sex from '{tmp_path}/visits.parquet' where age > 9"
+    found = run("audit", "--sql", query, *COLUMNS, "--json").json
     assert without(found, *EXTRA) == from_python(people[people["age"] > 9])
 
 

@@ -67,7 +67,7 @@ SAID = {
     "threads": 1,
 }
 FOLLOWED = {"time", "event", "horizon", "competing", "leaving"}
-ELSEWHERE = {"sql", "database", "engine", "master", "sheet", "bands", "unknown", *FOLLOWED}
+ELSEWHERE = {"sql", "engine", "master", "sheet", "bands", "unknown", *FOLLOWED}
 SHARED = {"--missing-group"}  # maps have an option of this name too
 
 

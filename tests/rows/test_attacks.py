@@ -5,7 +5,6 @@ import gzip
 import hashlib
 import json
 import os
-import re
 import struct
 import subprocess
 import sys
@@ -289,93 +288,20 @@ class TestFolders:
         assert count_rows(RowSource("~/x.parquet", score="s", groups="g")).rows == 4
 
 
-class TestDatabase:
-    """A database of somebody else's has views; they read and write nothing but the database."""
+class TestQueries:
+    """A query of one's own reads what it names, and changes nothing."""
 
-    @pytest.fixture
-    def hostile(self, tmp_path):
-        (tmp_path / "secret.csv").write_text("s,g\n0.1,a\n0.2,b\n")
-        (tmp_path / "mine.csv").write_text("s,g\n0.1,a\n0.2,b\n0.3,b\n")
-        path = tmp_path / "x.duckdb"
-        with duckdb.connect(str(path)) as connection:
-            connection.execute("CREATE TABLE t AS SELECT 0.5 AS s, 'a' AS g UNION ALL SELECT 0.6, 'b'")
-            views = {
-                "text": f"SELECT 0.1 AS s, content AS g FROM read_text('{tmp_path}/secret.csv')",
-                "csv": f"SELECT * FROM read_csv('{tmp_path}/secret.csv')",
-                "list": f"SELECT 0.1 AS s, file AS g FROM glob('{tmp_path}/*')",
-                "log": f"SELECT 0.1 AS s FROM enable_logging(storage = 'file', storage_path = '{tmp_path}/log')",
-            }
-            for name, view in views.items():
-                try:
-                    connection.execute(f"CREATE VIEW {name}_view AS {view}")
-                except duckdb.Error:  # this version has no such function
-                    connection.execute(f"CREATE VIEW {name}_view AS SELECT * FROM read_text('{tmp_path}/secret.csv')")
-        (tmp_path / "log").exists() and pytest.fail("making the view wrote the log already")
-        return path
-
-    @pytest.mark.parametrize("view", ["text", "csv", "list", "log"])
-    def test_views(self, hostile, tmp_path, view):
-        source = RowSource(sql=f"select * from {view}_view", database=hostile, score="s", groups="g")
-        before = sorted(tmp_path.iterdir())
-        for act in (count_rows, lambda s: apply(MAPS, s, output=tmp_path / "y.csv")):
-            with pytest.raises(InputFileError, match="cannot be read"):
-                act(source)
-        assert sorted(tmp_path.iterdir()) == before
-
-    def test_what_it_is_for(self, hostile, tmp_path):
-        source = RowSource(sql="select * from t", database=hostile, score="s", groups="g")
-        assert count_rows(source).table.groups == ("a", "b")
-        both = f"select * from t union all select s, g from '{tmp_path}/mine.csv'"
-        assert count_rows(RowSource(sql=both, database=hostile, score="s", groups="g")).rows == 5
+    def test_what_it_is_for(self, tmp_path):
+        (tmp_path / "some.csv").write_text("s,g\n0.1,a\n0.2,b\n")
+        (tmp_path / "more.csv").write_text("s,g\n0.1,a\n0.2,b\n0.3,b\n")
         every = f"select s, g from read_csv('{tmp_path}/*.csv')"
         assert count_rows(RowSource(sql=every, score="s", groups="g")).rows == 5
 
-    @pytest.mark.parametrize(
-        "macro",
-        [
-            "Count_Star() AS 7",
-            "count(x) AS 7",
-            "approx_count_distinct(x) AS 2",
-            "strlen(x) AS 1",
-            "error(x) AS 'a'",
-            "isnan(x) AS true",
-            '"-"(a, b) AS 1',
-            "hash(x) AS 1",
-            "lower(x) AS 'a'",
-            "duckdb_functions() AS TABLE SELECT 'x' AS function_name, true AS internal, 'main' AS schema_name",
-            "read_csv(x) AS TABLE SELECT 0.5 AS s, 'a' AS g",
-        ],
-    )
-    def test_macros_do_not_stand_in_for_functions(self, hostile, tmp_path, macro):
-        with duckdb.connect(str(hostile)) as connection:
-            connection.execute(f"CREATE MACRO {macro}")
-        source = RowSource(sql="select * from t", database=hostile, score="s", groups="g", lower_is_riskier=True)
-        name = re.escape(macro.split("(")[0].strip('"'))
-        for act in (count_rows, lambda s: apply(MAPS, s, output=tmp_path / "y.csv")):
-            with pytest.raises(InputFileError, match=rf"1 macro with the name of a function(.|\n)*{name}(.|\n)*Hint"):
-                act(source)
-
-    def test_macros_with_names_of_their_own(self, hostile):
-        with duckdb.connect(str(hostile)) as connection:
-            connection.execute("CREATE MACRO halved(x) AS x / 2")
-            connection.execute("CREATE SCHEMA other")
-            connection.execute("CREATE MACRO other.count_star() AS 7")  # nobody calls it without its schema
-        source = RowSource(sql="select halved(s) as s, g from t", database=hostile, score="s", groups="g")
-        assert count_rows(source).table["a"].score.tolist() == [0.25]
-
-    @pytest.mark.parametrize("sql", ["select 1 as s, 'a' as g from duckdb_settings() where (select 1) = 1"])
-    def test_settings_are_locked(self, hostile, sql):
-        with DuckDBScan(RowSource(sql=sql, database=hostile, score="s", groups="g"), "1GB", None) as scan:
-            for change in (
-                "SET enable_external_access = true",
-                "SET memory_limit = '1TB'",
-                "INSTALL httpfs",
-                "LOAD httpfs",
-            ):
-                with pytest.raises(duckdb.Error):
-                    scan._connection.execute(change)
-            with pytest.raises(duckdb.Error):
-                scan._connection.execute(f"COPY (SELECT 1) TO '{hostile}.copy'")
+    @pytest.mark.parametrize("change", ["SET memory_limit = '1TB'", "SET autoload_known_extensions = true"])
+    def test_settings_are_locked(self, change):
+        source = RowSource(sql="select 1 as s, 'a' as g", score="s", groups="g")
+        with DuckDBScan(source, "1GB", None) as scan, pytest.raises(duckdb.Error):
+            scan._connection.execute(change)
 
 
 class TestErrors:
@@ -604,8 +530,10 @@ class TestNames:
 
     @pytest.mark.parametrize("dialect", ["postgres", "duckdb", "sqlite", "spark", "bigquery", "snowflake"])
     def test_sql(self, hostile, dialect):
-        run("export", "map.json", "--to", "sql", "--dialect", dialect, "--table", "t", "-o", "m.sql", expect=0)
-        assert not steers(Path("m.sql").read_text(encoding="utf-8"))
+        said = run("export", "map.json", "--to", "sql", "--dialect", dialect, "--table", "t", "-o", "m.sql")
+        assert "has a character that SQL texts cannot hold.\nHint: rename it before fit." in said
+        assert not steers(said)
+        assert not Path("m.sql").exists()
 
     @pytest.mark.parametrize("name", ["m.py", "m.js"])
     def test_programs(self, hostile, name):

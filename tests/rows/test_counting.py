@@ -5,7 +5,6 @@ import gc
 import io
 import sys
 
-import duckdb
 import numpy as np
 import pandas as pd
 import pyarrow as pa
@@ -148,12 +147,10 @@ def test_standard_input(file, frame, monkeypatch):
 
 
 def test_query(tmp_path, frame):
-    database = tmp_path / "x.duckdb"
-    with duckdb.connect(str(database)) as connection:
-        connection.register("seen", pa.Table.from_pandas(frame))
-        connection.execute("CREATE TABLE people AS SELECT * FROM seen")
-    for sql in ("select * from people", 'with p as (from people) select *, 1 as "Y" from p; -- all\n'):
-        source = RowSource(sql=sql, database=database, score=SCORE, label="y", groups=("sex", "age"))
+    people = f"'{tmp_path}/people.parquet'"
+    frame.to_parquet(tmp_path / "people.parquet")
+    for sql in (f"select * from {people}", f'with p as (from {people}) select *, 1 as "Y" from p; -- all\n'):
+        source = RowSource(sql=sql, score=SCORE, label="y", groups=("sex", "age"))
         assert_same(count_rows(source).table, in_memory(frame, ("sex", "age")))
 
 

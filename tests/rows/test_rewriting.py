@@ -36,7 +36,7 @@ def test_every_format_to_every_format(file, frame, tmp_path, suffix):
     done = apply(model.maps_, source, output=target, progress=lambda *a: told.append(a))
     assert (done.rows, done.column) == (len(frame), SCORE + "_adjusted")
     assert done.moved == (expected != frame[SCORE]).sum()
-    assert told[-1] == (len(frame), len(frame))
+    assert told[-1] == (len(frame), len(frame) if file.suffix == ".parquet" else None)
     after, before = read(target), read(file)
     np.testing.assert_array_equal(after.pop(done.column), expected)
     if after.dtypes.to_list() != before.dtypes.to_list():  # text stays text in files that have types

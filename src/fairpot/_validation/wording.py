@@ -232,11 +232,11 @@ def not_binary(name: str, rows: Mapping[Any, int], positive: str) -> str:
     )
 
 
-def swapped(label: str, score: str, values: tuple[int, int], order: str, *, more: bool = False) -> str:
+def swapped(label: str, score: str, values: tuple[int, int], order: str) -> str:
     """Say that outcomes and scores changed places; ``values`` counts the distinct ones, ``order`` is the way out."""
-    many = f"{values[0]:,}{' or more' if more else ''}"
     return (
-        f"the columns look swapped: an outcome has two values, but {label} has {many}, and {score} has {values[1]}.\n"
+        f"the columns look swapped: an outcome has two values, but {label} has {values[0]:,}, "
+        f"and {score} has {values[1]}.\n"
         f"Hint: {order}"
     )
 

@@ -48,7 +48,7 @@ _CHOICES = ("--top-of", "--keep")
 _ASKED = {
     **dict.fromkeys(("--score", "--label", "--group", "--weight", "--cluster", "--keep"), "COLUMN"),
     "--reference": "NAME",
-    "--validate": "FILE",
+    **dict.fromkeys(("--validate", "--changes"), "FILE"),
     **dict.fromkeys(("--time", "--event"), "COLUMN"),
     "--positive": "VALUE",
     "--sql": "'select ... from ...'",

@@ -153,7 +153,6 @@ class RowOptions:
     )
     format: str | None = _file("Format of the files, where names do not say.", value="|".join(FORMATS))
     sql: str | None = _file("Take the rows of a DuckDB query instead of files.", value="SELECT")
-    database: str | None = _file("DuckDB file that the query of --sql reads; it is not changed.", value="FILE")
     delimiter: str | None = _file(
         "Character between the fields of CSV, or `tab`; default: found in the file.", value="CHARACTER"
     )
@@ -230,7 +229,7 @@ class RowOptions:
         )
 
     def elsewhere(self, inputs: Sequence[str]) -> RowOptions:
-        return replace(self, inputs=tuple(inputs), sql=None, database=None)
+        return replace(self, inputs=tuple(inputs), sql=None)
 
     def counted(self, out: Output, what: str = "counting rows", like: ScoreTable | None = None) -> CountedRows:
         """Count the rows into a score table, with a bar that shows how far it is; groups are cut ``like`` others."""
@@ -269,7 +268,6 @@ class RowOptions:
             (any(not name.strip() for name in self.inputs), "a file is named by an empty text."),
             (self.inputs and self.sql is not None, "rows come either from files or from --sql, not both."),
             (not self.inputs and self.sql is None, "no file is named (and no --sql)."),
-            (self.database is not None and self.sql is None, "--database needs a query, --sql 'select ...'."),
             ("-" in self.inputs and len(self.inputs) > 1, "standard input (-) cannot be mixed with files."),
             (
                 self.weight is None and self.weights is not None,

@@ -71,8 +71,6 @@ def apply(
     same order. A group that the map does not know, or a missing one, is an error that counts the rows:
     --unknown-group and --missing-group let them through.
     """
-    if changes is None and (opt.was_given("threshold") or opt.was_given("keep")):
-        raise click.UsageError("--threshold and --keep say what goes into --changes, which is not given.")
     if output == "-":
         if out.as_json:
             raise click.UsageError("standard output takes the rows or the JSON document, not both.")
@@ -87,7 +85,7 @@ def apply(
     options |= {"drop_missing": rows.drop_missing, "memory_limit": rows.memory, "threads": rows.threads}
     source = rows.source
     with out.progress("adjusting") as bar:
-        told = None if bar is None else lambda done, total: bar(done / max(total, 1))
+        told = None if bar is None else lambda rows, of: bar(rows / of if of else 0.0, f"{count(rows)} rows")
         done = apply_map(model, source, output, changes=changes, overwrite=force, progress=told, **options)
     out.document(ApplyDocument(rows.said("scores"), model_file, output, changes, done))
     out.line(f"Written: {shown(output)}, {count(done.rows)} rows with the column {done.column!r}")

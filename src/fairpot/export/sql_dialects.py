@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-import itertools
 import math
-from collections.abc import Callable, Iterator, Sequence
+import unicodedata
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from fairpot.export.functions import Name
@@ -119,39 +119,17 @@ def _sqlite_number(value: float) -> str:
 
 
 def _doubled(mark: str) -> Callable[[str], str]:
-    return lambda text: mark + _without_nul(text).replace(mark, mark * 2) + mark
+    return lambda text: mark + _checked(text).replace(mark, mark * 2) + mark
 
 
 def _postgres_text(text: str) -> str:
     plain = _doubled("'")(text)
-    if "\\" not in text and text.isprintable():
-        return plain
-    return "E" + "".join(c if c.isprintable() else f"\\U{ord(c):08x}" for c in plain.replace("\\", "\\\\"))
-
-
-def _joined(character: Callable[[str], str], plus: str = " || ", mark: str = "") -> Callable[[str], str]:
-    """Write a text in pieces; what is no printable character is made by a function, and cannot steer who reads it."""
-
-    def write(text: str) -> str:
-        if _without_nul(text).isprintable():
-            return mark + _doubled("'")(text)
-        made = [
-            mark + _doubled("'")("".join(run)) if printable else plus.join(map(character, run))
-            for printable, run in itertools.groupby(text, str.isprintable)
-        ]
-        return f"({plus.join(made)})"
-
-    return write
-
-
-def _utf16(character: str) -> Iterator[int]:
-    data = character.encode("utf-16-be")
-    return (int.from_bytes(data[i : i + 2]) for i in range(0, len(data), 2))
+    return "E" + plain.replace("\\", "\\\\") if "\\" in text else plain
 
 
 def _mysql_text(text: str) -> str:
     # What a backslash means depends on the server's settings, and what other letters are on the client's.
-    if _without_nul(text).isprintable() and text.isascii() and "\\" not in text:
+    if _checked(text).isascii() and "\\" not in text:
         return _doubled("'")(text)
     return f"CONVERT(X'{text.encode().hex()}' USING utf8mb4)"
 
@@ -176,17 +154,21 @@ def _oracle_number(value: float) -> str:
 
 
 def _escaped(text: str) -> str:
-    return spark_text(_without_nul(text))  # BigQuery and Snowflake know the same escapes
+    return spark_text(_checked(text))  # BigQuery and Snowflake know the same escapes
 
 
 # Names know the escapes of texts in BigQuery: a backslash that is not escaped would take the mark that ends the name.
 _IN_NAMES = str.maketrans({"\\": "\\\\", "`": "\\`", "\n": "\\n", "\t": "\\t"})
 
 
-def _without_nul(text: str) -> str:
-    if any(c == "\0" or "\ud800" <= c <= "\udfff" for c in text):
+def _checked(text: str) -> str:
+    """Refuse characters that SQL texts cannot hold, or that are not seen and steer who reads them."""
+    if any(unicodedata.category(c) in _UNSEEN and c not in _SEEN for c in text):
         raise ValueError(f"the name {text!r} has a character that SQL texts cannot hold.\nHint: rename it before fit.")
     return text
+
+
+_UNSEEN, _SEEN = ("Cc", "Cf", "Cs", "Zl", "Zp"), "\n\t\u200c\u200d"  # the last two join letters, and stay
 
 
 # Where nothing raises, a query is stopped by an error that quotes how a value was made. It holds the column, or the
@@ -198,12 +180,12 @@ DIALECTS = {
         most_pieces=2000, quick_pieces=500, array="unnest('{{{numbers}}}'::float8[])",
     ),
     "duckdb": Dialect(
-        "DuckDB", "DOUBLE", "VARCHAR", _exponent, _joined(lambda c: f"chr({ord(c)})"), _doubled('"'),
+        "DuckDB", "DOUBLE", "VARCHAR", _exponent, _doubled("'"), _doubled('"'),
         "CAST(error(CONCAT('{reason}: ', {column})) AS DOUBLE)", "asof",
         quick_pieces=80, array="unnest(string_split('{numbers}', ',')::DOUBLE[])",
     ),
     "sqlite": Dialect(
-        "SQLite", "REAL", "TEXT", _sqlite_number, _joined(lambda c: f"char({ord(c)})"), _doubled('"'),
+        "SQLite", "REAL", "TEXT", _sqlite_number, _doubled("'"), _doubled('"'),
         "json_extract('{{}}', '{reason}: ' || COALESCE({column}, 'NULL'))", "max",
         most_pieces=2000, quick_pieces=2000, least="MIN", greatest="MAX",
     ),
@@ -228,14 +210,12 @@ DIALECTS = {
     ),
     "sqlserver": Dialect(
         "SQL Server", "float", "nvarchar(4000)", _exponent,
-        _joined(lambda c: " + ".join(f"NCHAR({code})" for code in _utf16(c)), " + ", "N"),
-        lambda name: f"[{name.replace(']', ']]')}]",
+        lambda text: "N" + _doubled("'")(text), lambda name: f"[{name.replace(']', ']]')}]",
         "CAST(N'{reason}: ' + COALESCE(CAST({column} AS nvarchar(4000)), N'NULL') AS int)", "apply", run_by_tests=False,
     ),
     "oracle": Dialect(
-        "Oracle", "BINARY_DOUBLE", "VARCHAR2(4000)", _oracle_number,
-        _joined(lambda c: f"UNISTR('{''.join(f'{chr(92)}{code:04X}' for code in _utf16(c))}')"),
-        _oracle_name, "TO_BINARY_DOUBLE('{reason}: ' || {column})", "range",
+        "Oracle", "BINARY_DOUBLE", "VARCHAR2(4000)", _oracle_number, _doubled("'"), _oracle_name,
+        "TO_BINARY_DOUBLE('{reason}: ' || {column})", "range",
         run_by_tests=False, begin="", named=" ", names_values=False,
     ),
 }  # fmt: skip

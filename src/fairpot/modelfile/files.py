@@ -141,17 +141,14 @@ def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = Fals
             "ask for more.\n"
             "Hint: private=True has far fewer breakpoints; or raise max_bytes here and in load."
         )
-    there = FileExistsError(
-        f"{os.fspath(path)!r} exists and is not overwritten.\nHint: another name, or {argument('overwrite', True)}."
-    )
-    target = check_output(path, overwrite=True)
-    if target.exists() and not overwrite:
-        raise there
     try:
-        with atomic_file(target, overwrite=overwrite) as temporary:
+        with atomic_file(check_output(path, overwrite=True), overwrite=overwrite) as temporary:
             temporary.write_bytes(data)
     except FileExistsError:
-        raise there from None
+        way = argument("overwrite", True)
+        raise FileExistsError(
+            f"{os.fspath(path)!r} exists and is not overwritten.\nHint: another name, or {way}."
+        ) from None
     return hashlib.sha256(data).hexdigest()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import secrets
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace as replace_fields
 from importlib import import_module
 from pathlib import Path
@@ -18,7 +18,7 @@ from fairpot._validation import check_choice
 from fairpot._warn import warn_user
 from fairpot.exceptions import InputFileError, ScaleWarning
 from fairpot.rows.door import opened
-from fairpot.rows.readers import AppliedRows, Applying, reader
+from fairpot.rows.readers import AppliedRows, Applying, RowsDone, reader
 from fairpot.rows.roles import Roles
 from fairpot.rows.source import READING
 from fairpot.rows.streams import hashing
@@ -48,7 +48,7 @@ def apply(
     overwrite: bool = False,
     memory_limit: str = "2GB",
     threads: int | None = None,
-    progress: Callable[[int, int], object] | None = None,
+    progress: RowsDone | None = None,
     **options: Any,
 ) -> Any:
     """Write rows with their adjusted score as one column more, or give a frame back so; files may exceed memory.
@@ -90,7 +90,7 @@ def apply(
     memory_limit, threads : str, default "2GB"; and int or None, default None
         What the process may use, and the threads of DuckDB for ranks and queries, None for all cores.
     progress : callable or None, default None
-        Called with the rows done and the rows in all.
+        Called with the rows done and the rows in all, None unless the input is Parquet.
     **options
         How files are read, see :func:`fairpot.score_table` (``format``, ``sql``, ``decimal``, ...).
 
@@ -126,13 +126,15 @@ def apply(
     if other_scale is not None:
         check_choice(other_scale, "other_scale", ("warn", "error"))
     if changes is None and (threshold is not None or keep):
-        raise ValueError(
-            "threshold and keep say what goes into changes, which is not given.\nHint: changes=... names a file."
-        )
+        said = f"{argument('threshold')} and {argument('keep')} say what goes into {argument('changes')}"
+        raise ValueError(f"{said}, which is not given.\nHint: {argument('changes', ...)} names a file.")
     for name in options:
         if name not in READING:
             raise TypeError(f"apply has no argument {name!r}.")
     fitted = _fitted(model, expect_sha256)
+    maps = model if fitted is None else fitted.maps_
+    if fitted is not None and fitted.lower_is_riskier_:  # they are of scores with a minus
+        maps = {group: each.reflected() for group, each in maps.items()}
     judged: dict[str, Any] = {} if fitted is None else _judged(fitted, other_scale)
     how = Applying(
         None if output is None else os.fspath(output),
@@ -162,7 +164,7 @@ def apply(
             return lineage_line(None if fitted is None else fitted.sha256_, run, read_whole(source, read))
 
         how = how if output is None or fitted is None else replace_fields(how, made_by=made_by)
-        done = reader(source.reader).apply(source, model if fitted is None else maps_of_rows(fitted), how)
+        done = reader(source.reader).apply(source, maps, how)
         told |= {name: getattr(done, name, None) for name in ("rows", "moved", "unknown", "missing", "dropped")}
         return replace_fields(done, made_by=made_by()) if isinstance(done, AppliedRows) else done
 
@@ -193,13 +195,6 @@ def _fitted(model: Any, expect_sha256: str | None) -> Any:
             f"apply takes a fitted repair method, a loaded model or a map file, got {type(model).__name__}."
         )
     return fitted
-
-
-def maps_of_rows(fitted: Any) -> dict[Hashable, ScoreMap]:
-    """Return the maps of scores as rows hold them: reflected, where they are of scores with a minus."""
-    if fitted.lower_is_riskier_:
-        return {group: each.reflected() for group, each in fitted.maps_.items()}
-    return dict(fitted.maps_)
 
 
 def _source(rows: Any, names: dict[str, Any], fitted: Any, options: Mapping[str, Any]) -> Roles:

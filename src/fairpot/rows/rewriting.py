@@ -21,7 +21,7 @@ from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.rows.decoding import check_plain, check_score_type, count_words, doubles, numbers, plain
 from fairpot.rows.formats import OUTPUTS, Batches, Format, Sink, Target, format_of_output, open_rows, open_sink
 from fairpot.rows.output import check_name, check_output, complete_file, taking_turns, there_already, to_standard_output
-from fairpot.rows.readers import AppliedRows, Applying, Counting, query
+from fairpot.rows.readers import AppliedRows, Applying, Counting, RowsDone, query
 from fairpot.rows.readers.duckdb import DuckDBScan, with_places
 from fairpot.rows.readers.frames import map_scores
 from fairpot.rows.readers.grouped import GroupPlaces
@@ -48,7 +48,7 @@ def rewrite(source: RowSource, maps: Mapping[Hashable, ScoreMap], how: Applying)
     with source.by_name():
         batches = _open(source.bare(), wanted, how)
         _check_columns(source, batches, column, how)
-    told = _teller(source, how)
+    there = source.known_rows()
     mapper = Mapper(source, batches, maps, how)
     with source.by_name(), ExitStack() as stack:
         # Left in reverse: the record is in place before the adjusted file is, and both before another run's.
@@ -66,11 +66,10 @@ def rewrite(source: RowSource, maps: Mapping[Hashable, ScoreMap], how: Applying)
         target = Target(place, Path(output), wanted, column, source.score, how.neutralise_formulas, how.made_by)
         sink = open_sink(batches, target)
         with _finished(sink):
-            read, moved = _stream(batches, mapper, sink, record, told)
+            read, moved = _stream(batches, mapper, sink, record, there, how.progress)
             _complain(mapper, read, source)
             if how.judge is not None:
                 how.judge(mapper.lowest, mapper.highest, mapper.outside, read)
-        there = source.known_rows()
         if there is not None and there != read:
             raise InputFileError(f"{read} rows were read, but there are {there}.\nHint: the file may be damaged.")
         if how.changes is not None:
@@ -113,7 +112,7 @@ def check_outputs(
 
 
 def _stream(
-    batches: Batches, mapper: Mapper, sink: Sink, record: Changes | None, told: Callable[[int], object] | None
+    batches: Batches, mapper: Mapper, sink: Sink, record: Changes | None, total: int | None, progress: RowsDone | None
 ) -> tuple[int, int]:
     """Pass the rows through the maps into the output; return how many were read and how many moved."""
     read = moved = 0
@@ -122,8 +121,8 @@ def _stream(
         for batch in batches:
             read += batch.num_rows
             batch, scores, codes, adjusted = mapper(batch)
-            if told is not None:
-                told(read)
+            if progress is not None:
+                progress(read, total)
             if mapper.problems:
                 continue
             moved += int(np.count_nonzero(scores != adjusted) - np.count_nonzero(adjusted != adjusted))
@@ -184,17 +183,6 @@ def _open(source: RowSource, wanted: Format, how: Applying) -> Batches:
     for name in source.roles.values():
         find_column(name, schema.names, "the input")
     return Batches(schema, lambda: stream)
-
-
-def _teller(source: RowSource, how: Applying) -> Callable[[int], object] | None:
-    """Return what tells how far the rows are, of all there are."""
-    if how.progress is None:
-        return None
-    total, progress = source.known_rows(), how.progress
-    if total is None:
-        with DuckDBScan(source.bare(), how.memory_limit, how.threads) as scan:
-            total = int(next(scan.batches("SELECT count(*) AS n FROM {rows}")).to_pylist()[0]["n"])
-    return lambda read: progress(read, max(total, read))
 
 
 def _check_columns(source: RowSource, batches: Batches, column: str, how: Applying) -> None:

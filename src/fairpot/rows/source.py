@@ -37,7 +37,7 @@ from fairpot.rows.output import scratch_folder
 from fairpot.rows.roles import Kind, Roles, find_column
 
 # How files are read, beside the parts of their columns.
-READING = ("format", "sql", "database", "delimiter", "decimal", "encoding", "sheet")
+READING = ("format", "sql", "delimiter", "decimal", "encoding", "sheet")
 _LEAST_BYTES = 4  # that a row of text takes
 Paths = str | os.PathLike[str] | Sequence[str | os.PathLike[str]]
 
@@ -68,8 +68,6 @@ class RowSource(Roles):
         "parquet", "csv", "tsv", "arrow" or "jsonl", where names of files do not say.
     sql : str or None, default None
         A SELECT instead of files, in DuckDB's dialect.
-    database : path or None, default None
-        The DuckDB file that ``sql`` asks, opened for reading only; it reaches no other files than ``sql`` names.
     delimiter : str or None, default None
         What stands between the fields of CSV; None finds ``,`` ``;`` tab or ``|`` in the first line.
     decimal : {".", ","}, default "."
@@ -91,7 +89,6 @@ class RowSource(Roles):
     _: KW_ONLY
     format: str | None = None
     sql: str | None = None
-    database: str | os.PathLike[str] | None = None
     delimiter: str | None = None
     decimal: str = "."
     encoding: str | None = None
@@ -102,8 +99,6 @@ class RowSource(Roles):
     def __post_init__(self) -> None:
         if (self.path is None) == (self.sql is None):
             raise InputFileError("rows come either from files or from sql: give one of the two.")
-        if self.database is not None and self.sql is None:
-            raise InputFileError(f"a database needs a query.\nHint: {argument('sql', ...)}.")
         if self.format is not None and self.format not in FORMATS:
             raise InputFileError(f"format must be one of {', '.join(map(repr, FORMATS))}, got {self.format!r}.")
         _check_reading(self.delimiter, self.decimal, self.encoding)
@@ -130,7 +125,7 @@ class RowSource(Roles):
     def files(self) -> dict[Path, Layout]:
         """The files and what each looks like; standard input is put into a file first."""
         named = None if self.path is None else [os.fspath(path) for path in listed(self.path)]
-        with telling("opened", files=named, sql=self.sql, database=self.database) as told, self.by_name():
+        with telling("opened", files=named, sql=self.sql) as told, self.by_name():
             found = self._found_files()
             if found:
                 told |= {"format": {each.format for each in found.values()}.pop(), "found": len(found)}
@@ -161,7 +156,7 @@ class RowSource(Roles):
         """Every file that is read, which no output may be."""
         files = list(self.files)  # those that were named are known once they are looked for
         named = self.__dict__.get("_named", [])
-        return [*dict.fromkeys([*files, *named]), *([] if self.database is None else [Path(self.database)])]
+        return [*dict.fromkeys([*files, *named])]
 
     @property
     def kind(self) -> Kind:

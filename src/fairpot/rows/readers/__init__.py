@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 MOST_DISTINCT = 20_000_000  # with more of them a table is quantised, unless the caller says otherwise
 Namer = Callable[[tuple[Any, ...]], Hashable]  # what a combination of values of the group columns is called
 Progress = Callable[[float], object]  # told how far a scan is, from 0 to 1
+RowsDone = Callable[[int, int | None], object]  # told the rows done, and those there are in all where that is known
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([KMGT])(i?))?B\s*", re.IGNORECASE)
 _PROGRAM = 300_000_000  # what Python and the libraries take before a row is read
 # What the largest work on a table (a fit with its effect, a comparison, a report) takes for each entry, at its peak;
@@ -139,7 +140,7 @@ class Applying:
     keep: Sequence[str] = ()
     memory_limit: str = "2GB"
     threads: int | None = None
-    progress: Callable[[int, int], object] | None = None
+    progress: RowsDone | None = None
     # What is said of those of a group who are moved, and of those of a group in which nobody is.
     words: Callable[[], Mapping[Hashable, tuple[str, ...]]] | None = None
     # Told the lowest and the highest score, and how many of all rows are far outside, before an output is in place.

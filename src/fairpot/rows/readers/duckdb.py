@@ -1,16 +1,14 @@
-"""DuckDBReader: files and databases of one machine, counted with one ``GROUP BY`` within a memory limit.
+"""DuckDBReader: files of one machine, counted with one ``GROUP BY`` within a memory limit.
 
-Its connection reads what it is told to and nothing else. Errors are ours, and say where bad rows are.
+Errors are ours, and say where bad rows are.
 """
 
 from __future__ import annotations
 
-import glob
 import mmap
-import os
 import re
 import sys
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
 from contextlib import contextmanager, suppress
 from dataclasses import replace
@@ -97,10 +95,7 @@ class DuckDBScan(Scan):
         if threads is not None:
             config["threads"] = threads
         with self.errors():
-            try:
-                self._connection = _connect(source.database, config, self._files.reads, source.sql)
-            except TypeError as error:
-                raise _explained(error, source) from error
+            self._connection = _connect(config)
         self._columns = self._names()
 
     def __enter__(self) -> DuckDBScan:
@@ -194,7 +189,7 @@ class DuckDBScan(Scan):
         with self.errors():
             statements = self._connection.extract_statements(self.source.sql)
             if len(statements) != 1 or "SELECT" not in str(statements[0].type):
-                raise InputFileError("sql must be a single SELECT.\nHint: fairpot only reads from a database.")
+                raise InputFileError("sql must be a single SELECT.\nHint: fairpot only reads.")
             names = tuple(self._connection.sql(f"SELECT * FROM {self._query()}").columns)
         for name in self.source.roles.values():
             find_column(name, names, "the query")
@@ -230,8 +225,6 @@ def _explained(error: Exception, source: RowSource) -> InputFileError:
         hint = (
             f"raise {argument('memory_limit')}, point TMPDIR to a disk with more room, or name no column of long texts"
         )
-    elif "file system operations are disabled" in lines[0]:
-        hint = "only the files that the query itself names are open to it, whatever a view in the database says"
     elif source.sql is not None:
         hint = "try the query in DuckDB itself"
     else:
@@ -348,86 +341,18 @@ def in_background(items: Iterator[T], stop: Callable[[], object], tick: Callable
                 stop()
 
 
-# Texts in a query: 'one' or "two", a quote inside doubled.
-_QUOTED = re.compile(r"""'((?:[^']|'')*)'|"((?:[^"]|"")*)\"""")
 _SETTINGS = ("enable_progress_bar = true", "enable_progress_bar_print = false", "allow_persistent_secrets = false")
 
 
-def _connect(
-    database: str | os.PathLike[str] | None, config: dict[str, Any], reads: Iterable[Path], sql: str | None
-) -> Any:
-    """Open a database for reading, or an empty one in memory, and close everything else.
-
-    A database of somebody else's may hold views that read and write other files: only those in ``reads`` and those that
-    the caller's own query names are in reach. No extension is loaded, and no setting can be changed any more.
-    """
+def _connect(config: dict[str, Any]) -> Any:
+    """Open an empty database in memory: no extension is loaded, and no setting can be changed any more."""
     closed = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
-    if database is None:
-        connection = duckdb.connect(":memory:", config=config | closed)
-    else:
-        path = Path(database)
-        if not path.is_file():
-            raise InputFileError(f"{path} was not found.\nHint: the database must be a DuckDB file.")
-        connection = duckdb.connect(str(path.absolute()), read_only=True, config=config | closed)
-    try:
-        if database is not None:
-            _refuse_macros(connection, database)
-        _close(connection, [*reads], [] if sql is None else _named_in(sql))
-    except BaseException:
-        connection.close()
-        raise
-    return connection
-
-
-def _refuse_macros(connection: Any, database: str | os.PathLike[str]) -> None:
-    """Refuse a database whose macros have names of functions: they would be called instead, in every query of ours."""
-    # The full name, and no function or operator beside it: those could be macros too.
-    listed = "SELECT function_name, internal, schema_name FROM system.main.duckdb_functions()"
-    functions = connection.execute(listed).fetchall()
-    known = {name.lower() for name, internal, _ in functions if internal}
-    own = {name for name, internal, schema in functions if not internal and schema == "main"}
-    shadowing = sorted(name for name in own if name.lower() in known)
-    if shadowing:
-        raise InputFileError(
-            f"{database} has {wording.counted(len(shadowing), 'macro')} with the name of a function of DuckDB, which "
-            f"would be called instead of it: {wording.listed(shadowing)}.\n"
-            "Hint: DROP MACRO in a copy of it, or write the table to Parquet and name that."
-        )
-
-
-def _close(connection: Any, reads: list[Path], named: list[str]) -> None:
+    connection = duckdb.connect(":memory:", config=config | closed)
     for setting in _SETTINGS:
         with suppress(duckdb.Error):
             connection.execute(f"SET {setting}")
-    files = [name for name in named if not glob.has_magic(name)]
-    paths = [*map(str, reads), *files, *(os.path.abspath(os.path.expanduser(name)) for name in files)]
-    # The folder that a pattern begins in.
-    patterns = [os.path.abspath(os.path.expanduser(name)) for name in named if glob.has_magic(name)]
-    folders = [os.path.dirname(re.split(r"[*?\[]", pattern)[0]) + os.sep for pattern in patterns]
-    if paths or folders:
-        connection.execute(f"SET allowed_paths = {_listed(dict.fromkeys(paths))}")
-        connection.execute(f"SET allowed_directories = {_listed(folders)}")
-    connection.execute("SET enable_external_access = false")
     connection.execute("SET lock_configuration = true")
-
-
-def _named_in(sql: str) -> list[str]:
-    """List the files that a query names: texts in it that are paths or patterns of some."""
-    texts = [(one or two).replace("''", "'").replace('""', '"') for one, two in _QUOTED.findall(sql)]
-    return [text for text in dict.fromkeys(texts) if text and _is_path(text)]
-
-
-def _is_path(text: str) -> bool:
-    path = os.path.expanduser(text)
-    try:
-        return os.path.exists(path) or (glob.has_magic(text) and any(glob.iglob(path, recursive=True)))
-    except (OSError, ValueError):
-        return False
-
-
-def _listed(texts: Iterable[str]) -> str:
-    quoted = ", ".join("'" + text.replace("'", "''") + "'" for text in texts)
-    return f"[{quoted}]"
+    return connection
 
 
 # What DuckDB reads as Arrow does; columns of other types go through Arrow.
@@ -437,14 +362,13 @@ _ALIKE = ("int", "uint", "float", "double", "bool", "string", "large_string", "d
 class _Files:
     """How DuckDB gets the rows of files: it reads Parquet itself, everything else is read for it in streams.
 
-    Each stream is opened anew for every query. ``reads`` are the files that DuckDB itself opens.
+    Each stream is opened anew for every query.
     """
 
     def __init__(self, files: Mapping[Path, Layout], roles: Mapping[str, str]) -> None:
         self.selects: list[str] = []
         self.parameters: dict[str, Any] = {}
         self.streams: dict[str, Callable[[], Any]] = {}
-        self.reads: list[Path] = []
         self.failures: list[BaseException] = []
         same: dict[Layout, list[Path]] = {}
         for path, layout in files.items():
@@ -459,7 +383,6 @@ class _Files:
             table = f"read_parquet(${prefix}files, hive_partitioning = false)"
             self.selects.append(_pick(table, own, layout.columns))
             self.parameters[f"{prefix}files"] = [str(path.absolute()) for path in paths]
-            self.reads += [path.absolute() for path in paths]
 
     def _streamed(self, paths: list[Path], layout: Layout, roles: Mapping[str, str], name: str) -> None:
         schema = role_schema(paths[0], layout, roles)

@@ -116,14 +116,14 @@ def name_keys(
     return codes, Named(groups, {"group_columns": names, "grouping": grouping}), labels
 
 
-def _refuse_swapped(source: Roles, labels: Sequence[Any], scores: NDArray[np.float64], *, more: bool = False) -> None:
+def _refuse_swapped(source: Roles, labels: Sequence[Any], scores: Floats) -> None:
     """Say of labels that were refused that their column looks swapped with that of the scores, where it does."""
     met = decoded(list(dict.fromkeys(labels)), source.kind)
     values = swapped_values(np.array([*met, None], dtype=object)[:-1], scores)  # the None keeps lists from unfolding
     if values is not None:
         label, score = source.label, source.score
         right = f"name the columns the other way round, {argument('score', label)} and {argument('label', score)}."
-        raise ValueError(wording.swapped(f"column {label!r}", f"column {score!r}", values, right, more=more)) from None
+        raise ValueError(wording.swapped(f"column {label!r}", f"column {score!r}", values, right)) from None
 
 
 class KeyCoder:
@@ -314,11 +314,7 @@ class GroupedRows:
 
     def add(self, batch: Any) -> None:
         """Take an Arrow batch: the columns of the key, then score, perhaps weight and cluster, and perhaps rows, n."""
-        try:
-            key = self.coder.encode(batch.columns[: len(self.coder.names)], batch.num_rows)
-        except ValueError:
-            self._refuse_swapped(batch)
-            raise
+        key = self.coder.encode(batch.columns[: len(self.coder.names)], batch.num_rows)
         n = as_numpy(batch.column("n")) if "n" in batch.schema.names else None
         self.pieces["key"].append(key)
         self.pieces["n"] += [] if n is None else [n]
@@ -381,13 +377,6 @@ class GroupedRows:
             "square": weight**2 * times if squared else None,
             "rows": times,
         }
-
-    def _refuse_swapped(self, batch: Any) -> None:
-        """Say that labels of which there are too many are scores, if what stands for scores has two values."""
-        if self.source.label is not None:
-            labels = [*(key[-1] for key in self.coder.keys), *batch.columns[len(self.coder.names) - 1].to_pylist()]
-            scores = np.concatenate([*self.pieces["score"], doubles(batch.column("score"))])
-            _refuse_swapped(self.source, labels, scores, more=True)
 
     def _whole(self, name: str) -> NDArray[Any]:
         """Join the pieces of a column, letting go of them."""
