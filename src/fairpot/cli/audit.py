@@ -205,11 +205,11 @@ def audit(
         opt.needs("table", "is the form of a rule's tables: it needs --for ll144, say.")
     else:
         asked = read_rule(rule)  # without outcomes where it needs none, with those without a group where it may
-        no_label = no_label or not (asked.needs_outcomes or opt.was_given("label"))
+        no_label = no_label or not (asked.needs_outcomes or opt.was_given("label") or opt.was_given("event"))
         rows = replace(rows, missing="own") if asked.unknown else rows
     if no_label:
         opt.without_outcomes(*_OF_OUTCOMES)
-        rows = replace(rows, label=None)
+        rows = rows.unlabelled()
     if fail_metric is not None and fail_above is None and bound is None:
         raise click.UsageError("--fail-metric says which gap --fail-above or --bound looks at, and neither is given.")
     if fail_metric == "top" and not top:
@@ -318,7 +318,7 @@ def _print_rule(out: Output, ruled: Ruled, form: str | None) -> None:
 
 
 # What means something only where outcomes are known; settings give way to --no-label.
-_OF_OUTCOMES = ("label", "positive", "top_of", "ties", "fail_above", "fail_metric", "bound", "allow_chance")
+_OF_OUTCOMES = ("top_of", "ties", "fail_above", "fail_metric", "bound", "allow_chance")
 
 
 def _counted(rows: RowOptions, out: Output) -> CountedRows:
