@@ -276,6 +276,9 @@ def _check_several(rows: RowOptions) -> None:
         if opt.was_given(name):
             flag = {"rule": "--for", "all_rates": "--rates", "everything": "--all"}.get(name, opt.flag_of(name))
             raise click.UsageError(f"{flag} goes with one --score, and there are {1 + len(rows.other_scores)}.")
+    if rows.time is not None and rows.leaving != "group":
+        said = "several --score are compared with the same weights, and after a time weights depend on the score"
+        raise click.UsageError(f"{said}: add --leaving group.")
     if rows.engine != "duckdb" or "-" in rows.inputs:
         what = "standard input" if "-" in rows.inputs else f"--engine {rows.engine}"
         raise click.UsageError(f"several --score are read row by row, which {what} does not allow: name files.")
