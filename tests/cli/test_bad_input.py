@@ -228,6 +228,25 @@ OPTIONS = {
     ),
     "show nothing": (["show"], "FILE"),
     "show a folder": (["show", "TMP"], "directory"),
+    "bands of one column twice": (["audit", "CSV", *COLUMNS, "--bands", "sex:2", "--bands", "sex:3"], "named twice"),
+    "no unknown value": (["audit", "CSV", *COLUMNS, "--unknown", "F,"], "--unknown names an empty value: 'F,'"),
+    "times without outcomes": (
+        ["audit", "CSV", *COLUMNS[:2], "--no-label", *COLUMNS[4:], "--time", "age", "--event", "x", "--horizon", "9"],
+        "--time needs outcomes",
+    ),
+    "report times without outcomes": (
+        ["report", "CSV", *COLUMNS[:2], "--no-label", *COLUMNS[4:], "--horizon", "9", "-o", "x.html"],
+        "--horizon needs outcomes",
+    ),
+    "bands beside a map": (
+        ["report", "CSV", "--label", "outcome", "--map", "MAP", "--bands", "age:2", "-o", "x.html"],
+        "the map says how values become groups, and so does --bands",
+    ),
+    "missing groups beside a map": (
+        ["report", "CSV", "--label", "outcome", "--map", "MAP", "--missing-group", "own", "-o", "x.html"],
+        "and so does --missing-group",
+    ),
+    "a plan of rows without rows": (["plan", "--max-gap", "0.1", "--group", "sex"], "--group is about rows"),
     "folds": (["compare", "CSV", *COLUMNS, "--folds", "1"], "--folds"),
     "too many folds": (["compare", "CSV", *COLUMNS, "--folds", "500"], "500"),
     "unknown data set": (["datasets", "write", "iris", "x.csv"], "synthetic"),

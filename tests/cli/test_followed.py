@@ -4,6 +4,7 @@ import json
 import shlex
 
 import jsonschema
+import numpy as np
 import pytest
 
 import fairpot
@@ -73,6 +74,15 @@ def fairpot_docs():
     from pathlib import Path
 
     return Path(__file__).parents[2] / "docs" / "reference"
+
+
+def test_several_scores_have_the_same_weights(run, frame, tmp_path):
+    frame = frame.assign(other=frame.score + np.random.default_rng(0).normal(size=len(frame)))
+    both = ["audit", str(write(frame, tmp_path / "rows.csv")), "--score", "score", "--score", "other", *SAID]
+    assert "add --leaving group" in run(*both, expect=2).err
+    first, second = run(*both, "--leaving", "group", "--json").json["models"].values()
+    assert second["change"]["gap"]["change"] == pytest.approx(second["gap"] - first["gap"], abs=1e-9)
+    assert second["change"]["auc"]["change"] == pytest.approx(second["auc"] - first["auc"], abs=1e-9)
 
 
 def test_settings_say_it_too(run, path, tmp_path, monkeypatch):

@@ -5,6 +5,8 @@ import re
 import shlex
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 
 from cli.conftest import COLUMNS, draw_people
@@ -38,6 +40,17 @@ def test_on_rows_that_the_repair_was_not_fitted_on(run, folder, people, held_out
     expected = effect(FairPOT(0.4).fit(table_of(people)), table_of(held_out))
     assert found["effect"]["after"]["gap"] == float(expected.after.gap)
     assert found["effect"]["trust"]["same_rows"] is False
+
+
+def test_bands_are_those_of_the_rows_that_are_fitted(run, tmp_path):
+    rng = np.random.default_rng(0)
+    frame = pd.DataFrame({"score": rng.random(900), "label": rng.integers(0, 2, 900), "group": np.arange(900)})
+    for name, rows in (("past", frame[:600]), ("new", frame)):
+        rows.to_csv(tmp_path / f"{name}.csv", index=False)
+    more = ["--bands", "group:3", "--method", "logit-shift", "--strength", "0.1", "-o", tmp_path / "r.html", "--json"]
+    found = run("report", tmp_path / "new.csv", "--fit-on", tmp_path / "past.csv", *more).json
+    names = [each["group"] for each in found["effect"]["before"]["groups"]]
+    assert names == ["under 200", "200 to 399", "400 and over"]
 
 
 def test_a_saved_map(run, folder, held_out, fitted, tmp_path):

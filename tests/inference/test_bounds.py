@@ -42,14 +42,31 @@ def test_bounds_are_those_of_all_assignments(kind, ties):
     for seed in range(12):
         rng, y, score, group = draw(seed)
         weight = np.ones(len(y))
-        if kind == "importance":  # rows of one score and outcome weigh the same
-            weight = rng.uniform(0.5, 2, (12, 2))[score.astype(int), y]
-        elif kind == "frequency":
+        if kind is not None:
             weight = np.where(group == "u", 1, rng.integers(1, 4, len(y)))
         given = {} if kind is None else {"sample_weight": weight, "weights": kind}
         table = score_table(y, score, sensitive_features=group, **given)
         found = bounds.gap_bounds(table["a"], table["b"], table["u"], ties)
         np.testing.assert_allclose(found, brute(y, score, group, weight, ties), atol=1e-12)
+
+
+@pytest.mark.parametrize("ties", ["half", "strict"])
+def test_bounds_hold_where_rows_weigh_differently(ties):
+    for seed in range(3):
+        rng, y, score, group = draw(seed)
+        weight = np.exp(rng.normal(0, 1.5, len(y)))
+        table = score_table(y, score, sensitive_features=group, sample_weight=weight)
+        low, high = bounds.gap_bounds(table["a"], table["b"], table["u"], ties)
+        least, most = brute(y, score, group, weight, ties)
+        assert low <= least + 1e-12
+        assert high >= most - 1e-12
+    rng = np.random.default_rng(1)
+    y, group = rng.integers(0, 2, 2000), rng.choice(["a", "b", "u"], 2000, p=[0.45, 0.45, 0.1])
+    score, weight = rng.normal(y), rng.uniform(0.999, 1.001, 2000)
+    exact = score_table(y, score, sensitive_features=group)
+    table = score_table(y, score, sensitive_features=group, sample_weight=weight)
+    ends = [bounds.gap_bounds(each["a"], each["b"], each["u"], ties) for each in (exact, table)]
+    np.testing.assert_allclose(*ends, atol=0.002)
 
 
 def test_where_some_cuts_are_passed_over_bounds_are_a_little_wider(monkeypatch):

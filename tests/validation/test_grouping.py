@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairpot import audit, score_table
+from fairpot import LogitShift, audit, score_table
 from fairpot._validation.grouping import Grouping
 
 RNG = np.random.default_rng(0)
@@ -71,6 +71,16 @@ def test_missing_groups_are_a_group_where_that_is_said():
     table = score_table(Y, SCORE, sensitive_features=column, missing_group="own")
     assert table.groups == ("F", "M", "(missing)")
     assert table["(missing)"].size == (SEX == "Declined").sum()
+
+
+@pytest.mark.parametrize("said", ["help", "harm"])
+def test_rows_without_a_group_are_no_reference(said):
+    column = pd.Series(SEX).where(SEX != "Declined")
+    score = SCORE + (9 if said == "help" else -9) * column.isna()
+    given = {"sensitive_features": column, "missing_group": "own", "high_score_means": said}
+    assert audit(Y, score, **given).reference != "(missing)"
+    assert LogitShift(shift=0.1).fit(score, Y, **given).reference_ != "(missing)"
+    assert audit(Y, score, **given, reference="(missing)").reference == "(missing)"
 
 
 def test_unknown_groups_are_measured_apart():

@@ -13,9 +13,20 @@ import click
 
 from fairpot._defaults import LEAVING, MEANINGS, WEIGHTS
 from fairpot._validation import wording
+from fairpot._validation.followed import AfterTime
 from fairpot._validation.grouping import MISSING_GROUPS, Grouping
 from fairpot.cli._errors import Failure
-from fairpot.cli._options import FILES, ROWS, SIZE, Command, Decorator, option, together
+from fairpot.cli._options import (
+    FILES,
+    ROWS,
+    SIZE,
+    Command,
+    Decorator,
+    option,
+    together,
+    was_given,
+    without_outcomes,
+)
 from fairpot.cli._printing import Output, shown
 from fairpot.cli._settings import drop_idle, settings_option, tell_settings
 from fairpot.rows.door import count_rows
@@ -178,8 +189,13 @@ class RowOptions:
         """What is said of values of the group columns."""
         if self.fitted is not None:
             return self.fitted
-        bands = dict(map(_read_bands, self.bands))
+        read = [*map(_read_bands, self.bands)]
+        bands = dict(read)
+        if len(bands) < len(read):
+            raise click.UsageError("--bands cuts each column once, and one is named twice.")
         unknown = None if self.unknown is None else [name.strip() for name in self.unknown.split(",")]
+        if unknown is not None and not all(unknown):
+            raise click.UsageError(f"--unknown names an empty value: {self.unknown!r}.")
         return Grouping.of(bands, unknown, self.missing)
 
     @functools.cached_property
@@ -212,7 +228,9 @@ class RowOptions:
         known = model.columns_ or {"score": "score", "group": ["group"]}
         known_meaning = model.high_score_means_
         wrong = ""
-        if self.lower_is_riskier and not model.lower_is_riskier_:
+        if (typed := typed_option("bands", "unknown", "missing")) is not None:
+            wrong = f"the map says how values become groups, and so does {typed}"
+        elif self.lower_is_riskier and not model.lower_is_riskier_:
             wrong = "the map was fitted without --lower-is-riskier, so it takes a high score for high risk"
         elif self.high_score_means is not None and known_meaning not in (None, self.high_score_means):
             wrong = f"the map was fitted with --high-score-means {known_meaning}, "
@@ -227,6 +245,12 @@ class RowOptions:
             high_score_means=known_meaning or self.high_score_means,
             fitted=model.grouping_,
         )
+
+    def unlabelled(self) -> RowOptions:
+        """Take no outcomes; what settings say of them gives way."""
+        without_outcomes("label", "positive", *AfterTime._fields)
+        unset: dict[str, Any] = dict.fromkeys(AfterTime._fields)
+        return replace(self, label=None, **unset)
 
     def elsewhere(self, inputs: Sequence[str]) -> RowOptions:
         return replace(self, inputs=tuple(inputs), sql=None)
@@ -301,6 +325,11 @@ ROW_OPTIONS = tuple(
     for each in fields(RowOptions)
     if each.metadata
 )
+
+
+def typed_option(*names: str) -> str | None:
+    """Give the first option of rows that was typed, if one was; of these names, or of all."""
+    return next((o.flag for o in ROW_OPTIONS if was_given(o.name) and (not names or o.name in names)), None)
 
 
 def meant_for(reads: Reads) -> list[RowOption]:

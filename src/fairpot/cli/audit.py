@@ -205,11 +205,11 @@ def audit(
         opt.needs("table", "is the form of a rule's tables: it needs --for ll144, say.")
     else:
         asked = read_rule(rule)  # without outcomes where it needs none, with those without a group where it may
-        no_label = no_label or not (asked.needs_outcomes or opt.was_given("label"))
+        no_label = no_label or not (asked.needs_outcomes or opt.was_given("label") or opt.was_given("event"))
         rows = replace(rows, missing="own") if asked.unknown else rows
     if no_label:
         opt.without_outcomes(*_OF_OUTCOMES)
-        rows = replace(rows, label=None)
+        rows = rows.unlabelled()
     if fail_metric is not None and fail_above is None and bound is None:
         raise click.UsageError("--fail-metric says which gap --fail-above or --bound looks at, and neither is given.")
     if fail_metric == "top" and not top:
@@ -276,6 +276,9 @@ def _check_several(rows: RowOptions) -> None:
         if opt.was_given(name):
             flag = {"rule": "--for", "all_rates": "--rates", "everything": "--all"}.get(name, opt.flag_of(name))
             raise click.UsageError(f"{flag} goes with one --score, and there are {1 + len(rows.other_scores)}.")
+    if rows.time is not None and rows.leaving != "group":
+        said = "several --score are compared with the same weights, and after a time weights depend on the score"
+        raise click.UsageError(f"{said}: add --leaving group.")
     if rows.engine != "duckdb" or "-" in rows.inputs:
         what = "standard input" if "-" in rows.inputs else f"--engine {rows.engine}"
         raise click.UsageError(f"several --score are read row by row, which {what} does not allow: name files.")
@@ -318,7 +321,7 @@ def _print_rule(out: Output, ruled: Ruled, form: str | None) -> None:
 
 
 # What means something only where outcomes are known; settings give way to --no-label.
-_OF_OUTCOMES = ("label", "positive", "top_of", "ties", "fail_above", "fail_metric", "bound", "allow_chance")
+_OF_OUTCOMES = ("top_of", "ties", "fail_above", "fail_metric", "bound", "allow_chance")
 
 
 def _counted(rows: RowOptions, out: Output) -> CountedRows:

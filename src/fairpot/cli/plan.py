@@ -11,7 +11,7 @@ import click
 from fairpot._validation import wording
 from fairpot.cli import _options as opt
 from fairpot.cli._printing import Output, count, shown
-from fairpot.cli._rows import RowOptions, row_options
+from fairpot.cli._rows import RowOptions, row_options, typed_option
 from fairpot.inference import SamplePlan, plan_sample_size
 from fairpot.results.kinds import Group
 
@@ -100,6 +100,8 @@ def _arguments(rows: RowOptions, out: Output, options: opt.Options) -> opt.Optio
         for name in _EXPECTED:
             opt.needs(name, "is for a plan without rows; the file has its own.")
         return {**options, "table": rows.counted(out).table}
+    if (typed := typed_option()) is not None:
+        raise click.UsageError(f"{typed} is about rows, and no file is named.")
     share, rate = expected.pop("share"), expected.pop("rate")
     return {**options, **expected, "rates": rate, "shares": {"a": share, "b": 1 - share}}
 

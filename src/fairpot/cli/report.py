@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import datetime
 import shlex
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -91,7 +91,7 @@ def report(
     if Path(output).suffix.lower() not in FORMATS:
         raise click.UsageError(f"a report is written as {', '.join(FORMATS)}, and {output!r} ends in none of them.")
     if no_label:
-        _report_selection(replace(rows, label=None), out, output, force, {"top": top, **options})
+        _report_selection(rows.unlabelled(), out, output, force, {"top": top, **options})
         return
     about = {name: options.pop(name) for name in ("title", "outcome", "threshold")}
     card = read_card(options.pop("card"))  # before the work begins
@@ -102,14 +102,15 @@ def report(
     wish = one_wish(method, wishes) if asked(wishes) else None
     fitted: Any = None if model_file is None else load(model_file, expect_sha256=expect_sha256)
     rows = rows if fitted is None else rows.of_map(fitted)
-    read = [rows, *([rows.elsewhere(fit_on)] if fit_on else [])]
-    files = [file for each in read for file in each.source.inputs] + ([Path(model_file)] if model_file else [])
+    past = rows.elsewhere(fit_on) if fit_on else None
+    files = [*rows.source.inputs, *(past.source.inputs if past else ()), *([Path(model_file)] if model_file else ())]
     with complete_file(output, overwrite=force, inputs=files) as place:
+        fit_table = past.counted(out, "counting the rows to fit on").table if past else None
         with hashing() as read_here:
-            counted = rows.counted(out)
+            counted = rows.counted(out, like=fit_table)
         table = counted.table
         if wish is not None:
-            fit_table = read[1].counted(out, "counting the rows to fit on", table).table if fit_on else table
+            fit_table = fit_table or table
             options |= {"top": top[0] if top else None, "top_of": top_of}
             options["repair"] = "top" if options.pop("repair_top") else "all"
             options["reference"] = named_group(options["reference"], fit_table.groups)
@@ -137,8 +138,7 @@ def report(
 
 
 # What needs outcomes, and so does not go with --no-label.
-_OF_OUTCOMES: tuple[str, ...] = ("label", "positive", "outcome", "card", "ties", "top_of")
-_OF_OUTCOMES += ("model_file", "fit_on", "method", "keep", "repair_top")
+_OF_OUTCOMES = ("outcome", "card", "ties", "top_of", "model_file", "fit_on", "method", "keep", "repair_top")
 
 
 def _report_selection(rows: RowOptions, out: Output, output: str, force: bool, options: opt.Options) -> None:

@@ -1,4 +1,4 @@
-"""What the gap of two groups could be if the rows whose group is unknown belonged to either: exact bounds."""
+"""What the gap of two groups could be if the rows whose group is unknown belonged to either: bounds."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ from fairpot.transport import Floats
 
 # With more pairs of cuts than these, some rows are taken at a time, and the bounds are wider by what that can change.
 _MOST_CUTS = 30_000_000
+_PARTS = 1000  # where rows weigh differently, parts of so much weight are given to either group, and not whole rows
 
 
 class _Side(NamedTuple):
@@ -19,17 +20,21 @@ class _Side(NamedTuple):
 
     score: Floats
     weight: Floats
+    whole: bool = True  # whether a weight is that of a row
 
     @classmethod
     def of(cls, counts: GroupCounts, side: int, *, by_row: bool = False) -> _Side:
-        """Take one side of a group; with ``by_row`` row by row, of which equal scores share their weight."""
+        """Take one side of a group; with ``by_row`` row by row, or in small parts where rows weigh differently."""
         weight = np.asarray((counts.positive, counts.negative)[side], dtype=np.float64)
         there = weight > 0
         score, weight = counts.score[there], weight[there]
-        if not by_row:
+        if not by_row or not len(weight):
             return cls(score, weight)
-        rows = np.maximum(np.rint(counts.counted[side][there]).astype(np.int64), 1)
-        return cls(np.repeat(score, rows), np.repeat(weight / rows, rows))
+        rows, squares = counts.counted[side][there], counts.squared(side == 0).sum()
+        even = rows.sum() * squares <= weight.sum() ** 2 * (1 + 1e-9)
+        parts = rows if even else np.ceil(weight * (_PARTS / weight.sum()))
+        parts = np.maximum(np.rint(parts).astype(np.int64), 1)
+        return cls(np.repeat(score, parts), np.repeat(weight / parts, parts), bool(even))
 
     @property
     def total(self) -> float:
@@ -58,8 +63,8 @@ def gap_bounds(
     """Bound the gap of a group over another by all ways to give unknown rows to either; NaN where none has pairs.
 
     The largest gap has the highest of the unknown rows with the outcome in the first group, and the lowest of those
-    without it in the second: every pair of such cuts is tried. Where weights say how much a row counts, rows of one
-    score and outcome share their weight.
+    without it in the second: every pair of such cuts is tried. The bounds are exact where unknown rows weigh the same.
+    Else a cut may go through a row, and they are wider by what that can change.
     """
     return -_largest(second, first, unknown, ties), _largest(first, second, unknown, ties)
 
@@ -91,9 +96,11 @@ def _largest(first: GroupCounts, second: GroupCounts, unknown: GroupCounts, ties
         best = max(best, float(gap[np.isfinite(gap)].max(initial=-np.inf)))
     if not np.isfinite(best):
         return np.nan
-    if step > 1:  # from any cut to the nearest that was tried, this weight changes sides at most
-        near = [float(np.diff(each[::step], append=each[-1]).max()) / 2 for each in (highest, lowest)]
-        with np.errstate(divide="ignore"):
-            shares = [n / np.float64(s.total) for n, s in zip(near * 2, (plus_a, minus_a, plus_b, minus_b))]
-        best += float(sum(shares))
-    return min(best, 1.0)
+    # From any cut to the nearest that was tried, this weight changes sides at most.
+    near = [
+        float(np.diff(each[::step], append=each[-1]).max()) / 2 if step > 1 or not side.whole else 0.0
+        for side, each in ((plus, highest), (minus, lowest))
+    ]
+    with np.errstate(divide="ignore"):
+        best += sum(n / np.float64(s.total) for n, s in zip(near * 2, (plus_a, minus_a, plus_b, minus_b)) if n)
+    return min(float(best), 1.0)

@@ -7,6 +7,7 @@ from collections.abc import Hashable
 import numpy as np
 
 from fairpot._defaults import SMALL
+from fairpot._validation.grouping import lacks_part
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 from fairpot.words import Note
@@ -29,13 +30,15 @@ def small_cells(table: ScoreTable, alpha: float | None = None) -> list[Note]:
 
 
 def carrying_groups(table: ScoreTable) -> tuple[Hashable, ...]:
-    """Name the groups that can be a reference or carry a headline; all of them where none can.
+    """Name the groups that can be a reference; all of them where none can.
 
     They have at least 30 positives and 30 negatives: as many clusters where rows belong together, and as many rows as
-    they are worth where weights say how much a row counts.
+    they are worth where weights say how much a row counts. Rows without a group are no standard for others.
     """
-    positives, negatives = table.independent
-    enough = tuple(g for g, p, n in zip(table.groups, positives, negatives) if min(p, n) >= SMALL)
+    named = [not lacks_part(group) for group in table.groups]
+    enough = tuple(
+        g for g, known, n in zip(table.groups, named, np.minimum(*table.independent)) if known and n >= SMALL
+    )
     return enough or table.groups
 
 

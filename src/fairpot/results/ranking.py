@@ -19,6 +19,7 @@ from fairpot.inference.merged import Counted, count_ranking, shares
 from fairpot.inference.rates import Cut, Measuring, top_rate
 from fairpot.inference.region import estimate_region
 from fairpot.inference.shares import GapEstimates, Pairs, ShareEstimates, all_pairs, cross_pairs, inside, why_not
+from fairpot.metrics.cells import carrying_groups
 from fairpot.metrics.wins import WinMatrix
 from fairpot.results.calibration import Calibration
 from fairpot.results.kinds import Count, Derived, Group, Known, Plain, Range, Score, Share
@@ -487,8 +488,7 @@ def _ahead(counted: _Counted, passed: Counted) -> Hashable:
     xauc = _xauc(counted.matrix)
     if np.isnan(xauc).any():
         return counted.groups[0]
-    large = np.flatnonzero(np.minimum(*passed.table.independent) >= SMALL)
-    large = large if len(large) else np.arange(len(counted.groups))
+    large = np.array([counted.groups.index(group) for group in carrying_groups(passed.table)])
     won = xauc[np.ix_(large, large)]
     lead = np.zeros(len(large))
     for other in (won - won.T).T:  # in this order whatever the number of groups, so that equals stay equal
