@@ -90,7 +90,7 @@ def test_the_reading_of_four_fifths_follows_the_interval():
     s = (rng.random(len(g)) < np.select([g == "a", g == "b", g == "c"], [0.5, 0.48, 0.3], 0.42)).astype(float)
     s += 0.01 * rng.random(len(g))
     [table] = fairpot.audit(None, s, sensitive_features=g, threshold=0.5, rule="four-fifths").rule.tables
-    read = {line.group: line.reading for line in table.lines}
+    read = {line.group: line.numbers[1].reading for line in table.lines}
     assert read["a"] == "highest"
     assert read["b"] == "not below four fifths"
     assert read["c"] == "below four fifths"
@@ -138,7 +138,20 @@ def test_a_rule_of_ones_own_is_a_file(tmp_path):
         audit = fairpot.audit(data.target, data.probability, sensitive_features=data.group, alpha=0.2, rule=given)
         [table] = audit.rule.tables
         assert [number.name for number in table.lines[0].numbers][:3] == ["found", "found: difference", "found: ratio"]
-        assert {line.reading for line in table.lines} <= {"highest", "below 0.9", "not below 0.9", "cannot tell"}
+        for line in table.lines:
+            for number in line.numbers:
+                ratio, read = number.value, number.reading
+                if not number.name.endswith("ratio"):
+                    assert read is None
+                elif ratio == ratio.low == ratio.high:
+                    assert read == "highest"
+                else:
+                    wanted = "below 0.9" if ratio.high < 0.9 else "not below 0.9" if ratio.low >= 0.9 else "cannot tell"
+                    assert read == wanted
+        heads, _ = table.cells()
+        assert heads[4:6] == ["found: ratio", "reading"]
+        assert heads[-1] == "reading"
+        assert {"found: ratio: reading", "positive predictive value: ratio: reading"} < set(audit.rule.frame().columns)
 
 
 @pytest.mark.parametrize(
