@@ -38,6 +38,12 @@ def test_a_table_of_eight_applicants_is_right_by_hand():
     assert {line.group: line.rows for line in table.lines} == {"F": 4, "M": 3}
 
 
+def test_where_nobody_is_above_the_median_there_is_no_ratio():
+    found = fairpot.audit(None, [1.0] * 40, sensitive_features=["F", "M"] * 20, rule="ll144").rule
+    assert [row["impact ratio"] for row in found.rows()] == [None, None]
+    assert [row["scoring rate"] for row in found.rows()] == [0.0, 0.0]
+
+
 def test_the_tables_of_local_law_144_are_those_of_pandas():
     frame = pool()
     found = fairpot.audit(None, frame["score"], sensitive_features=frame[["sex", "race"]], rule="ll144").rule
@@ -168,6 +174,11 @@ def test_a_rule_of_ones_own_is_a_file(tmp_path):
         (('tpr = "found"', "tpr = 3"), "names must be texts"),
         (("title = ", "title == "), "is not TOML"),
         (("minimum = 0.9", 'cut = "top"'), "cut has 'top', and knows asked, threshold, median"),
+        (("minimum = 0.9", "needs_outcomes = false"), "'Found': tpr needs outcomes, and needs_outcomes is false"),
+        (('"ppv"]', '"auc"]'), "'Found': auc has no (ratio|difference)"),
+        (('"ppv"]', '"net_benefit"]'), "'Found': net_benefit has no ratio"),
+        (('show = ["value", "difference", "ratio"]', "show = []"), "has no show"),
+        (("tpr = ", "recall = "), "names has 'recall', and knows selection_rate"),
     ],
 )
 def test_a_mistake_in_a_file_is_named(tmp_path, change, said):

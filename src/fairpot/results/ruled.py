@@ -96,6 +96,7 @@ def _rule(content: Plain, path: str) -> Rule:
     choices: list[tuple[str, Sequence[str], Sequence[str]]] = [("cut", [rule.cut], get_args(Where))]
     choices += [("rates", each.rates, (*RATES, _AUC)) for each in made]
     choices += [("show", each.show, get_args(Show)) for each in made]
+    choices += [("names", list(rule.names or ()), (*RATES, _AUC, "rows", "ratio", "difference", "minimum"))]
     for key, given, allowed in choices:
         for value in given:
             if value not in allowed:
@@ -103,7 +104,20 @@ def _rule(content: Plain, path: str) -> Rule:
     for key, share in (("minimum", rule.minimum), ("least_share", rule.least_share)):
         if not 0 <= share <= 1:
             raise ValueError(f"the rule {path!r}: {key} must lie in [0, 1], got {share!r}.\n{_SEE}")
+    for each in made:
+        _check_rates(each, rule, f"the rule {path!r}, [[section]] {each.title!r:.60}")
     return rule
+
+
+def _check_rates(section: Section, rule: Rule, where: str) -> None:
+    """Insist on rates that can be shown as asked for, without outcomes where the rule needs none."""
+    for name in section.rates:
+        rate = RATES.get(name)
+        lacks = {"difference", "ratio"} if rate is None else {"ratio"} if rate.scale == "free" else set()
+        for show in lacks.intersection(section.show):
+            raise ValueError(f"{where}: {name} has no {show}.\n{_SEE}")
+        if (rate is None or rate.needs_outcomes) and not rule.needs_outcomes:
+            raise ValueError(f"{where}: {name} needs outcomes, and needs_outcomes is false.\n{_SEE}")
 
 
 def _checked(content: Plain, kind: type, where: str) -> Plain:
@@ -122,7 +136,7 @@ def _checked(content: Plain, kind: type, where: str) -> Plain:
         }.get(text, ("", True))
         if not right:
             raise ValueError(f"{where}: {key} must be {wanted}.\n{_SEE}")
-    missing = [key for key in ("title", "rates") if key in known and not content.get(key)]
+    missing = [key for key in ("title", "rates", "show") if key in known and not content.get(key, key == "show")]
     if missing:
         raise ValueError(f"{where} has no {missing[0]}.\n{_SEE}")
     return {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
@@ -322,7 +336,7 @@ def _numbers(
         for show in section.show:
             value: Estimate | None = None if rate is None else getattr(rate.groups[place], show)
             reading = None
-            if highest and show == "ratio":
+            if highest and show == "ratio" and rate is not None and rate.groups[place].value > 0:
                 value = Estimate(f"{name}_ratio", 1.0, 0.0, 1.0, 1.0, level or LEVEL)
             one_of_many = f"{rule.called(name)}: " if len(section.rates) > 1 else ""
             if show == "ratio" and rule.minimum and value is not None:
