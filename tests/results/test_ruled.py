@@ -124,6 +124,24 @@ def test_the_clinical_tables_are_the_rates_of_the_audit():
         fairpot.audit(None, data.probability, **given)
 
 
+def test_rates_that_scores_do_not_have_are_named():
+    data = fairpot.datasets.make_synthetic(500, random_state=0, as_frame=False)
+    given = {"sensitive_features": data.group, "rule": "clinical"}
+    points = fairpot.audit(data.target, 100 * data.probability, threshold=40, **given).rule
+    assert [table.not_known for table in points.tables] == [
+        (),
+        ("observed to expected", "calibration intercept", "calibration slope"),
+        ("Brier score",),
+        (),
+        ("net benefit",),
+    ]
+    assert "takes probabilities" in points.to_markdown()
+    assert (
+        "takes probabilities"
+        not in fairpot.audit(data.target, data.probability, threshold=0.4, **given).rule.to_markdown()
+    )
+
+
 OWN = """
 title = "Our rule"
 minimum = 0.9

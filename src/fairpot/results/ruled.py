@@ -166,7 +166,7 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """One table of a rule: by which columns, at which cut, and which groups are not compared."""
+    """One table of a rule: by which columns, at which cut, which groups are not compared, which rates there are not."""
 
     title: str
     by: tuple[str, ...]
@@ -176,6 +176,7 @@ class Table:
     unknown: Count
     left_out: tuple[Group, ...]
     least_share: Share
+    not_known: tuple[str, ...]
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """Write the table: heads and rows, each number with its limits in one cell, and its reading in the next."""
@@ -191,6 +192,7 @@ class Table:
         """Say which groups are not compared, and why numbers have no interval."""
         said = [words.unknown_rows(self.unknown)] if self.unknown else []
         said += [words.left_out_small(self.left_out, self.least_share)] if self.left_out else []
+        said += [words.not_of_probabilities(self.not_known)] if self.not_known else []
         known = [number.value for line in self.lines for number in line.numbers]
         reasons = {each.reason for each in known if each is not None and each.reason is not None}
         return said + [f"no interval: {reason}" for reason in sorted(reasons)]
@@ -317,7 +319,8 @@ def _table(
             lines.append(Line(group, table.counts[place].size, tuple(numbers)))
     at = next((words.cut(each, table.lower_is_riskier) for each in found.values() if each.at != "all"), "")
     rest = sum(table[g].size for g in unknown), tuple(small), rule.least_share
-    return Table(section.title, by, at, rule.called("rows"), tuple(lines), *rest)
+    absent = tuple(rule.called(name) for name in section.rates if name not in (_AUC, *found))
+    return Table(section.title, by, at, rule.called("rows"), tuple(lines), *rest, absent)
 
 
 def _numbers(
