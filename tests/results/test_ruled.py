@@ -67,6 +67,21 @@ def test_the_tables_of_local_law_144_are_those_of_pandas():
                 assert ratio == pytest.approx(rates[key] / large.max())
 
 
+def test_every_intersection_of_the_categories_that_the_law_names_has_its_rate():
+    """Two sexes and seven races, each of some people unknown: 24 groups, which are more than gaps compare."""
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"score": rng.random(6000), "sex": rng.choice(["Female", "Male", "unknown"], 6000)})
+    frame["race"] = rng.choice([*"1234567", "unknown"], 6000)
+    *_, found = fairpot.audit(None, frame["score"], sensitive_features=frame[["sex", "race"]], rule="ll144").rule.tables
+    up = frame["score"] > frame["score"].median()
+    assert len(found.lines) == 14
+    for line in found.lines:
+        own = (frame["sex"] == line.group.split(", ")[0][4:]) & (frame["race"] == line.group[-1])
+        assert (line.rows, float(line.numbers[0].value)) == (own.sum(), pytest.approx(up[own].mean()))
+    with pytest.raises(ValueError, match="at most 100 are compared"):
+        fairpot.audit(None, frame["score"], sensitive_features=[f"g{k % 101}" for k in range(6000)])
+
+
 def test_a_rule_is_written_as_markdown_csv_and_frame():
     frame = pool()
     audit = fairpot.audit(None, frame["score"], sensitive_features=frame[["sex", "race"]], rule="ll144")
