@@ -204,12 +204,11 @@ def audit(
     if rule is None:
         opt.needs("table", "is the form of a rule's tables: it needs --for ll144, say.")
     else:
-        asked = read_rule(rule)  # without outcomes where it needs none, with those without a group where it may
+        asked = read_rule(rule)
         if asked.needs_outcomes and no_label:
             raise click.UsageError(f"--for {rule} needs outcomes, and --no-label says that there are none.")
         _check_with_rule(asked, gated=fail_above is not None or bound is not None)
-        no_label = no_label or not (asked.needs_outcomes or opt.was_given("label"))
-        rows = replace(rows, missing="own") if asked.unknown else rows
+        rows = replace(rows, missing="own") if asked.unknown else rows  # with those without a group
     if no_label:
         opt.without_outcomes(*_OF_OUTCOMES)
         rows = replace(rows, label=None)
@@ -335,7 +334,7 @@ def _print_rule(out: Output, ruled: Ruled, form: str | None) -> None:
         out.line(shown(text), "dim")
 
 
-# What means something only where outcomes are known; settings give way to --no-label.
+# What means something only where outcomes are known.
 _OF_OUTCOMES = ("label", "positive", "top_of", "ties", "fail_above", "fail_metric", "bound", "allow_chance")
 
 
