@@ -38,5 +38,5 @@ LEAVING: tuple[Leaving, ...] = ("score", "group")
 # How the column with the new score is called, where nothing else is said: that of the score and this.
 ADJUSTED = "_adjusted"
 
-# How many groups rows may have, and how many are compared: one interval allows for all their pairs.
-MOST_GROUPS, MOST_COMPARED = 250, 20
+# How many groups rows may have, how many are compared (one interval allows for all their pairs), and without outcomes.
+MOST_GROUPS, MOST_COMPARED, MOST_SELECTED = 250, 20, 100

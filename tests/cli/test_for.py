@@ -71,6 +71,15 @@ def test_a_rule_with_outcomes_and_a_gate(run, csv):
         (["--for", "clinical"], "looks at who is flagged at a score"),
         (["--table", "csv"], "--table is the form of a rule's tables"),
         (["--for", "ll144", "--label", "outcome", "--table", "xml"], "xml"),
+        (["--for", "ll144", "--threshold", 0.5], "--threshold does not go with this rule of --for, which looks at its"),
+        (["--for", "ll144", "--min-ratio", 0.8], "--min-ratio does not go with this rule of --for"),
+        (["--for", "clinical", "--threshold", 0.5, "--top", "10%"], "--top does not go with this rule"),
+        (["--for", "four-fifths", "--rates"], "--rates does not go with this rule"),
+        (["--for", "four-fifths", "--all"], "--all does not go with this rule"),
+        (["--for", "four-fifths", "--reference", "F"], "--reference does not go with this rule"),
+        (["--for", "clinical", "--threshold", 0.5, "--no-label"], "--for clinical needs outcomes"),
+        (["--for", "four-fifths", "--table", "csv", "--json"], "two forms of the answer"),
+        (["--score", "risk"], "--score names the same column twice"),
     ],
 )
 def test_wrong_uses_are_refused(run, csv, options, said):
@@ -108,6 +117,24 @@ def test_several_scores_are_compared_on_the_same_rows_as_in_python(run, two, nam
     text = run("audit", folder / name, *COLUMNS, "--score", "other", *given).out
     assert "Differences, paired" in text
     assert "other minus risk" in text
+
+
+def test_both_audits_show_who_is_flagged_where_a_cut_is_named_or_outcomes_are_not_known(run, two):
+    frame, folder = two
+    told = ["audit", folder / "two.csv", *COLUMNS, "--score", "other", "--threshold", 0.5]
+    assert "Flagged" not in run(*told[:-2]).out
+    for text in (run(*told).out, run("audit", told[1], *told[2:4], *COLUMNS[4:], *told[-4:], "--no-label").out):
+        for name in ("risk", "other"):
+            [table] = [part for part in text.split("\n\n") if part.startswith(f"{name}: Flagged at 0.5 or above")]
+            flagged = (frame[name] >= 0.5).groupby(frame["sex"]).sum()
+            for line in table.splitlines()[2:4]:
+                assert int(line.split()[1]) == flagged[line.split()[0]]
+
+
+def test_groups_that_are_left_out_of_a_rule_are_named(run, many):
+    found = run("audit", many, *COLUMNS, "--for", "four-fifths", "--threshold", 0.5, "--min-group", 50).out
+    assert "note: " in found
+    assert "X" in found.partition("note: ")[2]
 
 
 @pytest.mark.parametrize(

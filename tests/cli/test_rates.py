@@ -102,6 +102,17 @@ def test_what_needs_outcomes_is_refused_beside_no_label(run, csv, options, said)
     assert said in run("audit", csv, *NO_LABEL, *options, expect=2).err
 
 
+@pytest.mark.parametrize("given", [["--no-label"], ["--for", "four-fifths"]])
+def test_settings_that_need_outcomes_give_way(run, csv, tmp_path, monkeypatch, given):
+    monkeypatch.chdir(tmp_path)
+    settings = 'bound = 0.01\nties = "strict"\ntop = 0.1\ntop_of = "group"\n[columns]\nlabel = "outcome"\n'
+    (tmp_path / "fairpot.toml").write_text(settings)
+    found = run("audit", csv, "--score", "risk", "--group", "sex", *given)
+    assert "top = [0.1]" in found.err
+    assert not {"bound", "ties", "top_of", "label"} & {word.strip("(,") for word in found.err.split()}
+    assert "in the top 10%" in found.out
+
+
 @pytest.mark.parametrize("labels", [True, False])
 def test_a_ratio_of_selection_rates_is_a_gate(run, csv, labels):
     told = ["audit", csv, *(COLUMNS if labels else NO_LABEL), "--threshold", 0.5, "--min-ratio"]

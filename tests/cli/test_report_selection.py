@@ -32,6 +32,9 @@ def test_the_command_writes_what_python_writes(pool, run, tmp_path):
     rates = json.loads((tmp_path / "page.json").read_text())["rates"]
     above = {g: float(np.mean(score[group == g] >= 0.5)) for g in ("F", "M", "<b>x")}
     assert len(rates) == len(found.rates)
+    assert (
+        sum("| 1.000 |" in line for line in (tmp_path / "page.md").read_text().splitlines()) == 2
+    )  # the highest itself
     for name, share in above.items():
         assert f"{share:.3f}" in (tmp_path / "page.md").read_text(), name
 

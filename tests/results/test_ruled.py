@@ -38,6 +38,12 @@ def test_a_table_of_eight_applicants_is_right_by_hand():
     assert {line.group: line.rows for line in table.lines} == {"F": 4, "M": 3}
 
 
+def test_where_nobody_is_above_the_median_there_is_no_ratio():
+    found = fairpot.audit(None, [1.0] * 40, sensitive_features=["F", "M"] * 20, rule="ll144").rule
+    assert [row["impact ratio"] for row in found.rows()] == [None, None]
+    assert [row["scoring rate"] for row in found.rows()] == [0.0, 0.0]
+
+
 def test_the_tables_of_local_law_144_are_those_of_pandas():
     frame = pool()
     found = fairpot.audit(None, frame["score"], sensitive_features=frame[["sex", "race"]], rule="ll144").rule
@@ -59,6 +65,21 @@ def test_the_tables_of_local_law_144_are_those_of_pandas():
             assert (ratio is None) == (line.group in table.left_out) == (key not in large.index)
             if ratio is not None:
                 assert ratio == pytest.approx(rates[key] / large.max())
+
+
+def test_every_intersection_of_the_categories_that_the_law_names_has_its_rate():
+    """Two sexes and seven races, each of some people unknown: 24 groups, which are more than gaps compare."""
+    rng = np.random.default_rng(2)
+    frame = pd.DataFrame({"score": rng.random(6000), "sex": rng.choice(["Female", "Male", "unknown"], 6000)})
+    frame["race"] = rng.choice([*"1234567", "unknown"], 6000)
+    *_, found = fairpot.audit(None, frame["score"], sensitive_features=frame[["sex", "race"]], rule="ll144").rule.tables
+    up = frame["score"] > frame["score"].median()
+    assert len(found.lines) == 14
+    for line in found.lines:
+        own = (frame["sex"] == line.group.split(", ")[0][4:]) & (frame["race"] == line.group[-1])
+        assert (line.rows, float(line.numbers[0].value)) == (own.sum(), pytest.approx(up[own].mean()))
+    with pytest.raises(ValueError, match="at most 100 are compared"):
+        fairpot.audit(None, frame["score"], sensitive_features=[f"g{k % 101}" for k in range(6000)])
 
 
 def test_a_rule_is_written_as_markdown_csv_and_frame():
@@ -90,7 +111,7 @@ def test_the_reading_of_four_fifths_follows_the_interval():
     s = (rng.random(len(g)) < np.select([g == "a", g == "b", g == "c"], [0.5, 0.48, 0.3], 0.42)).astype(float)
     s += 0.01 * rng.random(len(g))
     [table] = fairpot.audit(None, s, sensitive_features=g, threshold=0.5, rule="four-fifths").rule.tables
-    read = {line.group: line.reading for line in table.lines}
+    read = {line.group: line.numbers[1].reading for line in table.lines}
     assert read["a"] == "highest"
     assert read["b"] == "not below four fifths"
     assert read["c"] == "below four fifths"
@@ -118,6 +139,24 @@ def test_the_clinical_tables_are_the_rates_of_the_audit():
         fairpot.audit(None, data.probability, **given)
 
 
+def test_rates_that_scores_do_not_have_are_named():
+    data = fairpot.datasets.make_synthetic(500, random_state=0, as_frame=False)
+    given = {"sensitive_features": data.group, "rule": "clinical"}
+    points = fairpot.audit(data.target, 100 * data.probability, threshold=40, **given).rule
+    assert [table.not_known for table in points.tables] == [
+        (),
+        ("observed to expected", "calibration intercept", "calibration slope"),
+        ("Brier score",),
+        (),
+        ("net benefit",),
+    ]
+    assert "takes probabilities" in points.to_markdown()
+    assert (
+        "takes probabilities"
+        not in fairpot.audit(data.target, data.probability, threshold=0.4, **given).rule.to_markdown()
+    )
+
+
 OWN = """
 title = "Our rule"
 minimum = 0.9
@@ -138,7 +177,20 @@ def test_a_rule_of_ones_own_is_a_file(tmp_path):
         audit = fairpot.audit(data.target, data.probability, sensitive_features=data.group, alpha=0.2, rule=given)
         [table] = audit.rule.tables
         assert [number.name for number in table.lines[0].numbers][:3] == ["found", "found: difference", "found: ratio"]
-        assert {line.reading for line in table.lines} <= {"highest", "below 0.9", "not below 0.9", "cannot tell"}
+        for line in table.lines:
+            for number in line.numbers:
+                ratio, read = number.value, number.reading
+                if not number.name.endswith("ratio"):
+                    assert read is None
+                elif ratio == ratio.low == ratio.high:
+                    assert read == "highest"
+                else:
+                    wanted = "below 0.9" if ratio.high < 0.9 else "not below 0.9" if ratio.low >= 0.9 else "cannot tell"
+                    assert read == wanted
+        heads, _ = table.cells()
+        assert heads[4:6] == ["found: ratio", "reading"]
+        assert heads[-1] == "reading"
+        assert {"found: ratio: reading", "positive predictive value: ratio: reading"} < set(audit.rule.frame().columns)
 
 
 @pytest.mark.parametrize(
@@ -155,6 +207,11 @@ def test_a_rule_of_ones_own_is_a_file(tmp_path):
         (('tpr = "found"', "tpr = 3"), "names must be texts"),
         (("title = ", "title == "), "is not TOML"),
         (("minimum = 0.9", 'cut = "top"'), "cut has 'top', and knows asked, threshold, median"),
+        (("minimum = 0.9", "needs_outcomes = false"), "'Found': tpr needs outcomes, and needs_outcomes is false"),
+        (('"ppv"]', '"auc"]'), "'Found': auc has no (ratio|difference)"),
+        (('"ppv"]', '"net_benefit"]'), "'Found': net_benefit has no ratio"),
+        (('show = ["value", "difference", "ratio"]', "show = []"), "has no show"),
+        (("tpr = ", "recall = "), "names has 'recall', and knows selection_rate"),
     ],
 )
 def test_a_mistake_in_a_file_is_named(tmp_path, change, said):

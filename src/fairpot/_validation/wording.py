@@ -156,7 +156,7 @@ def single_group(where: str, group: Hashable, rows: int) -> str:
     )
 
 
-def too_many_groups(groups: Sequence[Hashable], columns: Sequence[str]) -> str:
+def too_many_groups(groups: Sequence[Hashable], columns: Sequence[str], most: int = MOST_COMPARED) -> str:
     """Say that groups are too many to be compared; of a column of numbers, how it is cut into bands."""
     where = f"{' x '.join(map(repr, columns))} makes" if columns else "there are"
     parts = [[group] if len(columns) < 2 else str(group).split(", ") for group in groups]
@@ -169,7 +169,7 @@ def too_many_groups(groups: Sequence[Hashable], columns: Sequence[str]) -> str:
         way = f"{edges} cuts numbers into bands that begin there, {count} into four of about equal size"
     elif len(groups) > MOST_GROUPS:
         way = "was a column of identifiers named? Join its values into fewer groups first"
-    return f"{where} {len(groups):,} groups, and at most {MOST_COMPARED} are compared.\nHint: {way}."
+    return f"{where} {len(groups):,} groups, and at most {most} are compared.\nHint: {way}."
 
 
 def ungrouped(name: str, rows: int) -> str:

@@ -119,7 +119,7 @@ def print_calibration(out: Output, found: Audit) -> None:
     out.table(title, ["group", "mean score - rate", "from", "to", "expected error", "by chance"], rows)
 
 
-def print_rates(out: Output, found: Sequence[Rates], *, lower_is_riskier: bool) -> None:
+def print_rates(out: Output, found: Sequence[Rates], *, lower_is_riskier: bool, of: str = "") -> None:
     """Show who is flagged at a score and in the top, and how rightly; without outcomes, beside whom."""
     for each in found:
         heads, rows = ["group", "flagged", "share", "TPR", "FPR", "PPV"], []
@@ -130,7 +130,7 @@ def print_rates(out: Output, found: Sequence[Rates], *, lower_is_riskier: bool) 
                 itself = ["1.000", "", ""] if group == each[SCREEN[0]].highest else []
                 numbers = [*with_limits(rates[0].value), *(itself or with_limits(rates[0].ratio))]
             rows.append([shown("all" if group is None else group), count(rates[0].hits), *numbers])
-        out.table(words.flagged(each, lower_is_riskier), heads, rows)
+        out.table(of + words.flagged(each, lower_is_riskier), heads, rows)
         _print_reasons(out, [each[SCREEN[0]]] if len(each.rates) == 1 else [])
     if any("tpr" in each for each in found):
         said = "TPR, FPR: share of rows with, and without, the outcome that are flagged; PPV: flagged rows with it"
@@ -199,6 +199,8 @@ def print_audits(out: Output, found: Audits) -> None:
         ]
         if changes:
             out.table("Differences, paired", ["", "AUC", *ends, "overall gap", *ends], changes)
+    for name, each in found.audits.items():
+        print_rates(out, each.spoken.rates_asked, lower_is_riskier=each.lower_is_riskier, of=shown(f"{name}: "))
 
 
 def _changed(found: Change) -> list[str]:

@@ -351,7 +351,7 @@ def row_options(reads: Reads = "outcomes", *, several_scores: bool = False) -> D
             del values["settings"], values["no_settings"]
             names = {each.name for each in fields(RowOptions)} & set(values)
             if several_scores:
-                values["score"], *others = dict.fromkeys(values["score"])
+                values["score"], *others = values["score"]
                 values["other_scores"] = tuple(others)
                 names.add("other_scores")
             rows = RowOptions(**absent, **{name: values.pop(name) for name in names})

@@ -93,16 +93,24 @@ def drop_idle(values: Settings) -> None:
     typed, setting = click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.DEFAULT_MAP
     source = {name: context.get_parameter_source(name) for name in values}
     fitted = source.get("model_file") is typed
+    if values.get("rule") is not None and typed not in (source.get("label"), source.get("event")):
+        from fairpot.results.ruled import read_rule
+
+        values["no_label"] = values["no_label"] or not read_rule(values["rule"]).needs_outcomes
+    blind = bool(values.get("no_label"))
     aimless = fitted or any(source.get(name) is typed for name in _DECIDE)
     idle = {
         "max_gap": aimless,
         "confidence": values.get("max_gap") is None or (aimless and source.get("max_gap") is setting),
         "reference": fitted,
-        "top_of": fitted or not values.get("top"),
+        "top_of": fitted or blind or not values.get("top"),
         "threshold": values.get("changes", "") is None,
+        "bound": blind or ("no_label" in values and len(values["score"]) > 1),
+        **dict.fromkeys(("label", "positive", "ties"), blind),
     }
+    usual = {"top_of": "all", "ties": "half"}
     for name in (name for name, unused in idle.items() if unused and source.get(name) is setting):
-        values[name] = "all" if name == "top_of" else None
+        values[name] = usual.get(name)
         context.set_parameter_source(name, click.core.ParameterSource.DEFAULT)
 
 

@@ -26,7 +26,7 @@ from fairpot.results import audit as audit_table
 from fairpot.results.audit import GUARDS, Audits, Guards, strictest
 from fairpot.results.kinds import Group, Share
 from fairpot.results.rates import RatioVerdict
-from fairpot.results.ruled import Ruled, read_rule
+from fairpot.results.ruled import Rule, Ruled, read_rule
 from fairpot.rows.readers import CountedRows
 
 _MOST = 6  # findings that are told before the next step
@@ -204,9 +204,11 @@ def audit(
     if rule is None:
         opt.needs("table", "is the form of a rule's tables: it needs --for ll144, say.")
     else:
-        asked = read_rule(rule)  # without outcomes where it needs none, with those without a group where it may
-        no_label = no_label or not (asked.needs_outcomes or opt.was_given("label") or opt.was_given("event"))
-        rows = replace(rows, missing="own") if asked.unknown else rows
+        asked = read_rule(rule)
+        if asked.needs_outcomes and no_label:
+            raise click.UsageError(f"--for {rule} needs outcomes, and --no-label says that there are none.")
+        _check_with_rule(asked, gated=fail_above is not None or bound is not None)
+        rows = replace(rows, missing="own") if asked.unknown else rows  # with those without a group
     if no_label:
         opt.without_outcomes(*_OF_OUTCOMES)
         rows = rows.unlabelled()
@@ -251,6 +253,7 @@ def audit(
     ruled = found.spoken.rule
     if ruled is not None:
         _print_rule(out, ruled, table)
+        out.notes([note.text for note in found.spoken.notes if note.kind == "left out" and table is None])
     else:
         _print_answer(out, found, rows, gated=bound is not None or limit is not None or bool(ratios))
         _print_tables(out, found, rows, everything=everything, rates=not all_rates)
@@ -266,12 +269,26 @@ def audit(
         raise click.exceptions.Exit(ABOVE_LIMIT)
 
 
+def _check_with_rule(rule: Rule, *, gated: bool) -> None:
+    """Refuse what would change nothing beside a rule; its own cut is not that of --min-ratio."""
+    own_cut = {"median": ["threshold", "top", "min_ratio"], "threshold": ["top"]}.get(rule.cut, [])
+    for name in ("all_rates", "everything", "reference", *own_cut):
+        if opt.was_given(name) and not (name == "top" and gated):
+            flag = {"all_rates": "--rates", "everything": "--all"}.get(name, opt.flag_of(name))
+            where = f", which looks at its own cut ({rule.cut})" if name in own_cut else ""
+            raise click.UsageError(f"{flag} does not go with this rule of --for{where}.")
+    if opt.was_given("table") and opt.was_given("as_json"):
+        raise click.UsageError("--table and --json are two forms of the answer: give one.")
+
+
 # What is of one score, and does not go with several.
 _OF_ONE = ("fail_above", "fail_metric", "bound", "min_ratio", "require", "allow_chance", "rule", "all_rates")
 
 
 def _check_several(rows: RowOptions) -> None:
     """Refuse what cannot be done with several scores: gates are of one, and rows have to be read more than once."""
+    if len({rows.score, *rows.other_scores}) <= len(rows.other_scores):
+        raise click.UsageError("--score names the same column twice.")
     for name in (*_OF_ONE, "everything", "drop_missing"):
         if opt.was_given(name):
             flag = {"rule": "--for", "all_rates": "--rates", "everything": "--all"}.get(name, opt.flag_of(name))

@@ -9,7 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
-from fairpot._defaults import MOST_COMPARED, Ties
+from fairpot._defaults import MOST_COMPARED, MOST_SELECTED, Ties
 from fairpot._validation import check_group_name, wording
 from fairpot._warn import warn_user
 from fairpot.exceptions import PredictionsWarning, ReversedScoreWarning, SmallGroupWarning
@@ -85,8 +85,9 @@ def kept_groups(table: ScoreTable, min_group: Any = 0, groups: Any = None) -> Sc
             "Hint: name as unknown only the values that say nothing of the group."
         )
     kept = [g for g, c in zip(table.groups, table.counts) if g in known and c.size >= min_group]
-    if len(kept) > MOST_COMPARED:
-        raise ValueError(wording.too_many_groups(kept, table.group_columns))
+    most = MOST_COMPARED if table.labelled else MOST_SELECTED
+    if len(kept) > most:
+        raise ValueError(wording.too_many_groups(kept, table.group_columns, most))
     if len(kept) < 2:
         sizes = ", ".join(f"{g!r} ({c.size:g})" for g, c in zip(table.groups, table.counts) if g in named)
         raise ValueError(

@@ -46,7 +46,8 @@ def plain_page(title: str, source: str, body: str) -> str:
         f'<!DOCTYPE html>\n<html lang="en">\n<head><meta charset="utf-8">\n'
         f'<meta http-equiv="Content-Security-Policy" content="{escaped(policy)}">\n'
         f'<meta name="viewport" content="width=device-width, initial-scale=1"><title>{escaped(title)}</title>\n'
-        f"<style>{css}</style></head>\n<body><main><h1>{escaped(title)}</h1>{rows}{body}</main></body>\n</html>\n"
+        f"<style>{css}</style></head>\n<body><main class='plain'><h1>{escaped(title)}</h1>{rows}{body}</main></body>\n"
+        "</html>\n"
     )
 
 

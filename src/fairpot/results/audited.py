@@ -411,7 +411,11 @@ class Audit(Told):
             for group, found in each.across(SCREEN):
                 row: Plain = {"group": "all" if group is None else group, "flagged": found[0].hits}
                 row |= {key: end for one in found for key, end in ends_of(one.value.metric, one.value).items()}
-                row |= {} if self.ranking.labelled else ends_of("ratio to the highest", found[0].ratio)
+                if not self.ranking.labelled:
+                    itself = group is not None and group == each[SCREEN[0]].highest
+                    row |= ends_of("ratio to the highest", found[0].ratio) | (
+                        {"ratio to the highest": 1.0} if itself else {}
+                    )
                 rows.append(row)
             shown.append((words.flagged(each, self.lower_is_riskier), rows))
         return shown if self.ranking.labelled else [*shown, ("Scores", self.rows("scores"))]

@@ -96,6 +96,7 @@ def _rule(content: Plain, path: str) -> Rule:
     choices: list[tuple[str, Sequence[str], Sequence[str]]] = [("cut", [rule.cut], get_args(Where))]
     choices += [("rates", each.rates, (*RATES, _AUC)) for each in made]
     choices += [("show", each.show, get_args(Show)) for each in made]
+    choices += [("names", list(rule.names or ()), (*RATES, _AUC, "rows", "ratio", "difference", "minimum"))]
     for key, given, allowed in choices:
         for value in given:
             if value not in allowed:
@@ -103,7 +104,20 @@ def _rule(content: Plain, path: str) -> Rule:
     for key, share in (("minimum", rule.minimum), ("least_share", rule.least_share)):
         if not 0 <= share <= 1:
             raise ValueError(f"the rule {path!r}: {key} must lie in [0, 1], got {share!r}.\n{_SEE}")
+    for each in made:
+        _check_rates(each, rule, f"the rule {path!r}, [[section]] {each.title!r:.60}")
     return rule
+
+
+def _check_rates(section: Section, rule: Rule, where: str) -> None:
+    """Insist on rates that can be shown as asked for, without outcomes where the rule needs none."""
+    for name in section.rates:
+        rate = RATES.get(name)
+        lacks = {"difference", "ratio"} if rate is None else {"ratio"} if rate.scale == "free" else set()
+        for show in lacks.intersection(section.show):
+            raise ValueError(f"{where}: {name} has no {show}.\n{_SEE}")
+        if (rate is None or rate.needs_outcomes) and not rule.needs_outcomes:
+            raise ValueError(f"{where}: {name} needs outcomes, and needs_outcomes is false.\n{_SEE}")
 
 
 def _checked(content: Plain, kind: type, where: str) -> Plain:
@@ -122,7 +136,7 @@ def _checked(content: Plain, kind: type, where: str) -> Plain:
         }.get(text, ("", True))
         if not right:
             raise ValueError(f"{where}: {key} must be {wanted}.\n{_SEE}")
-    missing = [key for key in ("title", "rates") if key in known and not content.get(key)]
+    missing = [key for key in ("title", "rates", "show") if key in known and not content.get(key, key == "show")]
     if missing:
         raise ValueError(f"{where} has no {missing[0]}.\n{_SEE}")
     return {key: tuple(value) if isinstance(value, list) else value for key, value in content.items()}
@@ -134,25 +148,25 @@ def _all_texts(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Number:
-    """A number of a rule's table, as the rule calls it."""
+    """A number of a rule's table, as the rule calls it; ``reading`` says how a ratio compares with its minimum."""
 
     name: str
     value: Estimate | None
+    reading: str | None = None
 
 
 @dataclass(frozen=True)
 class Line:
-    """One group in a rule's table; ``reading`` says how its ratio compares with the rule's minimum."""
+    """One group in a rule's table."""
 
     group: Group
     rows: Count
     numbers: tuple[Number, ...]
-    reading: str | None
 
 
 @dataclass(frozen=True)
 class Table:
-    """One table of a rule: by which columns, at which cut, and which groups are not compared."""
+    """One table of a rule: by which columns, at which cut, which groups are not compared, which rates there are not."""
 
     title: str
     by: tuple[str, ...]
@@ -162,21 +176,23 @@ class Table:
     unknown: Count
     left_out: tuple[Group, ...]
     least_share: Share
+    not_known: tuple[str, ...]
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
-        """Write the table: heads and rows, each number with its limits in one cell."""
-        names = [number.name for number in self.lines[0].numbers]
-        read = [] if all(line.reading is None for line in self.lines) else ["reading"]
-        rows = []
-        for line in self.lines:
-            shown = [words.FRACTIONS.in_cell(number.value) for number in line.numbers]
-            rows.append([str(line.group), words.count(line.rows), *shown, *([line.reading or ""] if read else [])])
-        return ["group", self.rows_called, *names, *read], rows
+        """Write the table: heads and rows, each number with its limits in one cell, and its reading in the next."""
+        heads, rows = ["group", self.rows_called], [[str(line.group), words.count(line.rows)] for line in self.lines]
+        for column in zip(*(line.numbers for line in self.lines)):
+            read = any(number.reading for number in column)
+            heads += [column[0].name, *["reading"][: int(read)]]
+            for row, number in zip(rows, column):
+                row += [words.FRACTIONS.in_cell(number.value), *[number.reading or ""][: int(read)]]
+        return heads, rows
 
     def notes(self) -> list[str]:
         """Say which groups are not compared, and why numbers have no interval."""
         said = [words.unknown_rows(self.unknown)] if self.unknown else []
         said += [words.left_out_small(self.left_out, self.least_share)] if self.left_out else []
+        said += [words.not_of_probabilities(self.not_known)] if self.not_known else []
         known = [number.value for line in self.lines for number in line.numbers]
         reasons = {each.reason for each in known if each is not None and each.reason is not None}
         return said + [f"no interval: {reason}" for reason in sorted(reasons)]
@@ -204,17 +220,16 @@ class Ruled(Told):
     def rows(self) -> list[Plain]:
         """List the groups of every table, the numbers of its sections side by side, each with its limits."""
         found: dict[tuple[Any, ...], Plain] = {}
-        names = list(dict.fromkeys(n.name for table in self.tables for line in table.lines for n in line.numbers))
         for table in self.tables:
-            unknown = [Line(words.UNKNOWN, table.unknown, (), None)] if table.unknown else []
+            unknown = [Line(words.UNKNOWN, table.unknown, ())] if table.unknown else []
             for line in (*table.lines, *unknown):
                 key = " x ".join(table.by), table.where, line.group
-                empty: Plain = dict(zip(("by", "where", "group"), key)) | {"rows": line.rows, "reading": None}
-                row = found.setdefault(key, empty | {end: None for name in names for end in ends_of(name, None)})
-                row |= {end: value for n in line.numbers for end, value in ends_of(n.name, n.value).items()}
-                row["reading"] = row["reading"] or line.reading
-        left_out = set() if any(row["reading"] is not None for row in found.values()) else {"reading"}
-        return [{key: value for key, value in row.items() if key not in left_out} for row in found.values()]
+                row = found.setdefault(key, dict(zip(("by", "where", "group"), key)) | {"rows": line.rows})
+                for number in line.numbers:
+                    row |= ends_of(number.name, number.value)
+                    row |= {} if number.reading is None else {f"{number.name}: reading": number.reading}
+        columns = dict.fromkeys(column for row in found.values() for column in row)
+        return [columns | row for row in found.values()]
 
     def frame(self) -> Any:
         """Return the tables as one frame (pandas, Polars or PyArrow, whichever is in use)."""
@@ -300,18 +315,19 @@ def _table(
     lines = []
     for place, group in enumerate(table.groups):
         if group not in unknown:
-            numbers, reading = _numbers(rule, section, found, table, place, level)
-            lines.append(Line(group, table.counts[place].size, tuple(numbers), reading))
+            numbers = _numbers(rule, section, found, table, place, level)
+            lines.append(Line(group, table.counts[place].size, tuple(numbers)))
     at = next((words.cut(each, table.lower_is_riskier) for each in found.values() if each.at != "all"), "")
     rest = sum(table[g].size for g in unknown), tuple(small), rule.least_share
-    return Table(section.title, by, at, rule.called("rows"), tuple(lines), *rest)
+    absent = tuple(rule.called(name) for name in section.rates if name not in (_AUC, *found))
+    return Table(section.title, by, at, rule.called("rows"), tuple(lines), *rest, absent)
 
 
 def _numbers(
     rule: Rule, section: Section, found: Mapping[str, Rates], table: ScoreTable, place: int, level: float | None
-) -> tuple[list[Number], str | None]:
-    """Give the numbers of one group, and how its ratio reads beside the rule's minimum."""
-    numbers, reading = [], None
+) -> list[Number]:
+    """Give the numbers of one group, and how its ratios read beside the rule's minimum."""
+    numbers = []
     for name in section.rates:
         if name == _AUC:
             own = table.groups[place]
@@ -322,10 +338,12 @@ def _numbers(
         highest = rate is not None and rate.highest == table.groups[place]
         for show in section.show:
             value: Estimate | None = None if rate is None else getattr(rate.groups[place], show)
-            if highest and show == "ratio":
+            reading = None
+            if highest and show == "ratio" and rate is not None and rate.groups[place].value > 0:
                 value = Estimate(f"{name}_ratio", 1.0, 0.0, 1.0, 1.0, level or LEVEL)
             one_of_many = f"{rule.called(name)}: " if len(section.rates) > 1 else ""
-            numbers.append(Number(rule.called(name) if show == "value" else one_of_many + rule.called(show), value))
             if show == "ratio" and rule.minimum and value is not None:
                 reading = "highest" if highest else words.reading(value, rule.minimum, rule.called("minimum"))
-    return numbers, reading
+            called = rule.called(name) if show == "value" else one_of_many + rule.called(show)
+            numbers.append(Number(called, value, reading))
+    return numbers

@@ -357,6 +357,13 @@ def left_out_small(groups: Sequence[Any], least: float) -> str:
     return f"Under {share(least)} of the rows, and not compared: {listed(groups, 20)}."
 
 
+def not_of_probabilities(rates: Sequence[str]) -> str:
+    """Say which rates of a rule these scores, or this cut, do not have."""
+    return (
+        f"Not computed, as it takes probabilities (of net benefit, a threshold between 0 and 1): {listed(rates, 20)}."
+    )
+
+
 def rule_source(source: str, date: str) -> str:
     """Say where a rule comes from."""
     said = ", ".join(part for part in (source, date) if part)
