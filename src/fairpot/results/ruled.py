@@ -6,10 +6,8 @@ import csv
 import functools
 import io
 import os
-import tomllib
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields, replace
-from importlib import resources
 from os import PathLike
 from typing import Any, ClassVar, Literal, get_args
 
@@ -22,7 +20,6 @@ from fairpot.counts import GroupCounts
 from fairpot.inference import Estimate, confidence_interval
 from fairpot.inference.rates import NOWHERE, Cut
 from fairpot.metrics.rates import RATES
-from fairpot.modelfile.files import toml_of
 from fairpot.results.kinds import Count, Derived, Group, Plain, Share, Told
 from fairpot.results.rates import Rates, measurable, rates_at
 from fairpot.table import ScoreTable
@@ -75,6 +72,11 @@ class Rule:
 
 def read_rule(rule: str | PathLike[str]) -> Rule:
     """Read a rule: one of fairpot's by its name, or a TOML file by its path."""
+    import tomllib  # few audits follow a rule
+    from importlib import resources
+
+    from fairpot.modelfile.files import toml_of
+
     path = os.fspath(rule)
     folder = resources.files("fairpot.results").joinpath("rules")
     known = sorted(each.name.removesuffix(".toml") for each in folder.iterdir() if each.name.endswith(".toml"))
