@@ -37,6 +37,9 @@ def test_audit_says_what_python_does(run, frame, path):
     printed = run("audit", path, *SAID).out
     assert all(text in printed for text in found.answer[:3])
     assert "note: Left before 1 without the outcome: F" in printed
+    [pair] = document["concordance"]["pairs"]
+    there, back = (f"{100 * float(pair[key]):.0f}" for key in ("xci_first", "xci_second"))
+    assert f"in {there} of 100 pairs; the reverse ({pair['second']} over {pair['first']}) in {back}: " in printed
     by_group = run("audit", path, *SAID, "--leaving", "group", "--json").json["concordance"]["pairs"][0]
     more = {"event": frame.died, "competing": 2, "sensitive_features": frame.sex, "tau": 1.0, "leaving": "group"}
     assert by_group["signed_gap"] == concordance(frame.days, frame.score, **more).pairs[0].signed_gap

@@ -158,11 +158,14 @@ def test_scratch_folder_goes_with_its_owner():
     class Owner:
         pass
 
-    owner = Owner()
-    folder = scratch_folder(owner)
-    assert folder.is_dir()
-    del owner
-    assert not folder.exists()
+    for cleaned in (False, True):  # by what empties temporary directories
+        owner = Owner()
+        folder = scratch_folder(owner)
+        assert folder.is_dir()
+        if cleaned:
+            folder.rmdir()
+        del owner
+        assert not folder.exists()
 
 
 def rows_file(path, rows):
