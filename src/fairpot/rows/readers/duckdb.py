@@ -103,6 +103,7 @@ class DuckDBScan(Scan):
 
     def __exit__(self, *problem: object) -> None:
         self._connection.close()
+        pa.default_memory_pool().release_unused()
 
     @cached_property
     def types(self) -> dict[str, str]:
