@@ -55,9 +55,9 @@ def test_all_rates_are_printed_when_asked_for_and_compared_with_a_named_group(ru
     assert "negative predictive value" in found
     assert "calibration slope" in found
     assert "negative predictive value" not in usual
-    assert "difference, ratio: to the group with the highest rate" in found
+    assert "Flagged at 0.4 or above, compared with the group with the highest rate" in found
     named = run("audit", csv, *COLUMNS, "--threshold", 0.4, "--rates", "--reference", "F").out
-    assert "difference, ratio: to the reference group" in named
+    assert "Flagged at 0.4 or above, compared with the reference group" in named
 
 
 @pytest.mark.parametrize("options", [[], ["--threshold", 0.4], ["--top", "30%"], ["--weight", "share"]])
@@ -95,7 +95,7 @@ def test_without_outcomes_it_says_who_is_flagged_and_what_is_left_out(run, csv, 
         (["--fail-above", "0.1"], "--fail-above needs outcomes"),
         (["--ties", "strict"], "--ties needs outcomes"),
         (["--require", "within"], "--require needs the bound"),
-        (["--min-ratio", "1.2"], "is not in"),
+        (["--min-ratio", "1.2"], "is not a number above 0 and up to 1"),
     ],
 )
 def test_what_needs_outcomes_is_refused_beside_no_label(run, csv, options, said):

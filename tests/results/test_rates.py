@@ -176,6 +176,14 @@ def test_scores_by_group_are_those_of_numpy(lower):
             assert each.standardised_difference == pytest.approx((own.mean() - other.mean()) / pooled)
 
 
+def test_scores_are_compared_with_the_highest_mean_that_is_sure():
+    _, s, g = draw()
+    g[np.argsort(-s)[:3]] = "z"
+    found = fairpot.audit(None, s, sensitive_features=g).scores
+    best = max((each for each in found if each.group != "z"), key=lambda each: float(each.mean)).group
+    assert {each.against for each in found if each.group != best} == {best}
+
+
 QUANTILES = {"q10": 0.1, "q25": 0.25, "median": 0.5, "q75": 0.75, "q90": 0.9}
 
 

@@ -1,8 +1,9 @@
-"""Tables as text: columns where they fit, with shorter heads or heads in two lines where not, else blocks."""
+"""Tables as text: columns where they fit, heads and names on several lines where not, else a block per row."""
 
 from __future__ import annotations
 
 import html
+import itertools
 import re
 import shlex
 import textwrap
@@ -31,16 +32,22 @@ SHORT = {
     "standard error": "std. error",
     "change for 1,000 rows": "per 1,000",
     "difference": "diff.",
+    "ratio to the highest": "ratio",
 }
+_NARROW = 12  # the fewest places that a name is broken to
 
 
 def table_lines(
     heads: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1, width: int | None = None
 ) -> list[str]:
-    """Write a table whose first columns are text and whose others are numbers; no cell and no word is ever split."""
+    """Write a table whose first columns are text and whose others are numbers; no number and no word is ever split."""
     short = [SHORT.get(head, head) for head in heads]
-    for names in ([heads], [short], [*zip(*map(_halves, short))]):
-        lines = _aligned([*names, *rows], texts)
+    halves = [*zip(*map(_halves, short))]
+    longest = max((_width(cell) for row in rows for cell in row[:texts]), default=0)
+    narrower = range(min(longest, width or 0), _NARROW - 1, -1)
+    folded = (_folded([*halves, *rows], texts, most) for most in narrower)
+    for cells in itertools.chain([[heads, *rows], [short, *rows], [*halves, *rows]], folded):
+        lines = _aligned(cells, texts)
         if width is None or max(map(_width, lines)) <= width:
             return lines
     return [line for row in rows for line in _block(heads, row, width or 80, texts)]
@@ -64,7 +71,12 @@ def wrapped(text: str, width: int | None) -> list[str]:
     if width is None or _width(text) <= width:
         return [text]
     indent = " " * (len(text) - len(text.lstrip()))
-    return textwrap.wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return _broken(text, width, indent)
+
+
+def _broken(text: str, width: int, indent: str) -> list[str]:
+    broken = textwrap.wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return broken or [text]
 
 
 def command_lines(command: Sequence[str], width: int | None) -> list[str]:
@@ -81,6 +93,17 @@ def command_lines(command: Sequence[str], width: int | None) -> list[str]:
 def _aligned(cells: Sequence[Sequence[str]], texts: int) -> list[str]:
     widths = [max(map(_width, column)) for column in zip(*cells)]
     return ["  ".join(_padded(c, w, i < texts) for i, (c, w) in enumerate(zip(row, widths))).rstrip() for row in cells]
+
+
+def _folded(cells: Sequence[Sequence[str]], texts: int, most: int) -> list[list[str]]:
+    """Break names of more than so many places between words; the rest stands below, further to the right."""
+    found = []
+    for row in cells:
+        parts = [_broken(cell, most, "  ") if _width(cell) > most else [cell] for cell in row[:texts]]
+        for k in range(max(map(len, parts))):
+            names = [part[k] if k < len(part) else "" for part in parts]
+            found.append([*names, *(row[texts:] if k == 0 else [""] * len(row[texts:]))])
+    return found
 
 
 def _padded(cell: str, width: int, left: bool) -> str:
