@@ -189,7 +189,7 @@ def test_nothing_is_left_of_a_failed_fit(run, csv, tmp_path):
 
 def test_rule_that_cannot_be_kept(run, csv, tmp_path):
     answer = run("fit", csv, *COLUMNS, "--max-gap", 0, "-o", tmp_path / "m.json", expect=2)
-    assert "no lam keeps --max-gap 0" in answer.err
+    assert "no repair strength keeps --max-gap 0" in answer.err
     assert "the smallest gap is" in answer.err
     assert list(tmp_path.iterdir()) == []
 

@@ -74,7 +74,7 @@ def test_what_needs_outcomes_is_left_out_and_one_line_says_why():
     text = str(found)
     assert text.count("Outcomes are not known") == 1
     assert "with the outcome" not in text
-    assert "AUC" not in text.replace("Outcomes are not known: AUC, xAUC", "")
+    assert "AUC" not in text.replace("Outcomes are not known, so AUC, xAUC", "")
     assert found._repr_html_().count("Outcomes are not known") == 1
     assert found.frame("pairs").empty
     assert found.finding.state == "no outcomes"

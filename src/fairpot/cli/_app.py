@@ -166,7 +166,7 @@ def app(ctx: click.Context) -> None:
     """Audit and repair risk scores: is one group ranked higher than another, and what does it cost to change that?
 
     \b
-    A table with a score, an outcome and a group is all it takes. Copy these three lines:
+    All it takes is a table with a score, an outcome and a group. Try it:
       fairpot datasets write synthetic scores.csv
       fairpot audit scores.csv
       fairpot fit scores.csv --max-gap 0.05 -o map.json

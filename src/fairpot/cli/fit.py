@@ -96,9 +96,9 @@ def fit(
 
     \b
     Examples:
-      fairpot fit train.parquet --score risk --label outcome --group sex --max-gap 0.02 -o map.json
-      fairpot fit train.csv --max-gap 0.05 --top 200 --validate held_out.csv -o map.json
-      fairpot fit train.csv --max-gap 0.05 --confidence 0.95 -o map.json      # certified
+      fairpot fit train.csv --score risk --group sex --max-gap 0.02 -o map.json
+      fairpot fit train.csv --max-gap 0.05 --top 200 --validate held_out.csv
+      fairpot fit train.csv --max-gap 0.05 --confidence 0.95 -o certified.json
 
     Without -o nothing is written: look first, then save. `fairpot apply` uses the map. Exits with 4 if --confidence is
     given and no repair can be certified; --json then has what is missing.

@@ -359,7 +359,7 @@ def _within_loss(worth: Worth, mask: np.ndarray, bound: float, max_auc_loss: flo
     if not kept.any():
         least = worth.auc_before - float(worth.auc[mask].max())
         raise InfeasibleRuleError(
-            f"no {name} that is certified for {argument('max_gap', bound)} keeps "
+            f"no strength that is certified for {argument('max_gap', bound)} keeps "
             f"{argument('max_auc_loss', max_auc_loss)}: "
             f"the smallest loss among them is {least:.6g}.\n"
             f"Hint: raise {argument('max_gap')} or {argument('max_auc_loss')}."

@@ -1,4 +1,4 @@
-"""Tables as text: columns where they fit, shorter heads and names on several lines where not, else a block per row."""
+"""Tables as text: columns where they fit, heads and names on several lines where not, else a block per row."""
 
 from __future__ import annotations
 
@@ -42,14 +42,15 @@ def table_lines(
 ) -> list[str]:
     """Write a table whose first columns are text and whose others are numbers; no number and no word is ever split."""
     short = [SHORT.get(head, head) for head in heads]
+    halves = [*zip(*map(_halves, short))]
     longest = max((_width(cell) for row in rows for cell in row[:texts]), default=0)
     narrower = range(min(longest, width or 0), _NARROW - 1, -1)
-    folded = (_folded([short, *rows], texts, most) for most in narrower)
-    for cells in itertools.chain([[heads, *rows], [short, *rows]], folded):
+    folded = (_folded([*halves, *rows], texts, most) for most in narrower)
+    for cells in itertools.chain([[heads, *rows], [short, *rows], [*halves, *rows]], folded):
         lines = _aligned(cells, texts)
         if width is None or max(map(_width, lines)) <= width:
             return lines
-    return [line for row in rows for line in _block(heads, row, width or 80)]
+    return [line for row in rows for line in _block(heads, row, width or 80, texts)]
 
 
 def markdown_lines(heads: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> list[str]:
@@ -110,11 +111,26 @@ def _padded(cell: str, width: int, left: bool) -> str:
     return cell + space if left else space + cell
 
 
-def _block(heads: Sequence[str], row: Sequence[str], width: int) -> list[str]:
-    """Write a row as lines of names and values; the first of them says what it is of."""
-    said = [f"{head}: {cell}" if head else cell for head, cell in zip(heads, row) if cell]
-    first, *others = said or [""]
-    return [*wrapped(first, width), *(line for each in others for line in wrapped(f"  {each}", width))]
+def _halves(head: str) -> tuple[str, str]:
+    """Part a head between two words so that it is narrow; one word stands in the lower line."""
+    words = head.split(" ")
+    parts = [(" ".join(words[:place]), " ".join(words[place:])) for place in range(len(words))]
+    return min(parts, key=lambda part: max(map(_width, part)))
+
+
+def _block(heads: Sequence[str], row: Sequence[str], width: int, texts: int) -> list[str]:
+    """Write a row as a line that says of what it is, and below it its numbers, each beside its interval."""
+    said: list[str] = []
+    for head, cell in zip(heads, row):
+        if head == "from" and said:
+            said[-1] += f" ({cell}" if cell not in ("", "-") else ""
+        elif head == "to" and said:
+            said[-1] += f" to {cell})" if cell not in ("", "-") else ""
+        elif cell:
+            said.append(f"{head} {cell}".strip())
+    whole = [each.replace(" ", "\xa0") if _width(each) < width - 2 else each for each in said[texts:]]
+    numbers = wrapped(f"  {'; '.join(whole)}", width) if whole else []
+    return [*wrapped("; ".join(said[:texts]), width), *(line.replace("\xa0", " ") for line in numbers)]
 
 
 def _width(text: str) -> int:

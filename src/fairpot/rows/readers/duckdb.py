@@ -300,7 +300,7 @@ def _judged(column: Any, role: str, kind: Kind) -> Iterator[tuple[str, NDArray[n
     nan = np.isnan(values) & ~null
     yield "missing", null | nan if kind == "typed" else null
     if kind != "typed":
-        yield "no numbers", nan
+        yield "not numbers", nan
     yield "infinite", np.isinf(values)
     if role == "weight":
         yield "negative", values < 0
