@@ -142,6 +142,18 @@ def test_one_unknown_value_needs_no_list():
         assert score_table(Y, SCORE, sensitive_features=coded, unknown=one).unknown == (0,)
 
 
+def test_unknown_values_that_were_taken_out_are_not_missed_again():
+    table = audit(Y, SCORE, sensitive_features=SEX, unknown=["Declined"]).table
+    assert audit(table).table.groups == LogitShift(shift=0.1).fit(table).groups_ == ("F", "M")
+
+
+def test_without_outcomes_no_bounds_are_missed():
+    three = np.where(AGE > 60, "X", SEX)
+    kinds = [note.kind for note in audit(None, SCORE, sensitive_features=three, unknown=["Declined"]).notes]
+    assert "unknown" in kinds
+    assert "no bounds" not in kinds
+
+
 def test_an_unknown_value_that_nobody_has_is_told():
     with pytest.warns(UserWarning, match="unknown='declined': no row has such a group"):
         audit(Y, SCORE, sensitive_features=SEX, unknown=["declined"])

@@ -6,7 +6,7 @@ import decimal
 import math
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NoReturn
 
@@ -100,6 +100,7 @@ class Grouping:
     bands: tuple[Bands, ...] = ()
     missing: bool = False
     unknown: tuple[str, ...] = ()
+    looked_for: bool = field(default=False, compare=False)  # whether it was said which of these values no row has
 
     @classmethod
     def of(cls, bands: Any = None, unknown: Any = None, missing_group: str = "error") -> Grouping | None:
