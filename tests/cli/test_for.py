@@ -64,6 +64,15 @@ def test_a_rule_with_outcomes_and_a_gate(run, csv):
     assert "below four fifths" in failed
 
 
+def test_what_needs_outcomes_says_that_they_are_known(run, people, tmp_path):
+    people.rename(columns={"outcome": "label"}).to_csv(tmp_path / "scores.csv", index=False)
+    told = ["audit", tmp_path / "scores.csv", "--score", "risk", "--group", "sex", "--for", "four-fifths"]
+    assert run(*told, "--json").json["auc"] is None
+    failed = run(*told, "--fail-above", 0.01, expect=3).out
+    assert "FAILED" in failed
+    assert "Four-fifths" in failed
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
