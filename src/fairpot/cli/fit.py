@@ -92,7 +92,7 @@ def fit(
     was not trained on.
 
     For the highest AUC take logit-shift or wasserstein; fairpot changes the fewest scores. A target gap holds on these
-    rows: on new ones it was kept in 29 to 67% of our splits. To promise it, add --confidence.
+    rows: on new ones it was kept in 29 to 61% of our splits. To promise it, add --confidence.
 
     \b
     Examples:
