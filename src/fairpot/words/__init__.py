@@ -444,7 +444,8 @@ def in_short(found: Effect) -> str:
 
 def higher_auc(method: str, lead: Any, held_out: bool, option: str) -> str:
     """Say that another method keeps the same target with a higher AUC."""
-    more = f"{FRACTIONS.with_interval(lead, auc=True)} more on {'held-out rows' if held_out else 'the fitted rows'}"
+    value, low, high = (FRACTIONS.figure(each, 4) for each in (lead, lead.low, lead.high))
+    more = f"{value} ({level(lead.level)} interval {low} to {high}) more on {'held-out' if held_out else 'the fitted'} rows"
     return f"{method} keeps the same target with a higher AUC: {more}. Take it with {option}."
 
 
