@@ -426,7 +426,8 @@ def bin_counter(edges: Floats, width: int, weighted: bool) -> BinCounter:
             key = np.zeros(batch.num_rows, dtype=np.int64)
             for column in coded:
                 key = key * len(column.dictionary) + np.from_dlpack(column.indices)
-            score = np.from_dlpack(batch.column("score")) + 0.0
+            score: Any = np.from_dlpack(batch.column("score"))
+            score = score + 0.0
             weight: Any = np.from_dlpack(batch.column("weight")) if weighted else None
             few = key.max(initial=0) < len(key)  # then they need no sort
             for code in (np.flatnonzero(np.bincount(key)) if few else np.unique(key)).tolist():
