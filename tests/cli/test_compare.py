@@ -69,7 +69,7 @@ def test_what_is_printed(run, csv):
         "FairPOT",
         "OptimalMerge",
         "best possible",
-        "at gap <= 0.05",
+        "At gap <= 0.05",
         "AUC, gap and folds that kept it, on rows that were not fitted",
         " of 5 folds",
         "best possible: the highest AUC that a repair which keeps the order inside each group could have",

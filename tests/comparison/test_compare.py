@@ -370,8 +370,8 @@ def test_verdict():
     line = Line(np.array([-1.0, 0.0, 1.0]), np.array([0.5, 0.736, 0.5]), np.array([2.0, 0.5, 0.0]))
     result = made([0.7333, 0.72, 0.7312], [0.2, 0.01, -0.04], Limit({("M", "F"): line}))
     assert result.answer(0.05).text == (
-        "at gap <= 0.05 the best is OptimalMerge (lam = 0.25): AUC 0.731 (0.002 below the original 0.733), gap 0.040 "
-        "on rows it was not fitted on, within the target"
+        "At gap <= 0.05 the best is OptimalMerge (lam = 0.25): AUC 0.731 (0.002 below the original 0.733), gap 0.040 "
+        "on rows it was not fitted on, within the target."
     )
     above = made([0.73, 0.72, 0.74], [0.2, 0.01, 0.07], fitted=[0.2, 0.01, 0.04]).answer(0.05).text
     assert (
@@ -379,18 +379,18 @@ def test_verdict():
     )
     assert "AUC 0.730 like the original scores, gap" in made([0.73, 0.72, 0.73001], [0.2, 0.01, 0.04]).answer(0.05).text
     assert made([0.75, 0.72, 0.74], [0.02, 0.01, 0.04]).answer(0.05).text == (
-        "at gap <= 0.05 keep the original scores: AUC 0.750, gap 0.020 on rows it was not fitted on, within the "
-        "target; no repair has a higher AUC"
+        "At gap <= 0.05 keep the original scores: AUC 0.750, gap 0.020 on rows it was not fitted on, within the "
+        "target. No repair has a higher AUC."
     )
     assert made([0.75, 0.72, 0.74], [0.2, 0.1, 0.3]).answer(0.05).text == (
-        "no method keeps gap <= 0.05 on the rows it is fitted on; FairPOT: out of reach on the fitted rows: its gap "
+        "No method keeps gap <= 0.05 on the rows it is fitted on; FairPOT: out of reach on the fitted rows: its gap "
         "there is 0.1"
     )
 
 
 def test_best_says_what_can_be_had():
     result = made([0.75, 0.72, 0.74], [0.2, 0.1, 0.3])
-    with pytest.raises(InfeasibleRuleError, match=re.escape("no method keeps gap <= 0.05 on the rows it is fitted on")):
+    with pytest.raises(InfeasibleRuleError, match=re.escape("No method keeps gap <= 0.05 on the rows it is fitted on")):
         result.best(0.05)
     with pytest.raises(ValueError, match="'XOrder' was not compared"):
         result.at(0.05, "XOrder")
@@ -411,10 +411,10 @@ def test_where_chance_explains_the_lead_the_fewest_changed_scores_are_recommende
         assert taken.changed <= min(each.changed for each in plain) + 0.01
         said = result.answer(bound).text
         if len(tied) > 1:
-            assert said.startswith(f"at gap <= {bound:g} take {taken.label}")
-            assert said.endswith("and it changes the fewest scores")
+            assert said.startswith(f"At gap <= {bound:g} take {taken.label}")
+            assert said.endswith(f"; {taken.method} changes the fewest scores.")
         else:
-            assert said.startswith(f"at gap <= {bound:g} the best is {taken.label}")
+            assert said.startswith(f"At gap <= {bound:g} the best is {taken.label}")
         assert result.answer(bound).text == said
     answers = [each for result in (held_out, crossfitted) for each in result.answers]
     assert any(each.recommended != each.highest for each in answers)
@@ -474,8 +474,8 @@ def test_text(crossfitted):
     found = crossfitted.at(0.1, "LogitShift")
     assert f"{found.auc:.3f}  {found.gap:.3f}  {found.times_kept}" in text
     same = made([0.75, 0.72, 0.74], [0.2, 0.01, 0.04])
-    assert same.verdicts[0].startswith("at gap <= 0.02 the best is FairPOT")
-    assert [each.partition(" the best")[0] for each in same.verdicts] == ["at gap <= 0.02", "at gap <= 0.05 and 0.1"]
+    assert same.verdicts[0].startswith("At gap <= 0.02 the best is FairPOT")
+    assert [each.partition(" the best")[0] for each in same.verdicts] == ["At gap <= 0.02", "At gap <= 0.05 and 0.1"]
     assert str(compared(FITTED, methods="FairPOT", max_gaps=0.3, held_out=NEW)).count("gap <= 0.3") == 2
     assert "FairPOT, WassersteinRepair" in repr(crossfitted)
 
@@ -636,7 +636,7 @@ def test_five_groups():
         assert found.kept == np.mean([np.abs(one).max() <= 0.15 for one in gaps])
     out = compare(table, cv=2, methods=["WassersteinRepair"], max_gaps=0.0001)
     assert out.at(0.0001, "WassersteinRepair").reason.startswith(
-        "out of reach on the fitted rows of 2 of 2 folds: no t"
+        "out of reach on the fitted rows of 2 of 2 folds: no repair strength keeps"
     )
     assert "out of reach" in str(out)
 

@@ -74,7 +74,7 @@ def test_what_needs_outcomes_is_left_out_and_one_line_says_why():
     text = str(found)
     assert text.count("Outcomes are not known") == 1
     assert "with the outcome" not in text
-    assert "AUC" not in text.replace("Outcomes are not known: AUC, xAUC", "")
+    assert "AUC" not in text.replace("Outcomes are not known, so AUC, xAUC", "")
     assert found._repr_html_().count("Outcomes are not known") == 1
     assert found.frame("pairs").empty
     assert found.finding.state == "no outcomes"
@@ -184,6 +184,14 @@ def test_of_equal_means_the_standardised_difference_has_welchs_limits():
     ends = np.array(stats.ttest_ind(one, other, equal_var=False).confidence_interval())
     low, high = ends / np.sqrt((one.var(ddof=1) + other.var(ddof=1)) / 2)
     assert (found.standardised_difference.low, found.standardised_difference.high) == pytest.approx((low, high))
+
+
+def test_scores_are_compared_with_the_highest_mean_that_is_sure():
+    _, s, g = draw()
+    g[np.argsort(-s)[:3]] = "z"
+    found = fairpot.audit(None, s, sensitive_features=g).scores
+    best = max((each for each in found if each.group != "z"), key=lambda each: float(each.mean)).group
+    assert {each.against for each in found if each.group != best} == {best}
 
 
 QUANTILES = {"q10": 0.1, "q25": 0.25, "median": 0.5, "q75": 0.75, "q90": 0.9}

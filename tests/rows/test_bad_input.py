@@ -89,7 +89,7 @@ def test_words_in_a_column_of_numbers(tmp_path, word):
         with pytest.raises(TypeError, match="got 2 rows that are not") as error:
             act(source)
         assert word not in str(error.value)  # what rows hold is nobody's business
-    with pytest.raises(TypeError, match=r"Rows: column 's': 1 missing \(row 3\); .* 2 no numbers \(row 2, row 4\)"):
+    with pytest.raises(TypeError, match=r"Rows: column 's': 1 missing \(row 3\); .* 2 not numbers \(row 2, row 4\)"):
         count_rows(source)
 
 

@@ -65,7 +65,7 @@ def check_followed(
         raise ValueError(f"{names[0]} has {wording.counted(below, 'negative row')}.\nHint: count times from 0 on.")
     event = np.ones(rows, np.int8) if said.event is None else check_events(said.event, rows, names[1], said.competing)
     horizon = float(time.max()) if said.horizon is None else check_horizon(said.horizon, by)
-    hint, had, wrong = f"give it in the unit of {names[0]}, such as days", time[event == 1], None
+    hint, had, wrong = f"give it in the unit of {names[0]}, within its follow-up", time[event == 1], None
     if horizon > time.max():
         wrong = f"is after the last follow-up, which ended at {time.max():g}"
     elif len(had) == 0:

@@ -168,7 +168,7 @@ def _remembered(interrupts: list[int]) -> Iterator[None]:
 def explain(error: Exception, arguments: Sequence[str] = ()) -> list[str]:
     if isinstance(error, click.UsageError):
         name = error.ctx.command_path if error.ctx is not None else "fairpot"
-        return [one_line(error.format_message()), f"Hint: {name} --help shows the options, with an example."]
+        return [one_line(error.format_message()), f"Hint: run {name} --help for the options and an example."]
     if isinstance(error, click.ClickException):
         return _lines(error.message)
     if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):

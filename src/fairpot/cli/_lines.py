@@ -139,21 +139,22 @@ def print_rates(out: Output, found: Sequence[Rates], *, lower_is_riskier: bool, 
 
 def print_every_rate(out: Output, found: Sequence[Rates], *, to_reference: bool, lower_is_riskier: bool) -> None:
     """Show every rate by group with its interval, and how it compares with the highest, or with the reference."""
-    end = "_to_reference" if to_reference else ""
+    end, ends = "_to_reference" if to_reference else "", ["from", "to"]
+    whom = "the reference group" if to_reference else "the group with the highest rate"
     for each in found:
-        rows = []
+        rows, compared = [], []
         for rate in each.rates:
             for one in (*rate.groups, rate.all):
-                compared = [with_limits(getattr(one, f"{name}{end}")) for name in ("difference", "ratio")]
-                numbers = [count(one.hits), count(one.rows), *with_limits(one.value), *compared[0], *compared[1]]
-                group = "all" if one.group is None else one.group
-                rows.append([RATES[rate.rate].title, shown(group), *numbers])
-        ends = ["from", "to"]
-        columns = ["rate", "group", "of them", "rows", "value", *ends, "difference", *ends, "ratio", *ends]
-        out.table(words.flagged(each, lower_is_riskier), columns, rows, texts=2)
+                named = [RATES[rate.rate].title, shown("all" if one.group is None else one.group)]
+                rows.append([*named, count(one.hits), count(one.rows), *with_limits(one.value)])
+                apart = [getattr(one, f"{name}{end}") for name in ("difference", "ratio")]
+                if apart[0] is not None:
+                    compared.append([*named, *with_limits(apart[0]), *with_limits(apart[1])])
+        flagged = words.flagged(each, lower_is_riskier)
+        out.table(flagged, ["rate", "group", "of them", "rows", "value", *ends], rows, texts=2)
+        heads = ["rate", "group", "difference", *ends, "ratio", *ends]
+        out.table(f"{flagged}, compared with {whom}", heads, compared, texts=2)
         _print_reasons(out, each.rates)
-    whom = "the reference group" if to_reference else "the group with the highest rate"
-    out.line(f"difference, ratio: to {whom}", "dim")
 
 
 def _print_reasons(out: Output, rates: Sequence[Rate]) -> None:

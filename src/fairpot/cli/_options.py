@@ -29,6 +29,11 @@ class Option(click.Option):
         super().__init__(*names, **more)
         self.section, self.rare = section, rare or section == FILES
 
+    def get_help_extra(self, ctx: click.Context) -> Any:
+        extra = super().get_help_extra(ctx)
+        extra.pop("range", None)  # "x>=0": the error says it in words
+        return extra
+
 
 def option(said: str, text: str, name: str | None = None, *, default: Any = None, **more: Any) -> Decorator:
     """Declare an option as --help shows it: its names, then its value or its choices; a flag has neither.
@@ -39,10 +44,10 @@ def option(said: str, text: str, name: str | None = None, *, default: Any = None
     flags = [word for word in words if word.startswith("-")]
     value = " ".join(words[len(flags) :])
     if "|" in value and "type" not in more:
-        more["type"] = tuple(value.split("|"))
+        more["type"], value = tuple(value.split("|")), ""
     if isinstance(more.get("type"), tuple):
         more["type"] = click.Choice(more["type"])
-    elif value:
+    if value:
         more["metavar"] = value
     if not value and "type" not in more:
         more["is_flag"] = True
@@ -98,7 +103,7 @@ class Sectioned(click.Command):
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         found: dict[str, list[tuple[str, str]]] = {section: [] for section in SECTIONS}
         for parameter in self.get_params(ctx):
-            record = parameter.get_help_record(ctx)
+            record = parameter.get_help_record(ctx) if isinstance(parameter, click.Option) else None
             if record is not None and (_EVERYTHING in ctx.meta or not getattr(parameter, "rare", False)):
                 found[getattr(parameter, "section", OUTPUT)].append(record)
         for section, records in found.items():
@@ -129,9 +134,11 @@ class Kind(click.ParamType):  # type: ignore[type-arg]
 
 def number(low: float = 0.0, high: float = math.inf, *, above: bool = False) -> Kind:
     """Make the kind of finite numbers in a range; of a range up to 1, 10% is 0.1."""
-    rule = f"in {'(' if above else '['}{low:g}, {high:g}]"
+    rule = f"a number {'above' if above else 'from'} {low:g} {'and up ' if above else ''}to {high:g}"
     if high == math.inf:
         rule = f"a finite number {'above' if above else 'from'} {low:g}{'' if above else ' on'}"
+    elif high == 1:
+        rule += ", such as 0.1 or 10%"
 
     def read(value: Any) -> float:
         text = str(value).strip()
@@ -178,10 +185,13 @@ def was_given(name: str) -> bool:
 
 
 def without_outcomes(*names: str) -> None:
-    """Refuse what needs outcomes beside --no-label; what settings say gives way."""
+    """Refuse what needs outcomes beside --no-label, or a rule that needs none; what settings say gives way."""
+    by_rule = click.get_current_context().params.get("rule") is not None and not was_given("no_label")
+    why = ", which --for takes into account only where --label names them"
+    why = why if by_rule else ", and --no-label says that there are none"
     for name in names:
         if was_given(name):
-            raise click.UsageError(f"{flag_of(name)} needs outcomes, and --no-label says that there are none.")
+            raise click.UsageError(f"{flag_of(name)} needs outcomes{why}.")
 
 
 def needs(name: str, what: str) -> None:

@@ -62,8 +62,8 @@ def apply(
     \b
     Examples:
       fairpot apply map.json new.parquet -o adjusted.parquet
-      fairpot apply map.json new.csv --score risk --group sex -o adjusted.xlsx --column risk_adjusted
-      fairpot apply map.json new.csv -o adjusted.csv --changes changes.csv --threshold 0.5 --keep id
+      fairpot apply map.json new.csv -o adjusted.xlsx --column risk_adjusted
+      fairpot apply map.json new.csv -o adjusted.csv --changes moves.csv --keep id
 
     With -o - the rows go to standard output, once they are complete, and the summary is left out.
 

@@ -18,6 +18,7 @@ from fairpot.cli import _options as opt
 from fairpot.cli._errors import ABOVE_LIMIT, Failure
 from fairpot.cli._printing import Inline, Output, Quantised, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options
+from fairpot.cli._settings import OF_OUTCOMES
 from fairpot.exceptions import FairpotWarning, InputFileError
 from fairpot.inference import Estimate, Verdict
 from fairpot.inference.change import compare_columns
@@ -177,18 +178,18 @@ def audit(
 
     \b
     Examples:
-      fairpot audit scores.parquet --score risk --label outcome --group sex --high-score-means harm
-      fairpot audit 'scores/*.csv' --group sex --group age_band --top 10% --threshold 0.3
-      fairpot audit visits.csv --cluster patient --bound 0.05 --require within     # a gate for pipelines
+      fairpot audit scores.csv --score risk --label outcome --group sex
+      fairpot audit 'scores/*.csv' --group sex --group race --top 10%
+      fairpot audit visits.csv --cluster patient --bound 0.05 --require within
 
     FILE is a file, a folder, a pattern or - for standard input: Parquet, CSV or TSV (also .gz), Arrow, JSON lines.
     With --top, --fail-above and --bound look at the overall gap and at the gap in the top; the stricter decides.
     --fail-metric names one of them. Intervals take rows as independent, unless --cluster says which belong together.
     With --lower-is-riskier, --threshold 3 flags who has 3 or less. With --time, --event and --horizon, outcomes are
-    those by a time; rows that left before stand in the weights of others.
+    those by a time; rows that stayed count for those that left before.
 
-    A score that ranks nobody has no gap: --fail-above and --require also fail where the AUC, overall or of a group, is
-    not shown to be above 0.5, unless you pass --allow-chance. --min-group leaves small groups out.
+    A score that is not better than chance has no gap: --fail-above and --require also fail where the AUC, overall or
+    of a group, is not shown to be above 0.5, unless you pass --allow-chance. --min-group leaves small groups out.
 
     With --no-label, the audit needs no outcomes. It shows who is flagged at --threshold or in --top (the top 10%, if
     you name neither), and the scores of each group. --min-ratio compares selection rates, with or without outcomes:
@@ -210,7 +211,7 @@ def audit(
         _check_with_rule(asked, gated=fail_above is not None or bound is not None)
         rows = replace(rows, missing="own") if asked.unknown else rows  # with those without a group
     if no_label:
-        opt.without_outcomes(*_OF_OUTCOMES)
+        opt.without_outcomes(*OF_OUTCOMES)
         rows = rows.unlabelled()
     if fail_metric is not None and fail_above is None and bound is None:
         raise click.UsageError("--fail-metric says which gap --fail-above or --bound looks at, and neither is given.")
@@ -335,10 +336,6 @@ def _print_rule(out: Output, ruled: Ruled, form: str | None) -> None:
         out.line(f"  {shown(text)}")
     for text in ruled.origin:
         out.line(shown(text), "dim")
-
-
-# What means something only where outcomes are known; settings give way to --no-label.
-_OF_OUTCOMES = ("top_of", "ties", "fail_above", "fail_metric", "bound", "allow_chance")
 
 
 def _counted(rows: RowOptions, out: Output) -> CountedRows:

@@ -37,19 +37,19 @@ class ExportDocument:
 @click.command(cls=opt.Sectioned, short_help="Write a map as SQL, ONNX, Python or JavaScript.")
 @opt.map_options
 @opt.option("--to sql|onnx|python|javascript", "What to write.", "form", required=True)
-@opt.option("--dialect", "The database, for --to sql.", type=tuple(DIALECTS))
-@opt.output_option("-o --output FILE", "Where to; without it text goes to standard output.")
+@opt.option("--dialect NAME", f"Database, for --to sql: {', '.join(DIALECTS)}.", type=tuple(DIALECTS))
+@opt.output_option("-o --output FILE", "Write to FILE; without it, text goes to standard output.")
 @row_options("names")
 @opt.option("--table NAME", "For SQL: the table to read; without it only the expression is written.")
 @opt.output_option("--column NAME", "Name of the new column or output; default: the score's and _adjusted.")
 @opt.unmapped_options
 @opt.option(
     "--outside",
-    "Scores far outside the fitted range: none, or they count as the limit.",
+    "Scores far outside the fitted range: refuse them, or take the limit of that range for them.",
     type=OUTSIDE,
     default="refuse",
 )
-@opt.option("--module", "For JavaScript: how it is had, require or import; default: commonjs.", type=MODULES)
+@opt.option("--module", "For JavaScript: load it with require or with import; default: commonjs.", type=MODULES)
 @opt.option("--max-error X", "Simplify: no score differs by more than this.", type=opt.number(0, 1e300))
 @opt.force_option
 @opt.output_options
@@ -62,7 +62,7 @@ def export(
     Examples:
       fairpot export map.json --to sql --dialect postgres --table scores
       fairpot export map.json --to onnx -o map.onnx
-      fairpot export map.json --to javascript --module esm --max-error 0.001 -o map.mjs
+      fairpot export map.json --to javascript --module esm -o map.mjs
 
     Breakpoints are scores of rows the map was fitted on; --max-error leaves most of them out, and the error is
     printed and written down. SQL for BigQuery, Snowflake, SQL Server and Oracle has been parsed but not run;

@@ -71,8 +71,8 @@ def plan(rows: RowOptions, out: Output, **options: Any) -> None:
 
     \b
     Examples:
-      fairpot plan --max-gap 0.05 --auc 0.75 --share 0.2 --rate 0.1        # from what is expected
-      fairpot plan pilot.csv --max-gap 0.05 --goal certify --true-gap 0.01 # from the rows of a file
+      fairpot plan --max-gap 0.05 --auc 0.75 --share 0.2 --rate 0.1
+      fairpot plan pilot.csv --max-gap 0.05 --goal certify --true-gap 0.01
 
     To detect is to get an interval without 0, to certify the verdict "within". Without a file, scores are taken as
     normal with and without the outcome, and the first group is ranked higher. With a file, the plan is for rows like

@@ -81,10 +81,9 @@ def report(
 
     \b
     Examples:
-      fairpot report scores.csv -o report.html                              # an audit
-      fairpot report scores.csv --max-gap 0.02 -o report.html               # with a repair
-      fairpot report new.parquet --fit-on past.parquet --max-gap 0.02 -o report.html
-      fairpot report new.csv --map map.json --threshold 0.5 --outcome "a stroke within a year" -o report.html
+      fairpot report scores.csv -o audit.html
+      fairpot report new.csv --fit-on past.csv --max-gap 0.02 -o report.html
+      fairpot report new.csv --map map.json --outcome "a stroke" -o report.html
 
     The file holds counts, no rows. A repair looks better on the rows it was fitted on: report on others.
     """

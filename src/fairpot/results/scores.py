@@ -41,10 +41,11 @@ class GroupScores:
 def scores_by_group(
     table: ScoreTable, *, level: float | None = LEVEL, reference: Hashable | None = None
 ) -> tuple[GroupScores, ...]:
-    """Describe the scores of every group; those are compared with the reference, else with the highest mean."""
+    """Describe the scores of every group, beside the reference, else the highest mean of those with an interval."""
     measuring = Measuring(table, level=level)
     means = [measuring.estimate("value", "mean_score", (g,)) for g in measuring.everyone]
-    best = int(np.argmax(means)) if reference is None else table.groups.index(reference)
+    sure = [g for g in measuring.everyone if means[g].reason is None] or measuring.everyone
+    best = max(sure, key=means.__getitem__) if reference is None else table.groups.index(reference)
     moments = [_Moments.of(measuring, g) for g in measuring.everyone]
     found = []
     for g, (own, mean) in enumerate(zip(moments, means)):

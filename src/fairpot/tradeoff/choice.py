@@ -172,13 +172,13 @@ class Choice:
         curve, max_gap, max_auc_loss = self.curve, self.rule.max_gap, self.rule.max_auc_loss
         if max_gap is None:
             best = int(np.nanargmax(np.where(usable, curve.auc, np.nan)))
-            rule = f"no {curve.dial} keeps {argument('max_auc_loss', max_auc_loss)}"
+            rule = f"no repair strength keeps {argument('max_auc_loss', max_auc_loss)}"
             return (
                 f"{rule}: the highest AUC is {curve.auc[best]:.3g} at {curve.dial}={curve.lam[best]:.6g}.\n"
                 f"Hint: allow a larger {argument('max_auc_loss')}, or try another method."
             )
         smallest = int(np.argmin(self._gaps(usable)))
-        message = f"no {curve.dial} keeps {argument('max_gap', max_gap)}"
+        message = f"no repair strength keeps {argument('max_gap', max_gap)}"
         if max_auc_loss is not None:
             message += f" and {argument('max_auc_loss', max_auc_loss)} together"
         message += f": the smallest {curve.gap_name} is {self._described(smallest)}"

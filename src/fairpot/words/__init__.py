@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     from fairpot.results.finding import Finding, Trust
     from fairpot.results.rates import Action, Moved, Rates, RatioVerdict
 
-_NO_OUTCOMES = "Outcomes are not known: AUC, xAUC, gaps, calibration and error rates are left out, as they need them."
+_NO_OUTCOMES = "Outcomes are not known, so AUC, xAUC, gaps, calibration and error rates are left out."
 _NOT_MEASURED = "No gap can be measured: a group has no rows with the outcome, or none without it."
 
 
@@ -264,6 +264,8 @@ def price(before: float | None, after: float | None, change: Change | None, styl
     if {style.auc(each) for each in ends} == {style.auc(0.0)}:
         return f"AUC stays at {style.auc(after)}."
     difference = f"{style.auc(after - before, '+')}{style.limits(change, auc=True)}"
+    if style.auc(after - before) == style.auc(0.0):
+        return f"AUC stays at {style.auc(after)} (change {difference})."
     return f"AUC goes from {style.auc(before)} to {style.auc(after)} ({difference})."
 
 
@@ -393,7 +395,7 @@ def ratio_verdict(found: RatioVerdict) -> str:
     measured = f"{pair}: {_measured(FRACTIONS.with_interval(found.ratio, auc=True))}"
     if found.answer == "cannot tell":
         told = f"whether a group's selection rate {where} is below {found.bound:g} of another's"
-        return f"the rows cannot tell {told} ({found.ratio.reason or measured})"
+        return f"cannot tell {told} ({found.ratio.reason or measured})"
     whose = "no group's" if found.answer == "within" else "a group's"
     told = f"{whose} selection rate {where} is below {found.bound:g} of another's"
     return f"with {level(found.level)} confidence, {told} ({measured})"
@@ -412,7 +414,7 @@ def verdict(found: Verdict) -> str:
     measured = _measured(FRACTIONS.with_interval(gap))
     if found.answer == "cannot tell":
         note = "" if gap.note is None else f"; {gap.note}"
-        return f"the rows cannot tell whether the {found.metric} is within {bound} ({measured}){note}"
+        return f"cannot tell whether the {found.metric} is within {bound} ({measured}){note}"
     if gap.low < found.bound < gap.high:
         measured += ", which guards both ends; the answer needs one only"
     does = "is within" if found.answer == "within" else "exceeds"
@@ -444,8 +446,10 @@ def in_short(found: Effect) -> str:
 
 def higher_auc(method: str, lead: Any, held_out: bool, option: str) -> str:
     """Say that another method keeps the same target with a higher AUC."""
-    more = f"{FRACTIONS.with_interval(lead, auc=True)} more on {'held-out rows' if held_out else 'the fitted rows'}"
-    return f"{method} keeps the same target with a higher AUC: {more}. Take it with {option}."
+    value, low, high = (FRACTIONS.figure(each, 4) for each in (lead, lead.low, lead.high))
+    more = f"{value} ({level(lead.level)} interval {low} to {high}) more"
+    rows = "held-out rows" if held_out else "the fitted rows"
+    return f"{method} keeps the same target with a higher AUC: {more} on {rows}. Take it with {option}."
 
 
 def not_needed(metric: str, gap: float, bound: float, confidence: float | None) -> str:

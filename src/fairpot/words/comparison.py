@@ -18,25 +18,25 @@ COMPARED = "AUC, gap and folds that kept it"
 
 
 def answer(found: Answer, bounds: str) -> str:
-    """Say in one sentence which method to take at a target, what it does and why it and no other."""
+    """Say which method to take at a target and what it does, and why it and no other."""
     taken, best = found.taken, found.best
     if taken is None or best is None:
         return nobody(found.first, bounds)
-    at, told = f"at gap <= {bounds}", _does(taken, found.original)
+    at, told = f"At gap <= {bounds}", _does(taken, found.original)
     close = [named(each) for each in found.close if each != taken.method]
     if taken.method == UNREPAIRED:
-        tied = f"chance could explain the higher AUC of {some(close)}"
-        why = "no repair has a higher AUC" if best.method == UNREPAIRED else tied
-        return f"{at} keep the original scores: {told}; {why}"
+        tied = f"Chance could explain the higher AUC of {some(close)}"
+        why = "No repair has a higher AUC" if best.method == UNREPAIRED else tied
+        return f"{at} keep the original scores: {told}. {why}."
     if not close:
-        return f"{at} the best is {taken.label}: {told}"
-    why = f"chance cannot tell its AUC from that of {some(close)}, and it changes the fewest scores"
-    return f"{at} take {taken.label}: {told}; {why}"
+        return f"{at} the best is {taken.label}: {told}."
+    why = f"Chance could explain how its AUC differs from that of {some(close)}"
+    return f"{at} take {taken.label}: {told}. {why}; {taken.method} changes the fewest scores."
 
 
 def nobody(first: Chosen, bounds: str) -> str:
     """Say that no method keeps a target, and what the first has."""
-    return f"no method keeps gap <= {bounds} on the rows it is fitted on; {first.method}: {first.reason}"
+    return f"No method keeps gap <= {bounds} on the rows it is fitted on; {first.method}: {first.reason}"
 
 
 def _does(found: Chosen, original: float) -> str:

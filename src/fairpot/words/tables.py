@@ -1,8 +1,9 @@
-"""Tables as text: columns where they fit, with shorter heads where they nearly do, else one block per row."""
+"""Tables as text: columns where they fit, heads and names on several lines where not, else a block per row."""
 
 from __future__ import annotations
 
 import html
+import itertools
 import re
 import shlex
 import textwrap
@@ -30,18 +31,27 @@ SHORT = {
     "precision": "prec.",
     "standard error": "std. error",
     "change for 1,000 rows": "per 1,000",
+    "difference": "diff.",
+    "ratio to the highest": "ratio",
 }
+_NARROW = 12  # the fewest places that a name is broken to
 
 
 def table_lines(
     heads: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1, width: int | None = None
 ) -> list[str]:
-    """Write a table whose first columns are text and whose others are numbers; no cell and no word is ever split."""
-    for names in (heads, [SHORT.get(head, head) for head in heads]):
-        lines = _aligned([names, *rows], texts)
+    """Write a table whose first columns are text and whose others are numbers; no number and no word is ever split."""
+    short = [SHORT.get(head, head) for head in heads]
+    halves = [*zip(*map(_halves, short))]
+    longest = max((_width(cell) for row in rows for cell in row[:texts]), default=0)
+    narrower = range(min(longest, width or 0), _NARROW - 1, -1)
+    folded = (_folded([*halves, *rows], texts, most) for most in narrower)
+    tried: list[Sequence[Sequence[str]]] = [[heads, *rows], [short, *rows], [*halves, *rows]]
+    for cells in itertools.chain(tried, folded):
+        lines = _aligned(cells, texts)
         if width is None or max(map(_width, lines)) <= width:
             return lines
-    return [line for row in rows for line in _block(heads, row, width or 80)]
+    return [line for row in rows for line in _block(heads, row, width or 80, texts)]
 
 
 def markdown_lines(heads: Sequence[str], rows: Sequence[Sequence[str]], *, texts: int = 1) -> list[str]:
@@ -62,7 +72,12 @@ def wrapped(text: str, width: int | None) -> list[str]:
     if width is None or _width(text) <= width:
         return [text]
     indent = " " * (len(text) - len(text.lstrip()))
-    return textwrap.wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return _broken(text, width, indent)
+
+
+def _broken(text: str, width: int, indent: str) -> list[str]:
+    broken = textwrap.wrap(text, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False)
+    return broken or [text]
 
 
 def command_lines(command: Sequence[str], width: int | None) -> list[str]:
@@ -81,16 +96,42 @@ def _aligned(cells: Sequence[Sequence[str]], texts: int) -> list[str]:
     return ["  ".join(_padded(c, w, i < texts) for i, (c, w) in enumerate(zip(row, widths))).rstrip() for row in cells]
 
 
+def _folded(cells: Sequence[Sequence[str]], texts: int, most: int) -> list[list[str]]:
+    """Break names of more than so many places between words; the rest stands below, further to the right."""
+    found = []
+    for row in cells:
+        parts = [_broken(cell, most, "  ") if _width(cell) > most else [cell] for cell in row[:texts]]
+        for k in range(max(map(len, parts))):
+            names = [part[k] if k < len(part) else "" for part in parts]
+            found.append([*names, *(row[texts:] if k == 0 else [""] * len(row[texts:]))])
+    return found
+
+
 def _padded(cell: str, width: int, left: bool) -> str:
     space = " " * (width - _width(cell))
     return cell + space if left else space + cell
 
 
-def _block(heads: Sequence[str], row: Sequence[str], width: int) -> list[str]:
-    """Write a row as lines of names and values; the first of them says what it is of."""
-    said = [f"{head}: {cell}" if head else cell for head, cell in zip(heads, row) if cell]
-    first, *others = said or [""]
-    return [*wrapped(first, width), *(line for each in others for line in wrapped(f"  {each}", width))]
+def _halves(head: str) -> tuple[str, str]:
+    """Part a head between two words so that it is narrow; one word stands in the lower line."""
+    words = head.split(" ")
+    parts = [(" ".join(words[:place]), " ".join(words[place:])) for place in range(len(words))]
+    return min(parts, key=lambda part: max(map(_width, part)))
+
+
+def _block(heads: Sequence[str], row: Sequence[str], width: int, texts: int) -> list[str]:
+    """Write a row as a line that says of what it is, and below it its numbers, each beside its interval."""
+    said: list[str] = []
+    for head, cell in zip(heads, row):
+        if head == "from" and said:
+            said[-1] += f" ({cell}" if cell not in ("", "-") else ""
+        elif head == "to" and said:
+            said[-1] += f" to {cell})" if cell not in ("", "-") else ""
+        elif cell:
+            said.append(f"{head} {cell}".strip())
+    whole = [each.replace(" ", "\xa0") if _width(each) < width - 2 else each for each in said[texts:]]
+    numbers = wrapped(f"  {'; '.join(whole)}", width) if whole else []
+    return [*wrapped("; ".join(said[:texts]), width), *(line.replace("\xa0", " ") for line in numbers)]
 
 
 def _width(text: str) -> int:

@@ -129,9 +129,15 @@ def _refuse_swapped(source: Roles, labels: Sequence[Any], scores: Floats) -> Non
 class KeyCoder:
     """Number the combinations of values of some columns in the order they are met; errors name the columns."""
 
-    def __init__(self, names: Sequence[str], grouping: Grouping | None = None) -> None:
+    def __init__(self, names: Sequence[str], grouping: Grouping | None = None, most: int = _MOST_CUT) -> None:
         self.names = tuple(names)
-        self.most = _MOST_CUT if grouping is not None and grouping.bands else MOST_KEYS
+        cut = grouping is not None and grouping.bands
+        self.most = most if cut else MOST_KEYS
+        self.hint = "groups and outcomes have few; was a column of identifiers or of scores named?"
+        if cut:
+            self.hint = "round the numbers that are cut into bands."
+        elif grouping is None and len(self.names) > 1:
+            self.hint += f" {argument('bands', {self.names[0]: 4})} cuts numbers into four bands."
         self.keys: list[Key] = []
         self._places: dict[Key, int] = {}
 
@@ -170,8 +176,7 @@ class KeyCoder:
         """Refuse more combinations than there can be groups."""
         if count > self.most:
             raise ValueError(
-                f"the columns {list(self.names)} have more than {self.most:,} different values.\n"
-                "Hint: groups and outcomes have few; was a column of identifiers or of scores named?"
+                f"the columns {list(self.names)} have more than {self.most:,} different values.\nHint: {self.hint}"
             )
 
 
@@ -421,7 +426,8 @@ def bin_counter(edges: Floats, width: int, weighted: bool) -> BinCounter:
             key = np.zeros(batch.num_rows, dtype=np.int64)
             for column in coded:
                 key = key * len(column.dictionary) + np.from_dlpack(column.indices)
-            score = np.from_dlpack(batch.column("score")) + 0.0
+            score: Any = np.from_dlpack(batch.column("score"))
+            score = score + 0.0
             weight: Any = np.from_dlpack(batch.column("weight")) if weighted else None
             few = key.max(initial=0) < len(key)  # then they need no sort
             for code in (np.flatnonzero(np.bincount(key)) if few else np.unique(key)).tolist():
