@@ -213,7 +213,7 @@ class Measuring:
         part, error = cells.taken(at), np.zeros(len(cells.weight))
         rows = self._terms(part)
         if rate.fit is not None:
-            found = self._few(rate, cells, at, [rows.y, rows.n], places) or rate.fit(rows, part.weight)
+            found = self._few(rate, cells, at, rows, places) or rate.fit(rows, part.weight)
             if isinstance(found, str):
                 return Piece(np.nan, error, np.nan, 0.0, found)
             value, error[at] = found
@@ -227,8 +227,7 @@ class Measuring:
         error[at] = (above - value * among) / total
         if rate.needs_cut:
             error = error + self._through_cuts(cells, error)
-        sides = [rows.y, rows.n] if rate.scale == "positive" else [among]
-        few, variance = self._few(rate, cells, at, sides, places), cells.spread(error)
+        few, variance = self._few(rate, cells, at, rows, places), cells.spread(error)
         units, spread = cells.units(at, among), value * (1 - value)
         if not np.isfinite(variance):
             few = "the scores are too large to be squared"
@@ -236,8 +235,9 @@ class Measuring:
             few = "the cut is made so that it is this share"
         return Piece(value, error, variance, units, few)
 
-    def _few(self, rate: Rate, cells: Cells, at: Indices, sides: Sequence[Floats], places: Places) -> str | None:
+    def _few(self, rate: Rate, cells: Cells, at: Indices, rows: Terms, places: Places) -> str | None:
         """Say which cell has too few independent rows for an interval; a hair of round-off is none."""
+        sides = rate.needed(rows)
         said = (rate.among,) if len(sides) == 1 else ("rows with the outcome", "rows without the outcome")
         for side, what in zip(sides, said):
             units = cells.units(at, side)
