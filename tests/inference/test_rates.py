@@ -281,6 +281,16 @@ def test_a_cut_that_jumps_has_limits_for_every_cut_that_rows_leave_open():
     assert "many rows share the score" in top.note
 
 
+def test_nor_has_one_of_few_clusters():
+    rng = np.random.default_rng(31)
+    g, patient = np.repeat(rng.permuted(["a", "b"] * 15), 2), np.repeat(np.arange(30), 2)
+    for _ in range(60):
+        s = np.repeat(rng.normal(size=30), 2) + 0.3 * rng.normal(size=60)
+        table = score_table(None, s, sensitive_features=g, clusters=patient)
+        found = measured("selection_rate", table, Cut("top", None, 0.3, "group"))
+        assert found.reason == "the cut is made so that it is this share"
+
+
 @pytest.mark.parametrize(("region", "places"), [("pooled", (0, 1)), ("group", (0,))])
 def test_a_share_that_the_cut_is_made_for_has_no_interval(region, places):
     y, s, g = rows(1000, digits=6)

@@ -231,9 +231,17 @@ class Measuring:
         units, spread = cells.units(at, among), value * (1 - value)
         if not np.isfinite(variance):
             few = "the scores are too large to be squared"
-        elif rate.scale == "share" and self.populations and variance * units < 1e-9 * spread:
+        elif self._is_made(name, places) or (
+            rate.scale == "share" and self.populations and variance * units < 1e-9 * spread
+        ):
             few = "the cut is made so that it is this share"
         return Piece(value, error, variance, units, few)
+
+    def _is_made(self, name: str, places: Places) -> bool:
+        """Whether the cuts of these groups are made so that a share of them is selected, but for equal scores."""
+        own = [p for p in self.populations if set(p.groups) & set(places)]
+        sure = all(set(p.groups) <= set(places) and not p.coarse for p in own)
+        return name == "selection_rate" and bool(own) and sure
 
     def _few(self, rate: Rate, cells: Cells, at: Indices, rows: Terms, places: Places) -> str | None:
         """Say which cell has too few independent rows for an interval; a hair of round-off is none."""
