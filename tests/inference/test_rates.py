@@ -283,12 +283,13 @@ def test_a_cut_that_jumps_has_limits_for_every_cut_that_rows_leave_open():
 
 def test_nor_has_one_of_few_clusters():
     rng = np.random.default_rng(31)
-    g, patient = np.repeat(rng.permuted(["a", "b"] * 15), 2), np.repeat(np.arange(30), 2)
     for _ in range(60):
+        g = np.repeat(rng.choice(["a", "b"], 30), 2)
         s = np.repeat(rng.normal(size=30), 2) + 0.3 * rng.normal(size=60)
-        table = score_table(None, s, sensitive_features=g, clusters=patient)
+        y = (rng.random(60) < expit(s)).astype(int)
+        table = score_table(y, s, sensitive_features=g, clusters=np.repeat(np.arange(30), 2))
         found = measured("selection_rate", table, Cut("top", None, 0.3, "group"))
-        assert found.reason == "the cut is made so that it is this share"
+        assert found.reason is not None
 
 
 @pytest.mark.parametrize(("region", "places"), [("pooled", (0, 1)), ("group", (0,))])
