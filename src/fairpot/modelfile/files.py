@@ -79,7 +79,7 @@ def toml_of(path: str, what: str, hint: str) -> dict[str, Any]:
     import tomllib  # few runs have one
 
     try:
-        return tomllib.loads(bytes_of(path, 20_000, hint).decode("utf-8"))
+        return tomllib.loads(bytes_of(path, 20_000, hint).decode("utf-8-sig"))  # some editors mark UTF-8
     except ModelFileError as error:
         said, _, _ = str(error).partition("\nHint:")
         raise ValueError(f"{what} {path!r}: {said}\n{hint}") from error
