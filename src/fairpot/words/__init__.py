@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fairpot._defaults import SMALL
 from fairpot._validation import wording
 from fairpot.words.notes import CHANCE as CHANCE
+from fairpot.words.notes import FOLLOWED as FOLLOWED
 from fairpot.words.notes import Note as Note
 from fairpot.words.notes import written as written
 from fairpot.words.style import EVEN as EVEN
