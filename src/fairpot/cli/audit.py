@@ -254,7 +254,8 @@ def audit(
     ruled = found.spoken.rule
     if ruled is not None:
         _print_rule(out, ruled, table)
-        out.notes([note.text for note in found.spoken.notes if note.kind == "left out" and table is None])
+        shown_too = ("left out", *words.FOLLOWED) if table is None else ()
+        out.notes([note.text for note in found.spoken.notes if note.kind in shown_too])
     else:
         _print_answer(out, found, rows, gated=bound is not None or limit is not None or bool(ratios))
         _print_tables(out, found, rows, everything=everything, rates=not all_rates)
