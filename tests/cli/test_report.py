@@ -34,6 +34,19 @@ def test_a_repair(run, folder, people, tmp_path):
         assert found["gap"] == expected["before"]["gap"]
 
 
+def test_rows_without_a_fitted_group_are_reported_as_with_the_saved_map(run, people, many, tmp_path):
+    new = tmp_path / "new.csv"
+    people.to_csv(new, index=False)
+    run("fit", many, *COLUMNS, "--max-gap", 0.05, "-o", tmp_path / "map.json")
+    found = []
+    for given in (["--fit-on", many, "--max-gap", 0.05], ["--map", tmp_path / "map.json"]):
+        found.append(run("report", new, *COLUMNS, *given, "-o", tmp_path / f"{len(found)}.json", "--json").json)
+    assert found[0]["effect"]["after"]["gap"] == found[1]["effect"]["after"]["gap"]
+    said = run("compare", many, *COLUMNS, "--validate", new, expect=2).err
+    assert "--validate has no rows of the group 'X'" in said
+    assert "--folds 5" in said
+
+
 def test_on_rows_that_the_repair_was_not_fitted_on(run, folder, people, held_out, tmp_path):
     fitted = ["--fit-on", folder / "people.csv", "--lam", "0.4", "-o", tmp_path / "report.html", "--json"]
     found = run("report", folder / "held_out.csv", *COLUMNS, *fitted).json
