@@ -34,6 +34,24 @@ def test_a_repair(run, folder, people, tmp_path):
         assert found["gap"] == expected["before"]["gap"]
 
 
+@pytest.mark.parametrize("given", [["--min-group", 50], ["--groups", "F,M"]])
+def test_small_groups_can_be_left_out_as_in_audit_and_fit(run, many, tmp_path, given):
+    page = ["-o", tmp_path / "page.json", "--json", "--force"]
+    found = run("report", many, *COLUMNS, *given, *page).json
+    alone = run("audit", many, *COLUMNS, *given, "--json").json
+    for part in ("gap", "groups", "left_out", "notes"):
+        assert found[part] == alone[part]
+    repaired = run("report", many, *COLUMNS, *given, "--max-gap", 0.05, *page).json["effect"]
+    fitted = run("fit", many, *COLUMNS, *given, "--max-gap", 0.05, "--json").json["fitted"]
+    assert repaired["after"]["gap"] == fitted["after"]["gap"]
+    assert repaired["left_out"] == fitted["left_out"] == ["X"]
+    selected = run("report", many, *COLUMNS[:2], *COLUMNS[4:], "--no-label", *given, *page).json
+    assert [each["group"] for each in selected["groups"]] == ["F", "M"]
+    run("fit", many, *COLUMNS, "--max-gap", 0.05, "-o", tmp_path / "map.json")
+    said = run("report", many, *COLUMNS, *given, "--map", tmp_path / "map.json", *page, expect=2).err
+    assert f"{given[0]} does not go with it" in said
+
+
 def test_rows_without_a_fitted_group_are_reported_as_with_the_saved_map(run, people, many, tmp_path):
     new = tmp_path / "new.csv"
     people.to_csv(new, index=False)
