@@ -211,8 +211,8 @@ def audit(
         _check_with_rule(asked, gated=fail_above is not None or bound is not None)
         rows = replace(rows, missing="own") if asked.unknown else rows  # with those without a group
     if no_label:
-        opt.without_outcomes(*OF_OUTCOMES)
         rows = rows.unlabelled()
+        opt.without_outcomes(*OF_OUTCOMES)
     if fail_metric is not None and fail_above is None and bound is None:
         raise click.UsageError("--fail-metric says which gap --fail-above or --bound looks at, and neither is given.")
     if fail_metric == "top" and not top:
