@@ -167,6 +167,16 @@ def test_the_page_on_coverage_sums_up_what_its_tables_hold(evidence):
         f"it covers {span(gaps)} where the gap is not 0",
     ):
         said_in(sentence, "docs/evidence/coverage.md")
+    for rates in plans:
+        said_in(span(rates, 1), "docs/how-to/plan.md")
+    narrow, wide = (column("surveys", f"gap, weights as {kind}") for kind in ("frequency", "importance"))
+    unnamed = column("clusters", "gap, patients not named", lambda line: line["visits"] == "5")
+    assert {f"{rate:.0f}" for rate in wide} == {"95"}
+    said_in(f"covered 95% as importance and {span(narrow)} as frequency", "docs/understand/intervals.md")
+    said_in(
+        f"five visits per patient that were not named made 95% intervals cover {min(unnamed):.0f}%",
+        "docs/understand/intervals.md",
+    )
 
 
 def test_a_printed_table_becomes_records_and_a_table_again(evidence, tmp_path, monkeypatch):
