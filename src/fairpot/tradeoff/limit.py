@@ -183,10 +183,7 @@ class Limit:
         return LimitPoint(np.nan, min(sum(point.auc for point in found), 1.0), bound, np.nan)
 
     def frame(self) -> Any:
-        """Return the vertices, of more than two groups the limit at some bounds, as a tidy frame.
-
-        It is one of pandas, Polars or PyArrow, whichever is in use.
-        """
+        """Return the vertices, of more than two groups the limit at some bounds, as a frame of the kind in use."""
         if self.many:
             return make_frame({"max_gap": np.array(_LISTED), "auc": self.auc_at(_LISTED)})
         [line] = self.lines.values()
@@ -201,7 +198,6 @@ def auc_limit(
     sensitive_features: Any = None,
     reference: Hashable | None = None,
     sample_weight: Any = None,
-    clusters: Any = None,
     weights: str | None = None,
     ties: str = "half",
     pos_label: Any = None,
@@ -218,7 +214,7 @@ def auc_limit(
     {y_score, sensitive_features}
     reference : name of a group, default None
         Group a of the signed gap; None takes the group that is ranked higher.
-    {sample_weight, clusters, weights, ties, pos_label}
+    {sample_weight, weights, ties, pos_label}
 
     Examples
     --------
@@ -229,7 +225,7 @@ def auc_limit(
     >>> line.best(max_gap=0.0)
     LimitPoint(theta=1.0, auc=0.875, gap=0.0, signed_gap=0.0)
     """
-    columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
+    columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
     table = as_table(y_true, y_score, **columns, weights=weights, pos_label=pos_label)
     return Limit.of(table, reference=reference, ties=check_ties(ties))
 
