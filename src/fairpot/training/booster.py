@@ -148,7 +148,6 @@ class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         check_whole(self.patience, "patience")
         if self.early_stopping not in (True, False, "auto"):
             raise ValueError(f"early_stopping must be True, False or 'auto', got {self.early_stopping!r}.")
-        self._check_own()
         held = self._train(self._check_rows(X, y, sample_weight))
         self.sigmoid_ = fit_sigmoid(self._raw(held.X), held.y, held.weight)
         return self
@@ -201,9 +200,6 @@ class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         tags.classifier_tags.multi_class = False
         return tags
-
-    def _check_own(self) -> None:
-        raise NotImplementedError
 
     def _train(self, rows: TrainingRows) -> TrainingRows:
         """Train on checked rows, keep what ``_raw`` needs, and return the rows to fit probabilities on."""
@@ -281,6 +277,9 @@ class PartialAUCBooster(TopModel):
     best_round_: int = field(init=False)
 
     def _train(self, rows: TrainingRows) -> TrainingRows:
+        check_whole(self.max_rounds, "max_rounds")
+        check_whole(self.max_depth, "max_depth")
+        check_whole(self.bins, "bins", least=2)
         seeds = check_random_state(self.random_state).randint(2**31, size=2)
         train, validation = rows.split(self.early_stopping, seed=int(seeds[0]))
         monitor = None if validation is None else Monitor(validation, self.alpha, self.patience)
@@ -319,8 +318,3 @@ class PartialAUCBooster(TopModel):
     def _raw(self, rows: Floats) -> Floats:
         xgboost = import_optional("xgboost", "boost")
         return np.asarray(self.booster_.predict(xgboost.DMatrix(rows), output_margin=True), dtype=np.float64)
-
-    def _check_own(self) -> None:
-        check_whole(self.max_rounds, "max_rounds")
-        check_whole(self.max_depth, "max_depth")
-        check_whole(self.bins, "bins", least=2)
