@@ -52,6 +52,9 @@ class ReportDocument:
     "Top of the list: an audit is about the first, a repair bounds its gap; all show who enters. Repeatable.",
     several=True,
 )
+@opt.option(
+    "--min-group ROWS", "Leave groups with fewer rows out of the repair.", type=click.IntRange(0), default=0, rare=True
+)
 @opt.option("--threshold SCORE", "Show who crosses this; repeatable.", type=opt.SCORE, multiple=True)
 @opt.option("--title TEXT", "What the report is called.", default="", rare=True)
 @opt.option("--outcome TEXT", 'The outcome in words, such as "a stroke within a year".', default="")
@@ -69,6 +72,7 @@ def report(
     method: str,
     top: tuple[float | int, ...],
     top_of: str,
+    min_group: int,
     no_label: bool,
     output: str,
     force: bool,
@@ -114,7 +118,7 @@ def report(
             options["repair"] = "top" if options.pop("repair_top") else "all"
             options["reference"] = named_group(options["reference"], fit_table.groups)
             with wish.fitting(out, rows):
-                fitted = wish.make(options).fit(fit_table)
+                fitted = wish.make(options).fit(fit_table, min_group=min_group)
         if fitted is not None:
             table = with_groups_of(table, fitted.groups_, "the file")
         from fairpot.report import FairnessReport  # loads what a mistyped option does not need
@@ -137,7 +141,8 @@ def report(
 
 
 # What needs outcomes, and so does not go with --no-label.
-_OF_OUTCOMES = ("outcome", "card", "ties", "top_of", "model_file", "fit_on", "method", "keep", "repair_top")
+_OF_REPAIR = ("method", "keep", "repair_top", "min_group")
+_OF_OUTCOMES = ("outcome", "card", "ties", "top_of", "model_file", "fit_on", *_OF_REPAIR)
 
 
 def _report_selection(rows: RowOptions, out: Output, output: str, force: bool, options: opt.Options) -> None:
@@ -160,7 +165,7 @@ def _report_selection(rows: RowOptions, out: Output, output: str, force: bool, o
 
 def _check_choices(model_file: str | None, fit_on: bool, wishes: opt.Options) -> None:
     """Insist that what is said of a repair goes together; what settings say is a default, which gives way."""
-    typed = [name for name in ("method", "keep", "repair_top", "reference") if opt.was_given(name)]
+    typed = [name for name in (*_OF_REPAIR, "reference") if opt.was_given(name)]
     if model_file is None:
         opt.needs("expect_sha256", "says which map alone will do: it needs --map.")
     if model_file is not None:
@@ -202,5 +207,5 @@ def _print(out: Output, made: FairnessReport, output: str) -> None:
     out.line(wording.rows_by(audit.ranking.rows, audit.ranking.weighted_rows))
     if audit.weights is not None:
         out.line(wording.weights_taken(audit.weights, audit.ranking.weighted_rows))
-    out.notes([note.text for note in made.notes])
+    out.notes([note.text for note in made._spoken.notes])
     out.line(f"Written: {shown(output)}")
