@@ -279,10 +279,21 @@ def gaps_before(records: Sequence[Record]) -> dict[str, float]:
     return {name: float(np.mean([r.gap_before for r in records if r.data == name])) for name in names}
 
 
-def with_large_gaps(records: Sequence[Record]) -> list[Record]:
+def with_large_gaps(records: Sequence[Record], above: float = LARGE_GAP) -> list[Record]:
     """Keep the records of data sets whose original gap is large."""
     before = gaps_before(records)
-    return [r for r in records if before[r.data] > LARGE_GAP]
+    return [r for r in records if before[r.data] > above]
+
+
+def ruled(records: Sequence[Record], method: str, bound: float) -> list[Record]:
+    """Keep what a method's rule chose for a target, on the data sets whose original gap is above it."""
+    large = with_large_gaps(records, bound)
+    return [r for r in large if (r.method, r.bound) == (method, bound) and r.rule_gap is not None]
+
+
+def share_kept(records: Sequence[Record]) -> float:
+    """Give the share of splits in which the target was kept on new rows."""
+    return float(np.mean([r.rule_gap <= r.bound for r in records if r.rule_gap is not None]))
 
 
 def by_set(records: Sequence[Record], bound: float = 0.05) -> str:
@@ -305,10 +316,9 @@ def by_rule(records: Sequence[Record]) -> str:
     for method in METHODS:
         cells = []
         for bound in BOUNDS:
-            own = [r for r in records if (r.method, r.bound) == (method, bound) and r.rule_gap is not None]
-            kept = np.mean([r.rule_gap <= bound for r in own if r.rule_gap is not None])
+            own = ruled(records, method, bound)
             gap, changed = np.mean([r.rule_gap for r in own]), np.mean([r.changed for r in own])
-            cells.append(f"{kept:.0%} of {len(own)}, gap {gap:.3f}, {changed:.0%} changed")
+            cells.append(f"{share_kept(own):.0%} of {len(own)}, gap {gap:.3f}, {changed:.0%} changed")
         lines.append([method, *cells])
     return table("method", *(f"target {bound:.2f}" for bound in BOUNDS), lines=lines)
 

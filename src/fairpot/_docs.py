@@ -143,7 +143,7 @@ max_gap, max_auc_loss, net_benefit_at : float or None, default None
     two groups; or the smallest gap that costs at most that AUC. None of them: the smallest gap.
 confidence : float or None, default None
     Certify ``max_gap`` by cross-fitting. Without it a target holds on the fitted rows; on new rows
-    it was kept in 29 to 67% of our splits, depending on target and method.
+    it was kept in 29 to 61% of our splits, depending on target and method.
 top, top_of : float in (0, 1], int or None, default None; and {"all", "group"}, default "all"
     Bound the gap in this top only, a share or a number of rows: of all rows or of each group.
 repair : {"all", "top"}, default "all"

@@ -1,6 +1,7 @@
 """fairpot fit: the same map as in Python, and what it is said to cost."""
 
 import json
+import re
 
 import numpy as np
 import pandas as pd
@@ -342,6 +343,7 @@ def test_a_method_with_a_higher_auc_is_named_with_its_option(run, tmp_path):
     fit = ["fit", tmp_path / "rows.csv", "--max-gap", "2%"]
     [told] = [line for line in run(*fit).out.splitlines() if "higher AUC" in line]
     assert told.endswith("more on the fitted rows. Take it with --method logit-shift.")
+    assert float(re.search(r"interval ([\d.]+) to", told)[1]) > 0, "a lead beyond chance is not shown as one from 0"
     assert run(*fit, "--json").json["higher_auc"]["method"] == "LogitShift"
     other = run(*fit, "--method", "logit-shift")
     assert "higher AUC" not in other.out

@@ -64,6 +64,15 @@ def test_a_rule_with_outcomes_and_a_gate(run, csv):
     assert "below four fifths" in failed
 
 
+def test_what_needs_outcomes_says_that_they_are_known(run, people, tmp_path):
+    people.rename(columns={"outcome": "label"}).to_csv(tmp_path / "scores.csv", index=False)
+    told = ["audit", tmp_path / "scores.csv", "--score", "risk", "--group", "sex", "--for", "four-fifths"]
+    assert run(*told, "--json").json["auc"] is None
+    failed = run(*told, "--fail-above", 0.01, expect=3).out
+    assert "FAILED" in failed
+    assert "Four-fifths" in failed
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [
@@ -71,6 +80,7 @@ def test_a_rule_with_outcomes_and_a_gate(run, csv):
         (["--for", "clinical"], "looks at who is flagged at a score"),
         (["--table", "csv"], "--table is the form of a rule's tables"),
         (["--for", "ll144", "--label", "outcome", "--table", "xml"], "xml"),
+        (["--for", "four-fifths", "--bound", 0.1], "--bound needs outcomes, which --for takes into account only where"),
         (["--for", "ll144", "--threshold", 0.5], "--threshold does not go with this rule of --for, which looks at its"),
         (["--for", "ll144", "--min-ratio", 0.8], "--min-ratio does not go with this rule of --for"),
         (["--for", "clinical", "--threshold", 0.5, "--top", "10%"], "--top does not go with this rule"),
@@ -83,7 +93,7 @@ def test_a_rule_with_outcomes_and_a_gate(run, csv):
     ],
 )
 def test_wrong_uses_are_refused(run, csv, options, said):
-    given = COLUMNS if "--label" not in options else [*COLUMNS[:2], *COLUMNS[4:]]
+    given = COLUMNS if not {"--label", "--bound"} & {*options} else [*COLUMNS[:2], *COLUMNS[4:]]
     assert said in run("audit", csv, *given, *options, expect=2).err
 
 
@@ -135,6 +145,8 @@ def test_groups_that_are_left_out_of_a_rule_are_named(run, many):
     found = run("audit", many, *COLUMNS, "--for", "four-fifths", "--threshold", 0.5, "--min-group", 50).out
     assert "note: " in found
     assert "X" in found.partition("note: ")[2]
+    refused = run("audit", many, *COLUMNS[:2], *COLUMNS[4:], "--for", "ll144", "--min-group", 50, expect=2).err
+    assert "is about the median of all rows, and --min-group or --groups leaves some out" in refused
 
 
 @pytest.mark.parametrize(

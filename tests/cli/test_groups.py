@@ -58,3 +58,16 @@ def test_groups_that_are_numbers_are_called_by_their_column(run, people, tmp_pat
     assert "scores in black=0 change" in fitted
     assert " between smoker=" in run("audit", path, *columns, "smoker").out
     assert "sex=" not in run("audit", path, *columns, "sex").out
+
+
+def test_missing_values_that_are_a_band_are_not_told_as_bad_rows(people, tmp_path, run):
+    people.assign(age=people.age.where(people.age < 30)).to_csv(tmp_path / "a.csv", index=False)
+    of_age = [*COLUMNS[:4], "--group", "age"]
+    err = run("audit", tmp_path / "a.csv", *of_age, "--bands", "age:2,40", expect=2).err
+    assert "leave 'under 2' without rows" in err
+    assert "missing" not in err
+
+
+def test_one_edge_of_a_band_is_written_with_a_comma(csv, run):
+    found = run("audit", csv, *COLUMNS[:4], "--group", "age", "--bands", "age:10,", "--json").json
+    assert [each["group"] for each in found["groups"]] == ["under 10", "10 and over"]

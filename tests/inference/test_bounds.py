@@ -50,6 +50,17 @@ def test_bounds_are_those_of_all_assignments(kind, ties):
         np.testing.assert_allclose(found, brute(y, score, group, weight, ties), atol=1e-12)
 
 
+def test_bounds_of_equal_weights_are_exact_where_a_group_may_lose_an_outcome():
+    for seed in range(20):
+        _, y, score, group = draw(seed, rows=12)
+        weight = np.full(len(y), 0.7)
+        y[(group == "b") & (y == 1)] = 0
+        table = score_table(y, score, sensitive_features=group, sample_weight=weight)
+        if y[group == "u"].any():
+            found = bounds.gap_bounds(table["a"], table["b"], table["u"])
+            np.testing.assert_allclose(found, brute(y, score, group, weight, "half"), atol=1e-12)
+
+
 @pytest.mark.parametrize("ties", ["half", "strict"])
 def test_bounds_hold_where_rows_weigh_differently(ties):
     for seed in range(3):

@@ -153,3 +153,13 @@ def test_a_number_seen_from_the_other_group_is_turned_as_a_whole():
     assert other.reversed().to_dict() == gap.to_dict()
     plain = Estimate("change", 0.1, 0.02, 0.06, 0.14).reversed()
     assert (plain.signed, plain.groups) == (None, None)
+
+
+def test_intervals_do_not_depend_on_the_names_of_groups():
+    rng = np.random.default_rng(3)
+    y, score, group = rng.integers(0, 2, 400), rng.random(400).round(2), rng.integers(0, 4, 400)
+    found = []
+    for names in ("abcd", "dbac"):
+        gap = confidence_interval("xauc_gap", y, score, sensitive_features=np.array(list(names))[group])
+        found.append([gap.low, gap.high])
+    np.testing.assert_allclose(found[0], found[1], rtol=1e-9)

@@ -118,3 +118,15 @@ def test_pairs_that_cannot_be_measured_are_named():
     for other in ("k", "l", "m", "tiny"):
         assert any(pair in told for pair in (f"{other} and rare", f"rare and {other}"))
     assert not [text for text in audit(*few_and_many()[:2], sensitive_features=group).warnings if "leaves" in text]
+
+
+@pytest.mark.filterwarnings("ignore::fairpot.exceptions.SmallGroupWarning")
+def test_a_headline_of_small_groups_is_one_with_an_interval():
+    rng = np.random.default_rng(0)
+    group = np.repeat(["large", "small", "tiny"], [2000, 40, 8])
+    y, score = (rng.random(2048) < 0.4).astype(int), rng.random(2048)
+    y[-8:], score[-8:] = [1, 1, 1, 0, 0, 0, 0, 0], [0.9] * 3 + [0.99] * 5
+    found = audit(y, score, sensitive_features=group).ranking
+    assert set(found.headline.groups) == {"large", "small"}
+    assert found.headline.low < found.headline < found.headline.high
+    assert found.small_groups == ("tiny",)

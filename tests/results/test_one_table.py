@@ -1,6 +1,7 @@
 """The architecture as it runs: one table in, one set of numbers out; who calls whom, and how often."""
 
 import dataclasses
+import inspect
 import json
 import sys
 from collections import Counter
@@ -33,8 +34,8 @@ def calls_of(work):
 
     def look(frame, event, _):
         here = part(frame.f_code) if event == "call" else None
-        if here is None:
-            return
+        if here is None or frame.f_code.co_flags & inspect.CO_GENERATOR:
+            return  # what is pulled from a generator was called once, where it was made
         functions[here, frame.f_code.co_name] += 1
         there = part(frame.f_back.f_code) if frame.f_back is not None else None
         if there is not None and there.split("/")[0] != here.split("/")[0]:

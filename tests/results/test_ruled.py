@@ -67,6 +67,13 @@ def test_the_tables_of_local_law_144_are_those_of_pandas():
                 assert ratio == pytest.approx(rates[key] / large.max())
 
 
+@pytest.mark.parametrize("left_out", [{"min_group": 100}, {"groups": ["Black", "White"]}])
+def test_a_median_of_all_rows_is_not_that_of_some_groups(left_out):
+    frame = pool()
+    with pytest.raises(ValueError, match=r"the median of all rows, and min_group or groups leaves some out"):
+        fairpot.audit(None, frame["score"], sensitive_features=frame["race"], rule="ll144", **left_out)
+
+
 def test_every_intersection_of_the_categories_that_the_law_names_has_its_rate():
     """Two sexes and seven races, each of some people unknown: 24 groups, which are more than gaps compare."""
     rng = np.random.default_rng(2)

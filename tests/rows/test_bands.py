@@ -164,3 +164,15 @@ def test_edges_of_a_map_file_are_checked(tmp_path):
         cut = content["grouping"]["bands"][0] | change
         with pytest.raises(ModelFileError, match=r"grouping.bands\[0\]"):
             ModelFile.from_json(content | {"grouping": content["grouping"] | {"bands": [cut]}})
+
+
+def test_numbers_with_many_values_are_cut(tmp_path):
+    many = pd.DataFrame({"score": np.arange(60_000) / 1e5, "label": np.arange(60_000) % 2, "pay": np.arange(60_000.0)})
+    many.to_parquet(tmp_path / "a.parquet", index=False)
+    named = {"score": "score", "label": "label", "group": "pay"}
+    with pytest.raises(ValueError, match=r"50,000 different values\.\nHint: .* bands={'pay': 4} cuts numbers"):
+        fairpot.score_table(tmp_path / "a.parquet", **named)
+    table = fairpot.score_table(tmp_path / "a.parquet", **named, bands={"pay": [20_000]})
+    assert [counts.size for counts in table.counts] == [20_000, 40_000]
+    with pytest.raises(ValueError, match=r"50,000 different values\.\nHint: round the numbers"):
+        fairpot.score_table(tmp_path / "a.parquet", **named, bands={"pay": 4}, max_distinct=1000)

@@ -314,7 +314,7 @@ WRONG = {
     "column 'text' must be 0, 1 or 2, got 300 rows with 'alive', 'dead'": {"event": "text"},
     "no row had the event": {"event": "none", "competing": None},
     "leaves too few rows for any interval: group '[FM]' is worth": {"horizon": 0.02},
-    "in group 'M' everybody left before horizon=1.0": {"time": "early", "event": "none_of_m", "competing": None},
+    "any interval: group 'M' is worth 0 rows with": {"time": "early", "event": "none_of_m", "competing": None},
 }
 
 

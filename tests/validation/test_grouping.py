@@ -56,6 +56,12 @@ def test_bands_are_named_in_plain_words(edges, values, names):
     assert groups_of(pd.Series(values, name="x"), bands={"x": edges})[1].groups == names
 
 
+def test_bands_of_equal_size_begin_at_short_numbers():
+    table = groups_of(pd.Series([0.1234, 1.2719283, 1.4719283, 9.87654321, 31, 48], name="x"), bands={"x": 3})[1]
+    assert table.groups == ("under 1.47", "1.47 to under 30", "30 and over")
+    assert [counts.size for counts in table.counts] == [2, 2, 2]
+
+
 def test_missing_values_are_a_band_of_their_own_and_unknown_ones_stay():
     ages = [*AGE.tolist(), None, np.nan, 999, "asked"]
     found, table = groups_of(pd.Series(ages, name="age", dtype=object), bands={"age": [40]}, unknown=["999", "asked"])
@@ -100,7 +106,8 @@ def test_unknown_groups_are_measured_apart():
 @pytest.mark.parametrize(
     ("said", "message"),
     [
-        ({"bands": {"age": 1}}, "cannot be 1: a column is cut into 2 or more"),
+        ({"bands": {"age": 1}}, "cannot be 1: a column is cut into 2 to 250"),
+        ({"bands": {"age": 10**12}}, "cannot be 1000000000000: a column is cut into 2 to 250"),
         ({"bands": {"age": True}}, "need the numbers at which they begin"),
         ({"bands": {"age": "25,45"}}, "need the numbers at which they begin"),
         ({"bands": {"age": []}}, "need the numbers at which they begin"),
@@ -109,15 +116,16 @@ def test_unknown_groups_are_measured_apart():
         ({"bands": {"age": [25, 25]}}, "have edges that do not ascend"),
         ({"bands": {"age": [10, 45]}}, "leave 'under 10' without rows: values run from 18 to 89"),
         ({"bands": {"age": 80}}, r"cannot be 80: equal values leave \d+"),
-        ({"bands": {"sex": [1]}}, "column 'sex' has 600 rows with text"),
-        ({"bands": {"income": 4}}, "'income', which is not a group column: sex, age"),
+        ({"bands": {"sex": [1]}}, "column 'sex' has 600 rows with something else"),
+        ({"bands": {"lost": 2}}, "column 'lost' has none"),
+        ({"bands": {"income": 4}}, "'income', which is not a group column: sex, age, lost"),
         ({"bands": [25, 45]}, "bands must be a dict of column to edges"),
         ({"missing_group": "keep"}, "must be one of 'error', 'own'"),
         ({"bands": {"age": 2}, "weights": "frequency", "sample_weight": np.ones(N)}, "where a weight is so many rows"),
     ],
 )
 def test_what_cannot_be_meant_is_one_clear_error(said, message):
-    frame = pd.DataFrame({"sex": SEX, "age": AGE})
+    frame = pd.DataFrame({"sex": SEX, "age": AGE, "lost": np.nan})
     with pytest.raises((ValueError, TypeError), match=message):
         score_table(Y, SCORE, sensitive_features=frame, **said)
 
@@ -126,6 +134,24 @@ def test_what_cannot_be_meant_is_one_clear_error(said, message):
 def test_unknown_values_that_are_all_values_are_refused(unknown, left):
     with pytest.raises(ValueError, match=f"leaves {left} of 3 groups"):
         audit(Y, SCORE, sensitive_features=SEX, unknown=unknown)
+
+
+def test_one_unknown_value_needs_no_list():
+    coded = np.unique(SEX, return_inverse=True)[1]
+    for one in (0, [0], "0"):
+        assert score_table(Y, SCORE, sensitive_features=coded, unknown=one).unknown == (0,)
+
+
+def test_unknown_values_that_were_taken_out_are_not_missed_again():
+    table = audit(Y, SCORE, sensitive_features=SEX, unknown=["Declined"]).table
+    assert audit(table).table.groups == LogitShift(shift=0.1).fit(table).groups_ == ("F", "M")
+
+
+def test_without_outcomes_no_bounds_are_missed():
+    three = np.where(AGE > 60, "X", SEX)
+    kinds = [note.kind for note in audit(None, SCORE, sensitive_features=three, unknown=["Declined"]).notes]
+    assert "unknown" in kinds
+    assert "no bounds" not in kinds
 
 
 def test_an_unknown_value_that_nobody_has_is_told():

@@ -6,7 +6,7 @@ import decimal
 import math
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 from typing import Any, NoReturn
 
@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
+from fairpot._defaults import MOST_GROUPS
 from fairpot._validation.values import check_choice
 
 MISSING = "(missing)"  # what rows without a value are called, where they are a group
@@ -37,8 +38,8 @@ class Bands:
     def asked(cls, column: Any, wanted: Any) -> Bands:
         """Check what was asked for: edges that ascend, or a number of bands."""
         if isinstance(wanted, int | np.integer) and not isinstance(wanted, bool):
-            if wanted < 2:
-                _refuse(column, f"cannot be {wanted}: a column is cut into 2 or more")
+            if not 2 <= wanted <= MOST_GROUPS:
+                _refuse(column, f"cannot be {wanted}: a column is cut into 2 to {MOST_GROUPS}")
             return cls(str(column), count=int(wanted))
         listed = [] if isinstance(wanted, str | Mapping) or not np.iterable(wanted) else [*map(_number, wanted)]
         edges = tuple(each for each in listed if each is not None)
@@ -51,14 +52,16 @@ class Bands:
     def named(self, values: NDArray[np.float64], rows: NDArray[Any]) -> Bands:
         """Find the edges of so many bands and name all of them; a band that no row is in is an error.
 
-        Of ``count`` bands, band k begins at the least value that has k in ``count`` of all rows, or more, below it.
+        Of ``count`` bands, band k has the values with k in ``count`` of all rows, or more, below them. It begins at the
+        shortest number that parts them from the others.
         """
         edges = self.edges
         if self.count:
             distinct, place = np.unique(values, return_inverse=True)
             own = np.bincount(place, rows).astype(np.int64)
             first = np.searchsorted((np.cumsum(own) - own) * self.count, np.arange(1, self.count) * own.sum())
-            edges = tuple(dict.fromkeys(distinct[first[first < len(distinct)]].tolist()))
+            first = np.unique(first[first < len(distinct)])
+            edges = tuple(map(_shortest, distinct[first - 1].tolist(), distinct[first].tolist()))
         place = np.searchsorted(edges, values, side="right")
         empty = sorted({*range(len(edges) + 1)} - {*place.tolist()})
         names = _names(edges, whole=bool((values == np.floor(values)).all()))
@@ -97,6 +100,7 @@ class Grouping:
     bands: tuple[Bands, ...] = ()
     missing: bool = False
     unknown: tuple[str, ...] = ()
+    looked_for: bool = field(default=False, compare=False)  # whether it was said which of these values no row has
 
     @classmethod
     def of(cls, bands: Any = None, unknown: Any = None, missing_group: str = "error") -> Grouping | None:
@@ -107,7 +111,8 @@ class Grouping:
                 f"bands must be a dict of column to edges, or to a number of bands, got {type(bands).__name__}.\n"
                 f"Hint: {argument('bands', {'age': [25, 45, 65]})}"
             )
-        listed = [] if unknown is None else [unknown] if isinstance(unknown, str) else [*unknown]
+        one = isinstance(unknown, str) or not np.iterable(unknown)
+        listed = [] if unknown is None else [unknown] if one else [*unknown]
         found = cls(
             tuple(Bands.asked(column, wanted) for column, wanted in (bands or {}).items()),
             missing_group == "own",
@@ -139,10 +144,11 @@ class Grouping:
 
     def check_columns(self, columns: Sequence[str]) -> None:
         """Refuse bands of a column that is not one with a group; those of a fit have names, and may be called so."""
+        known = ", ".join(columns) or "none is named"
         for each in self.bands:
             if not each.names and each.column not in columns:
                 raise ValueError(
-                    f"bands cut the column {each.column!r}, which is not a group column: {', '.join(columns)}.\n"
+                    f"bands cut the column {each.column!r}, which is not a group column: {known}.\n"
                     f"Hint: name it as a group, {argument('group', each.column)}, or leave its bands out."
                 )
 
@@ -161,6 +167,10 @@ class Grouping:
             return self.bands[0]
         return next((each for each in self.bands if each.column == column), None)
 
+    def keeps_missing(self, column: str, *, alone: bool) -> bool:
+        """Whether missing values of a column are a group, or a band, of their own."""
+        return self.missing or self.of_column(column, alone=alone) is not None
+
     def called(
         self, bands: Bands | None, values: Sequence[Any], rows: NDArray[Any], gone: NDArray[np.bool_]
     ) -> tuple[list[Any], Bands | None]:
@@ -177,8 +187,9 @@ class Grouping:
         if not bands.names:
             other = ~known & ~gone & ~unknown
             if other.any() or not known.any():
+                has = f"{int(rows[other].sum())} rows with something else" if other.any() else "none"
                 raise TypeError(
-                    f"bands cut numbers, and column {bands.column!r} has {int(rows[other].sum())} rows with text.\n"
+                    f"bands cut numbers, and column {bands.column!r} has {has}.\n"
                     f"Hint: leave its bands out, or name the values that mean unknown, {argument('unknown', ...)}"
                 )
             bands = bands.named(np.array([n for n in numbers if n is not None]), rows[known])
@@ -234,6 +245,12 @@ def _number(value: Any) -> float | None:
     except ValueError:
         return None
     return number if math.isfinite(number) else None
+
+
+def _shortest(below: float, value: float) -> float:
+    """Give a number above the one and at most the other, with as few digits as rounding the latter finds."""
+    every = (float(f"{value:.{digits}g}") for digits in range(1, 17))
+    return next((short for short in every if below < short <= value), value)
 
 
 def _names(edges: Sequence[float], *, whole: bool) -> tuple[str, ...]:

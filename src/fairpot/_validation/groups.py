@@ -93,6 +93,8 @@ def _regrouped(
 ) -> tuple[list[tuple[Codes, tuple[Hashable, ...]]], Grouping]:
     """Code columns by what is said of their values: each distinct value has a name, and equal names are one group."""
     coded, named = [], {each.column: each for each in grouping.bands}
+    if called[0] is not None or len(grouping.bands) > 1:
+        grouping.check_columns([each for each in called if each is not None])
     for label, (_, column), own in zip(where, columns, called):
         bands = grouping.of_column(own, alone=len(columns) == 1)
         if bands is not None and not isinstance(column, np.ndarray) and column.dtype.is_numeric():
@@ -109,9 +111,7 @@ def _regrouped(
         distinct = sorted(set(names), key=lambda each: (each == MISSING, first.get(each, 0), sort_key(each)))
         place = {each: i for i, each in enumerate(distinct)}
         coded.append((np.array([place[each] for each in names], dtype=np.intp)[codes], tuple(distinct)))
-    grouping = replace(grouping, bands=tuple(named.values()))
-    grouping.check_columns([each for each in called if each is not None])
-    return coded, grouping
+    return coded, replace(grouping, bands=tuple(named.values()))
 
 
 def group_columns(sensitive_features: Any) -> tuple[str, ...]:

@@ -167,6 +167,7 @@ def too_many_groups(groups: Sequence[Hashable], columns: Sequence[str], most: in
         column = columns[numbers[0]] if numbers[0] < len(columns) else "age"
         edges, count = argument("bands", {column: [25, 45, 65]}), argument("bands", {column: 4})
         way = f"{edges} cuts numbers into bands that begin there, {count} into four of about equal size"
+        way += "; identifiers are no groups" if len(groups) > MOST_GROUPS else ""
     elif len(groups) > MOST_GROUPS:
         way = "was a column of identifiers named? Join its values into fewer groups first"
     return f"{where} {len(groups):,} groups, and at most {most} are compared.\nHint: {way}."

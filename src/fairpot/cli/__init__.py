@@ -10,7 +10,8 @@ _PARTS = ("click", "rich")
 
 def main() -> None:
     """Run the command line; where its packages are missing, say how to install them."""
-    gc.set_threshold(50_000)  # loading modules makes many objects, and hardly any garbage
+    gc.disable()  # until the command is loaded: modules make many objects, and hardly any garbage
+    gc.set_threshold(50_000)
     try:
         _run()
     except BaseException as error:  # interrupted before a command begins, or after it; a module may call it otherwise

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import gc
 import importlib
-import importlib.util
 import sys
 from collections.abc import Sequence
 from contextlib import suppress
@@ -65,6 +65,9 @@ class App(click.Group):
     def _invoke(self, arguments: list[str]) -> None:
         tell("began", command=next(iter(arguments), None), version=__version__)
         command = self.get_command(click.Context(self), arguments[0]) if arguments else None
+        if not gc.isenabled():  # what is loaded stays: no collection looks through it, nor does the one at the end
+            gc.freeze()
+            gc.enable()
         parameters = [] if command is None else command.params
         found = find_settings(arguments) if any(each.name == "settings" for each in parameters) else None
         defaults = {} if found is None else {arguments[0]: _defaults(parameters, read_settings(found))}

@@ -185,10 +185,13 @@ def was_given(name: str) -> bool:
 
 
 def without_outcomes(*names: str) -> None:
-    """Refuse what needs outcomes beside --no-label; what settings say gives way."""
+    """Refuse what needs outcomes beside --no-label, or a rule that needs none; what settings say gives way."""
+    by_rule = click.get_current_context().params.get("rule") is not None and not was_given("no_label")
+    why = ", which --for takes into account only where --label names them"
+    why = why if by_rule else ", and --no-label says that there are none"
     for name in names:
         if was_given(name):
-            raise click.UsageError(f"{flag_of(name)} needs outcomes, and --no-label says that there are none.")
+            raise click.UsageError(f"{flag_of(name)} needs outcomes{why}.")
 
 
 def needs(name: str, what: str) -> None:

@@ -305,11 +305,11 @@ class RowOptions:
 
 
 def _read_bands(text: str) -> tuple[str, Any]:
-    """Read age:25,45,65 or age:4; edges that are no numbers are told from any others where bands are checked."""
+    """Read age:25,45,65 or age:4, and age:25, of one edge; what is no number is told where bands are checked."""
     column, _, said = text.rpartition(":")
     if not column:
         raise click.UsageError(f"--bands {text} names no column, as --bands age:25,45,65 and --bands age:4 do.")
-    return column, int(said) if re.fullmatch(r"[+-]?[0-9]+", said.strip()) else said.split(",")
+    return column, int(said) if re.fullmatch(r"[+-]?[0-9]+", said.strip()) else said.removesuffix(",").split(",")
 
 
 def _left_open(name: str) -> bool:

@@ -83,6 +83,8 @@ def in_force(context: click.Context | None) -> Settings | None:
     return {"file": context.meta[NAME], "in_force": given}
 
 
+# What means something only where outcomes are known.
+OF_OUTCOMES = ("label", "positive", "event", "top_of", "ties", "fail_above", "fail_metric", "bound", "allow_chance")
 # Options that say by themselves how far a repair goes.
 _DECIDE = ("lam", "strength", "smallest_gap")
 
@@ -93,7 +95,7 @@ def drop_idle(values: Settings) -> None:
     typed, setting = click.core.ParameterSource.COMMANDLINE, click.core.ParameterSource.DEFAULT_MAP
     source = {name: context.get_parameter_source(name) for name in values}
     fitted = source.get("model_file") is typed
-    if values.get("rule") is not None and typed not in (source.get("label"), source.get("event")):
+    if values.get("rule") is not None and not any(source.get(name) is typed for name in OF_OUTCOMES):
         from fairpot.results.ruled import read_rule
 
         values["no_label"] = values["no_label"] or not read_rule(values["rule"]).needs_outcomes

@@ -18,6 +18,7 @@ from fairpot.cli import _options as opt
 from fairpot.cli._errors import ABOVE_LIMIT, Failure
 from fairpot.cli._printing import Inline, Output, Quantised, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options
+from fairpot.cli._settings import OF_OUTCOMES
 from fairpot.exceptions import FairpotWarning, InputFileError
 from fairpot.inference import Estimate, Verdict
 from fairpot.inference.change import compare_columns
@@ -210,7 +211,7 @@ def audit(
         _check_with_rule(asked, gated=fail_above is not None or bound is not None)
         rows = replace(rows, missing="own") if asked.unknown else rows  # with those without a group
     if no_label:
-        opt.without_outcomes(*_OF_OUTCOMES)
+        opt.without_outcomes(*OF_OUTCOMES)
         rows = rows.unlabelled()
     if fail_metric is not None and fail_above is None and bound is None:
         raise click.UsageError("--fail-metric says which gap --fail-above or --bound looks at, and neither is given.")
@@ -335,10 +336,6 @@ def _print_rule(out: Output, ruled: Ruled, form: str | None) -> None:
         out.line(f"  {shown(text)}")
     for text in ruled.origin:
         out.line(shown(text), "dim")
-
-
-# What means something only where outcomes are known; settings give way to --no-label.
-_OF_OUTCOMES = ("top_of", "ties", "fail_above", "fail_metric", "bound", "allow_chance")
 
 
 def _counted(rows: RowOptions, out: Output) -> CountedRows:

@@ -63,7 +63,7 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
       fairpot compare scores.csv --method fairpot --method wasserstein --json
 
     Each method is fitted as `fit --max-gap GAP` fits it, on all folds but one, and measured on the fold that is left.
-    The table shows AUC and gap there, and in how many folds the target was kept: about every second one is usual.
+    The table shows AUC and gap there, and in how many folds the target was kept: one to three of five is usual.
     `fit --confidence` certifies a target.
 
     The line `best possible` is what no repair that keeps the order inside each group could exceed on these rows: it

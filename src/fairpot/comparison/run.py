@@ -292,7 +292,7 @@ def higher_auc(model: Repair, judged: ScoreTable | None = None) -> Rival | None:
         views = [rows.view(each.fair_maps_.maps_on(rows)) for each in (model, other)]
         found = compare_views(rows, *views, ties=model.ties)
     lead, gap = found.auc, found.gap
-    kept = model.top is not None or gap.after <= max(model.max_gap or 0.0, gap.before) + 1e-12
+    kept = model.top is not None or gap.after <= (model.max_gap or 0.0) + 1e-12
     if not (kept and lead.low > 0 and lead.change >= _VISIBLE):
         return None
     return Rival("LogitShift", Estimate("lead", lead.change, lead.se, lead.low, lead.high, lead.level), True)

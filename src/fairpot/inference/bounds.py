@@ -85,12 +85,13 @@ def _largest(first: GroupCounts, second: GroupCounts, unknown: GroupCounts, ties
 
     # Unknown rows with the outcome are in the second group at first, and go to the other block by block.
     won, lost = wins(plus_a)[0], wins(plus_b)[1] + wins(plus)[1]
-    weight_a, weight_b, best = plus_a.total, plus_b.total + plus.total, -np.inf
+    moved, best = 0, -np.inf
     for block in [slice(0, 0), *blocks]:
         went = _Side(plus.score[block], plus.weight[block])
         more, less = wins(went)
         won, lost = won + more, lost - less
-        weight_a, weight_b = weight_a + went.total, weight_b - went.total
+        moved += len(went.score)
+        weight_a, weight_b = plus_a.total + highest[moved], plus_b.total + (highest[-1] - highest[moved])
         with np.errstate(all="ignore"):
             gap = won / (weight_a * (minus_b.total + to_b)) - lost / (weight_b * (minus_a.total + to_b[-1] - to_b))
         best = max(best, float(gap[np.isfinite(gap)].max(initial=-np.inf)))

@@ -35,7 +35,8 @@ def step_down(gaps: GapEstimates, bound: float, delta: float, pairs: int = 1) ->
     """
     size = len(gaps.value) // pairs
     # An error counts if it makes a gap beyond the bound look small: it points from the gap towards 0.
-    errors = draw_errors(gaps.covariance) * np.where(gaps.value < 0, -1.0, 1.0)
+    sign = np.where(gaps.value < 0, -1.0, 1.0)
+    errors = draw_errors(gaps.covariance * np.outer(sign, sign))
     errors = errors.reshape(len(errors), size, pairs).max(axis=2)
     left = np.ones(size, dtype=bool)
     while left.any():  # all that is not marked yet can afford this tail together; it is never beyond Bonferroni's

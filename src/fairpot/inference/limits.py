@@ -113,8 +113,13 @@ def correlation(covariance: Floats) -> Floats:
 
 
 def draw_errors(covariance: Floats, draws: int = _DRAWS) -> Floats:
-    """Draw standardised errors with a given covariance, one row a draw: the Gaussian multiplier bootstrap."""
+    """Draw standardised errors with a given covariance, one row a draw: the Gaussian multiplier bootstrap.
+
+    Draws follow their numbers, in whatever order these come and whichever way they are seen, but for one sign of all.
+    """
     values, vectors = np.linalg.eigh(correlation(covariance))
+    seen = np.copysign(1.0, vectors[:, -1:])
+    vectors *= np.copysign(1.0, np.sum((seen * vectors) ** 3, axis=0))  # the sign of each is arbitrary
     kept = values > 1e-6 * values[-1]  # what is left out would not be seen in any quantile
     root = vectors[:, kept] * np.sqrt(values[kept])
     root /= np.sqrt(np.sum(root**2, axis=1, keepdims=True))

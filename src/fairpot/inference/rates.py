@@ -82,11 +82,6 @@ class Cells:
         ends = weight.astype(np.float64), square.astype(np.float64), counted
         return cls(group, _floats(y == 0), np.zeros(len(y)), score, *ends, members)
 
-    def taken(self, at: Indices) -> Cells:
-        """Keep some of the cells, without the rows behind them."""
-        known = self.group[at], self.y[at], self.on[at], self.score[at], self.weight[at]
-        return Cells(*known, self.square[at], self.counted[at], None)
-
     def spread(self, error: Floats) -> float:
         """Add up the squares of what rows, or clusters, add to an error; NaN of enormous scores."""
         with np.errstate(over="ignore", invalid="ignore"):
@@ -186,17 +181,17 @@ class Measuring:
         if rate.sums is None or rate.scale != "share":
             return None, sum(self.table.counts[g].size for g in places)
         cells = self.cells(rate, self.own)
-        part = cells.taken(np.flatnonzero(np.isin(cells.group, places)))
-        hits, among = (part.counted[column > 0].sum().item() for column in rate.sums(self._terms(part)))
+        at = np.flatnonzero(np.isin(cells.group, places))
+        hits, among = (cells.counted[at[column > 0]].sum().item() for column in rate.sums(self._terms(cells, at)))
         return hits, among
 
-    def _terms(self, cells: Cells) -> Terms:
-        """Give what rates are made of, with scores as the rows have them."""
-        turned, threshold = self.table.lower_is_riskier, self.cut.threshold
-        risk = 1 + cells.score if turned else cells.score
+    def _terms(self, cells: Cells, places: Indices) -> Terms:
+        """Give what rates of some cells are made of, with scores as the rows have them."""
+        turned, threshold, score = self.table.lower_is_riskier, self.cut.threshold, cells.score[places]
+        risk = 1 + score if turned else score
         at = None if threshold is None else threshold + turned
         odds = at / (1 - at) if at is not None and 0 < at < 1 else np.nan
-        return Terms(cells.y, cells.on, 0.0 - cells.score if turned else cells.score, risk, odds)
+        return Terms(cells.y[places], cells.on[places], 0.0 - score if turned else score, risk, odds)
 
     def piece(self, name: str, places: Places, levels: Levels) -> Piece:
         """Give a rate of some groups with what each cell adds to its error."""
@@ -210,20 +205,19 @@ class Measuring:
         rate = RATES[name]
         cells = self.cells(rate, levels)
         at = np.flatnonzero(np.isin(cells.group, places) & (cells.weight > 0))
-        part, error = cells.taken(at), np.zeros(len(cells.weight))
-        rows = self._terms(part)
+        rows, weight, error = self._terms(cells, at), cells.weight[at], np.zeros(len(cells.weight))
         if rate.fit is not None:
-            found = self._few(rate, cells, at, [rows.y, rows.n], places) or rate.fit(rows, part.weight)
+            found = self._few(rate, cells, at, [rows.y, rows.n], places) or rate.fit(rows, weight)
             if isinstance(found, str):
                 return Piece(np.nan, error, np.nan, 0.0, found)
             value, error[at] = found
             return Piece(value, error, cells.spread(error), np.inf)
         assert rate.sums is not None
         above, among = rate.sums(rows)
-        total = float((part.weight * among).sum())
+        total = float((weight * among).sum())
         if not total > 0:
             return Piece(np.nan, error, np.nan, 0.0, f"{self._has(places)} no {rate.among}")
-        value = float((part.weight * above).sum()) / total
+        value = float((weight * above).sum()) / total
         error[at] = (above - value * among) / total
         if rate.needs_cut:
             error = error + self._through_cuts(cells, error)

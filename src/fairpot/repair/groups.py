@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -77,8 +78,10 @@ def kept_groups(table: ScoreTable, min_group: Any = 0, groups: Any = None) -> Sc
         raise ValueError(f"min_group must be a whole number of rows, at least 0, got {min_group!r}.")
     named = table.groups if groups is None else _named(groups, table.groups)
     known = [g for g in named if g not in table.unknown]
-    if table.grouping is not None and (unmet := table.grouping.unmet(table.groups)):
-        warn_user(f"{argument('unknown', ', '.join(unmet))}: no row has such a group.", UserWarning)
+    if table.grouping is not None and not table.grouping.looked_for:
+        if unmet := table.grouping.unmet(table.groups):
+            warn_user(f"{argument('unknown', ', '.join(unmet))}: no row has such a group.", UserWarning)
+        table = replace(table, grouping=replace(table.grouping, looked_for=True))
     if len(known) < min(len(named), 2):
         raise ValueError(
             f"{argument('unknown', ...)} leaves {len(known)} of {len(named)} groups: there is nothing to compare.\n"

@@ -72,8 +72,8 @@ def audit_table(
         check_level(level)
     apart = () if everything is None else everything.unknown
     with_unknown = table if everything is None else everything.only([*table.groups, *apart])
-    ruled = None if rule is None else measure_rule(rule, with_unknown, asked.looked_at, level)
     gone = tuple(LeftOut(group, rows) for group, rows in (left_out or {}).items())
+    ruled = None if rule is None else measure_rule(rule, with_unknown, asked.looked_at, level, whole=not gone)
     odd = [Note("left out", each.group, value=each.rows) for each in gone]
     tops: tuple[Ranking, ...] = ()
     calibrated, concordance = None, None

@@ -106,7 +106,7 @@ class Unknown:
         """Say which groups are measured apart, and what the gap could be."""
         found = [Note("unknown", each.group, value=each.rows) for each in self.groups]
         if self.pair is None or self.lowest is None:
-            return [*found, Note("no bounds")]
+            return [*found, *([] if self.groups[0].positives is None else [Note("no bounds")])]
         return [*found, Note("bounds", value=self.lowest, other=self.highest, pairs=(self.pair,))]
 
 

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from fairpot._defaults import LEVEL, MOST_COMPARED, SMALL, TIES, Region, Ties
+from fairpot._defaults import FEWEST, LEVEL, MOST_COMPARED, SMALL, TIES, Region, Ties
 from fairpot._docs import documented
 from fairpot._validation import wording
 from fairpot.counts import GroupCounts
@@ -474,13 +474,15 @@ def _rates(top: Measuring | None, group: int | None) -> Plain:
 def _large_groups(shown: ScoreTable, small: Collection[Hashable]) -> list[int]:
     """Give the places of the groups that can carry a headline: those with 30 rows with and without the outcome.
 
-    In a top where fewer than two have, those that have as many over all rows; where there are none, all groups.
+    Where fewer than two have, those whose gaps have intervals. In a top where there are none, those that have as many
+    over all rows; else all groups.
     """
     fewest = np.minimum(*shown.independent)
     known = [g for g, name in enumerate(shown.groups) if name not in small]
-    large = [g for g in known if fewest[g] >= SMALL]
-    if len(large) > 1:
-        return large
+    for enough in (SMALL, FEWEST):
+        large = [g for g in known if fewest[g] >= enough - 1e-9]
+        if len(large) > 1:
+            return large
     return known if small and len(known) > 1 else list(range(len(fewest)))
 
 

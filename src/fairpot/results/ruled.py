@@ -265,11 +265,18 @@ class Ruled(Told):
         return [words.rule_source(self.source, self.date)] if self.source or self.date else []
 
 
-def measure_rule(rule: str | PathLike[str], table: ScoreTable, cuts: Sequence[Cut], level: float | None) -> Ruled:
-    """Measure what a rule asks for."""
+def measure_rule(
+    rule: str | PathLike[str], table: ScoreTable, cuts: Sequence[Cut], level: float | None, *, whole: bool = True
+) -> Ruled:
+    """Measure what a rule asks for; the table is not ``whole`` where groups were left out of it."""
     asked, name = read_rule(rule), os.fspath(rule)
     if asked.needs_outcomes:
         table.require(f"the rule {name!r}")
+    if asked.cut == "median" and not whole:
+        raise ValueError(
+            f"the rule {name!r} is about the median of all rows, and {argument('min_group')} or {argument('groups')} "
+            "leaves some out.\nHint: leave it out; least_share, in a rule, says which groups are too small."
+        )
     at_score = [cut for cut in cuts if cut.at == "score"]
     if asked.cut == "threshold" and not at_score:
         raise ValueError(

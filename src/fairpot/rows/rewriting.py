@@ -12,7 +12,6 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._arguments import argument
 from fairpot._optional import Lazy
 from fairpot._validation import check_choice, wording
 from fairpot._validation.values import bad_scores
@@ -34,20 +33,18 @@ pa = Lazy("pyarrow", "cli")
 
 
 def rewrite(source: RowSource, maps: Mapping[Hashable, ScoreMap], how: Applying) -> AppliedRows:
-    """Write the rows of a source with one column more, the adjusted score.
-
-    Every other column, the order of the rows and their types do not change: Parquet and Arrow keep their schema
-    with its metadata, text its fields, JSON lines their lines. Whatever goes wrong, no output is left, and an existing
-    one is not changed.
-    """
+    """Write the rows of a source: Parquet and Arrow keep their schema with its metadata, text its fields or lines."""
     output = cast(str | Path, how.output)
     if source.lower_is_riskier:  # maps and ranks are of scores as they are in the file
         source = source.but(lower_is_riskier=False)
     check_outputs(source.path, (output, how.changes), overwrite=how.overwrite)
-    column, wanted = how.new_column(source), _format(output, how.output_format, source)
+    wanted = _format(output, how.output_format, source)
     with source.by_name():
         batches = _open(source.bare(), wanted, how)
-        _check_columns(source, batches, column, how)
+        names = batches.schema.names if batches.columns is None else batches.columns
+        for name in how.keep:
+            find_column(name, names, "the input")
+        column = how.new_column(source, names, "the input")
     there = source.known_rows()
     mapper = Mapper(source, batches, maps, how)
     with source.by_name(), ExitStack() as stack:
@@ -183,18 +180,6 @@ def _open(source: RowSource, wanted: Format, how: Applying) -> Batches:
     for name in source.roles.values():
         find_column(name, schema.names, "the input")
     return Batches(schema, lambda: stream)
-
-
-def _check_columns(source: RowSource, batches: Batches, column: str, how: Applying) -> None:
-    names = batches.schema.names if batches.columns is None else batches.columns
-    for name in how.keep:
-        find_column(name, names, "the input")
-    if names.count(column) > 1 or (column in names and not how.replace):
-        raise OutputFileError(
-            f"the input has a column {column!r} already.\nHint: choose another name, or {argument('replace', True)}."
-        )
-    if column in source.group_columns:
-        raise OutputFileError(f"the column {column!r} is the group: it cannot hold the score.")
 
 
 class Mapper:

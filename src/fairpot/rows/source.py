@@ -122,6 +122,10 @@ class RowSource(Roles):
         return {}  # what temporary files are called in messages
 
     @cached_property
+    def _named(self) -> list[Path]:
+        return [] if self.path in (None, "-") else expanded(self.path, self.format is not None)
+
+    @cached_property
     def files(self) -> dict[Path, Layout]:
         """The files and what each looks like; standard input is put into a file first."""
         named = None if self.path is None else [os.fspath(path) for path in listed(self.path)]
@@ -140,9 +144,7 @@ class RowSource(Roles):
                 raise InputFileError("there is no standard input to read from.\nHint: name a file.")
             paths = [self._spooled("standard input", sys.stdin.buffer)]
         else:
-            named = expanded(cast(Paths, self.path), self.format is not None)
-            self.__dict__["_named"] = named
-            paths = [self._at_hand(path) for path in named]
+            paths = [self._at_hand(path) for path in self._named]
         formats = {p: cast(Format, self.format) or format_of_name(p) or _sniffed(p) for p in paths}
         if len(set(formats.values())) > 1:
             kinds = ", ".join(sorted(set(formats.values())))
@@ -154,9 +156,7 @@ class RowSource(Roles):
     @property
     def inputs(self) -> list[Path]:
         """Every file that is read, which no output may be."""
-        files = list(self.files)  # those that were named are known once they are looked for
-        named = self.__dict__.get("_named", [])
-        return [*dict.fromkeys([*files, *named])]
+        return [*dict.fromkeys([*self.files, *self._named])]
 
     @property
     def kind(self) -> Kind:
@@ -190,9 +190,8 @@ class RowSource(Roles):
         """Return the same rows with other parts; files are not looked at, nor input read, again."""
         other = super().but(**parts)
         if self.sql is None:
-            other.__dict__.update(
-                files=self.files, _keeps=self, _named=self.__dict__.get("_named", []), _spooled_as=self._spooled_as
-            )  # what was spooled lives as long as either
+            kept = {"files": self.files, "_named": self._named, "_spooled_as": self._spooled_as}
+            other.__dict__.update(kept, _keeps=self)  # what was spooled lives as long as either
         return other
 
     def _at_hand(self, path: Path) -> Path:
@@ -322,8 +321,7 @@ def _files_of(item: str, any_name: bool) -> list[Path]:
         raise InputFileError(f"{item!r} leads through too many folders.\nHint: name the folder itself.") from None
     if not matched:
         raise InputFileError(f"no file matches {item!r}.\nHint: check the path; it is taken from {Path.cwd()}.")
-    _refuse_links([p for p in matched if _is_linked(p, fixed)], item)
-    _refuse_special([p for p in matched if not p.is_file()], item)
+    _refuse_others([p for p in matched if _is_linked(p, fixed)], matched, item)
     return matched
 
 
@@ -339,8 +337,7 @@ def files_inside(folder: Path, *, any_name: bool) -> list[Path]:
         links += [Path(here, name) for name in inside if os.path.islink(os.path.join(here, name))]
         paths = [Path(here, name) for name in names if not name.startswith((".", "_"))]
         found += [p for p in paths if any_name or format_of_name(p) or p.suffix.lower() in WORKBOOKS]
-    _refuse_links([*links, *(p for p in found if p.is_symlink())], str(folder))
-    _refuse_special([p for p in found if not p.is_file()], str(folder))
+    _refuse_others([*links, *(p for p in found if p.is_symlink())], found, str(folder))
     return sorted(found)
 
 
@@ -355,20 +352,17 @@ def _is_linked(path: Path, fixed: int) -> bool:
     return any(Path(*path.parts[:end]).is_symlink() for end in range(fixed + 1, len(path.parts) + 1))
 
 
-def _refuse_links(links: Sequence[Path], where: str) -> None:
+def _refuse_others(links: Sequence[Path], paths: Sequence[Path], where: str) -> None:
+    """Refuse links, and among all paths what is no file."""
     if links:
         raise InputFileError(
             f"{where} holds {wording.counted(len(links), 'link')}, such as {links[0]}: a link may lead to any file.\n"
             "Hint: remove it, or name the file itself."
         )
-
-
-def _refuse_special(files: Sequence[Path], where: str) -> None:
-    if files:
+    if special := [path for path in paths if not path.is_file()]:
         raise InputFileError(
-            f"{where} holds something that is not a file, such as {files[0]}: a pipe, a socket, a device or a broken "
-            "link.\n"
-            "Hint: remove it; a pipe can be named by itself."
+            f"{where} holds something that is not a file, such as {special[0]}: a pipe, a socket, a device or a "
+            "broken link.\nHint: remove it; a pipe can be named by itself."
         )
 
 

@@ -195,19 +195,23 @@ class _Side:
 
     def _block(self, levels: Floats, below: Floats, half: float) -> Counted:
         """Count against some states of another group, looked up at the entries of this one."""
-        g, states, many = self.weights, self.states, below.shape[1] // 2
-        low = np.searchsorted(levels, states)
-        meets = levels.take(low, mode="clip") == states
-        under = g @ below[low]
-        over, under = under[:, 0, many:], g[1].sum() * below[-1, :many] - under[:, 1, :many]
-        if not meets.any():
-            return over, under, np.zeros(over.shape)
-        ties = below[low + meets] - below[low]
-        equal = g @ ties
-        # Odds of 0 or 1 stay, and tie for good.
-        met = np.where(np.isfinite(states), g.sum(axis=0), 0.0)[:, None, :] @ ties
-        tied = met[:, 0, :many] + met[:, 0, many:]
-        return over + half * equal[:, 0, many:], under - (1 - half) * equal[:, 1, :many], tied
+        g, many = self.weights, below.shape[1] // 2
+        over, under, tied = (np.zeros((len(self.states), many)) for _ in range(3))
+        for k, state in enumerate(self.states):  # one by one, as what is below all of them would take memory
+            low = np.searchsorted(levels, state)
+            meets = levels.take(low, mode="clip") == state
+            lower = below[low]
+            less = g @ lower
+            over[k], under[k] = less[0, many:], g[1].sum() * below[-1, :many] - less[1, :many]
+            if meets.any():
+                ties = below[low + meets] - lower
+                equal = g @ ties
+                over[k] += half * equal[0, many:]
+                under[k] -= (1 - half) * equal[1, :many]
+                # Odds of 0 or 1 stay, and tie for good.
+                met = np.where(np.isfinite(state), g.sum(axis=0), 0.0) @ ties
+                tied[k] = met[:many] + met[many:]
+        return over, under, tied
 
 
 def solve(single: Sequence[Floats], pair: dict[Pair, Floats], *, largest: bool = False) -> Places | None:

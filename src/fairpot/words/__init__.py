@@ -446,8 +446,10 @@ def in_short(found: Effect) -> str:
 
 def higher_auc(method: str, lead: Any, held_out: bool, option: str) -> str:
     """Say that another method keeps the same target with a higher AUC."""
-    more = f"{FRACTIONS.with_interval(lead, auc=True)} more on {'held-out rows' if held_out else 'the fitted rows'}"
-    return f"{method} keeps the same target with a higher AUC: {more}. Take it with {option}."
+    value, low, high = (FRACTIONS.figure(each, 4) for each in (lead, lead.low, lead.high))
+    more = f"{value} ({level(lead.level)} interval {low} to {high}) more"
+    rows = "held-out rows" if held_out else "the fitted rows"
+    return f"{method} keeps the same target with a higher AUC: {more} on {rows}. Take it with {option}."
 
 
 def not_needed(metric: str, gap: float, bound: float, confidence: float | None) -> str:

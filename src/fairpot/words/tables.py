@@ -46,7 +46,8 @@ def table_lines(
     longest = max((_width(cell) for row in rows for cell in row[:texts]), default=0)
     narrower = range(min(longest, width or 0), _NARROW - 1, -1)
     folded = (_folded([*halves, *rows], texts, most) for most in narrower)
-    for cells in itertools.chain([[heads, *rows], [short, *rows], [*halves, *rows]], folded):
+    tried: list[Sequence[Sequence[str]]] = [[heads, *rows], [short, *rows], [*halves, *rows]]
+    for cells in itertools.chain(tried, folded):
         lines = _aligned(cells, texts)
         if width is None or max(map(_width, lines)) <= width:
             return lines

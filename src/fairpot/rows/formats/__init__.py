@@ -1,4 +1,4 @@
-"""One file a format: ``layout`` (its columns), ``read`` and ``batches`` (its rows), ``Writer`` and ``schema_of``.
+"""One file a format: ``layout`` or ``schema_of`` (its columns), ``read`` and ``batches`` (its rows), and ``Writer``.
 
 Here is what they share: formats are told by names or first bytes, and rows come and go in batches.
 """
@@ -268,7 +268,12 @@ def read_layout(path: Path, what: Format, source: Any) -> Layout:
             raise InputFileError(f"{path} is empty.\nHint: a file needs at least its column names and a row.")
         if what in (*TEXT, "jsonl"):
             refuse_others(path, what)
-        found: Layout = _file(what).layout(path, what, source)
+        found: Layout
+        if what in ("parquet", "arrow"):
+            schema = _file(what).schema_of(path)
+            found = Layout(what, tuple(schema.names), tuple(map(str, schema.types)))
+        else:
+            found = _file(what).layout(path, what, source)
     except InputFileError as error:
         raise error if str(path) in str(error) else InputFileError(f"{path}: {error}") from error
     except (OSError, EOFError, ValueError, NotImplementedError, zlib.error, MemoryError, CSVError) as error:

@@ -26,12 +26,6 @@ _DICTIONARY, _ROWS = 2, 3  # kinds of messages
 _MARK = -1  # stands before the length of a message, but in the oldest files
 
 
-def layout(path: Path, what: Format, source: Any) -> Layout:
-    """Read the schema."""
-    schema = schema_of(path)
-    return Layout("arrow", tuple(schema.names), tuple(map(str, schema.types)))
-
-
 def schema_of(path: Path) -> Any:
     """Read the schema as Arrow has it."""
     with opened(path) as file:

@@ -36,12 +36,6 @@ _WIDTHS = {"BOOLEAN": 1, "INT32": 4, "FLOAT": 4, "INT64": 8, "DOUBLE": 8, "INT96
 _LEVELS = 12  # bytes that go with a value in a list: two levels, and its place
 
 
-def layout(path: Path, what: Format, source: Any) -> Layout:
-    """Read the schema."""
-    schema = schema_of(path)
-    return Layout("parquet", tuple(schema.names), tuple(map(str, schema.types)))
-
-
 def schema_of(path: Path) -> Any:
     """Read the schema as Arrow has it."""
     return pq.read_schema(arrow_file(path))

@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 
 from fairpot._arguments import argument
 from fairpot._defaults import ADJUSTED, Unmapped
-from fairpot.exceptions import InputFileError
+from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.rows.roles import Roles
 from fairpot.table import QuantisationBound, ScoreTable
 from fairpot.transport import ScoreMap
@@ -149,9 +149,15 @@ class Applying:
     inputs: Sequence[str | Path] = ()  # further files that no output may replace: that of the model
     made_by: Callable[[], str] | None = None  # what outputs are to say of themselves
 
-    def new_column(self, rows: Roles) -> str:
-        """Return the name of the new column."""
-        return self.column or f"{rows.score}{ADJUSTED}"
+    def new_column(self, rows: Roles, columns: Sequence[str], where: str) -> str:
+        """Return the name of the new column, which takes the place of another only if that was asked for."""
+        column = self.column or f"{rows.score}{ADJUSTED}"
+        if columns.count(column) > 1 or (column in columns and not self.replace):
+            hint = f"Hint: choose another name, or {argument('replace', True)}."
+            raise OutputFileError(f"{where} has a column {column!r} already.\n{hint}")
+        if column in rows.group_columns:
+            raise OutputFileError(f"the column {column!r} is the group: it cannot hold the score.")
+        return column
 
     def refuse_others(self, known: Sequence[str], where: str) -> None:
         """Refuse what was asked for and is not among ``known``."""

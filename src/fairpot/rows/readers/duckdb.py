@@ -22,6 +22,7 @@ from numpy.typing import NDArray
 from fairpot._arguments import argument
 from fairpot._optional import Lazy
 from fairpot._validation import wording
+from fairpot._validation.grouping import Grouping
 from fairpot.exceptions import InputFileError
 from fairpot.rows.decoding import MISSING_WORDS, numbers_from_column
 from fairpot.rows.formats import Layout, role_batches, role_schema
@@ -103,6 +104,7 @@ class DuckDBScan(Scan):
 
     def __exit__(self, *problem: object) -> None:
         self._connection.close()
+        pa.default_memory_pool().release_unused()
 
     @cached_property
     def types(self) -> dict[str, str]:
@@ -259,12 +261,14 @@ def _survey(source: RowSource, memory_limit: str, threads: int | None) -> list[s
     """Look at every row for values that can be judged by themselves: how many are bad, and where the first are."""
     rows: dict[tuple[str, str], int] = {}
     places: dict[tuple[str, str], list[str]] = {}
+    known, alone = source.grouping or Grouping(), len(source.group_columns) == 1
+    kept = [f"group{i}" for i, name in enumerate(source.group_columns) if known.keeps_missing(name, alone=alone)]
     for name, batches in _batches(source, memory_limit, threads):
         first = 1
         for batch in batches:
             for role in batch.schema.names:
                 for what, bad in _judged(batch.column(batch.schema.names.index(role)), role, source.kind):
-                    if bad.any():
+                    if bad.any() and role not in kept:
                         rows[role, what] = rows.get((role, what), 0) + int(bad.sum())
                         named = places.setdefault((role, what), [])
                         named += [f"{name}row {first + i}" for i in np.flatnonzero(bad)[: _SHOWN - len(named)]]

@@ -10,7 +10,6 @@ from typing import TYPE_CHECKING, Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._arguments import argument
 from fairpot._optional import Lazy
 from fairpot._validation import check_scores, place_groups
 from fairpot._validation.columns import complete_rows, lacking
@@ -91,7 +90,7 @@ class FrameReader:
 
     def apply(self, rows: FrameRows, maps: Mapping[Hashable, ScoreMap], how: Applying) -> Any:
         """Return a frame of the same kind, with the adjusted score as one column more."""
-        frame, column = rows.frame, how.new_column(rows)
+        frame = rows.frame
         if isinstance(frame, nw.LazyFrame):
             raise TypeError("a lazy frame has no rows yet.\nHint: call .collect() on it first.")
         if how.output is not None:
@@ -101,8 +100,7 @@ class FrameReader:
             )
         known = ("column", "replace", "unknown_group", "missing_group", "drop_missing")
         how.refuse_others(known, "rows in memory come back")
-        if column in frame.columns and not how.replace:
-            raise ValueError(f"the frame has a column {column!r} already.\nHint: {argument('replace', True)}.")
+        column = how.new_column(rows, frame.columns, "the frame")
         if how.drop_missing:
             frame = frame.filter((~lacking(frame.select(*rows.roles.values()).to_native())).tolist())
         scores = check_scores(frame[rows.score].to_native(), rows.of("score"))

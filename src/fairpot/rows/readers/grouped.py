@@ -129,9 +129,15 @@ def _refuse_swapped(source: Roles, labels: Sequence[Any], scores: Floats) -> Non
 class KeyCoder:
     """Number the combinations of values of some columns in the order they are met; errors name the columns."""
 
-    def __init__(self, names: Sequence[str], grouping: Grouping | None = None) -> None:
+    def __init__(self, names: Sequence[str], grouping: Grouping | None = None, most: int = _MOST_CUT) -> None:
         self.names = tuple(names)
-        self.most = _MOST_CUT if grouping is not None and grouping.bands else MOST_KEYS
+        cut = grouping is not None and grouping.bands
+        self.most = most if cut else MOST_KEYS
+        self.hint = "groups and outcomes have few; was a column of identifiers or of scores named?"
+        if cut:
+            self.hint = "round the numbers that are cut into bands."
+        elif grouping is None and len(self.names) > 1:
+            self.hint += f" {argument('bands', {self.names[0]: 4})} cuts numbers into four bands."
         self.keys: list[Key] = []
         self._places: dict[Key, int] = {}
 
@@ -170,8 +176,7 @@ class KeyCoder:
         """Refuse more combinations than there can be groups."""
         if count > self.most:
             raise ValueError(
-                f"the columns {list(self.names)} have more than {self.most:,} different values.\n"
-                "Hint: groups and outcomes have few; was a column of identifiers or of scores named?"
+                f"the columns {list(self.names)} have more than {self.most:,} different values.\nHint: {self.hint}"
             )
 
 
@@ -394,10 +399,11 @@ def choose_edges(sample: Floats, limit: int, groups: int = 2) -> Floats:
     bins = max(min(limit // max(groups, 2), MOST_BINS), 1)
     if len(sample) == 0:
         return np.array([-np.inf])
-    ordered = np.sort(sample) + 0.0
+    ordered = sample + 0.0
+    ordered.sort()
     edges = ordered[np.linspace(0, len(ordered), bins, endpoint=False).astype(np.intp)]
-    values, times = np.unique(ordered, return_counts=True)
-    atoms = values[times >= _ATOM]
+    begins = ordered[: max(len(ordered) - _ATOM + 1, 0)]
+    atoms = np.unique(begins[begins == ordered[_ATOM - 1 :]])
     return np.unique(np.concatenate(([-np.inf], edges, atoms, np.nextafter(atoms, np.inf))))
 
 
@@ -405,29 +411,30 @@ def bin_counter(edges: Floats, width: int, weighted: bool) -> BinCounter:
     """Make the function that counts batches of ``width`` keys, a score and perhaps a weight in bins.
 
     It gives a row for each combination of keys and each bin that it is in. It may go to workers of a cluster, that need
-    NumPy and PyArrow, not fairpot; scores and weights have been checked.
+    NumPy and PyArrow, not fairpot; scores and weights have been checked. Nothing here makes PyArrow import pandas.
     """
 
     def count(batches: Iterator[Any]) -> Iterator[Any]:
         import numpy as np
         import pyarrow as pa
 
-        size, types = len(edges), []
+        size = len(edges)
         low, high = np.full(size, np.inf), np.full(size, -np.inf)
         held: dict[Any, Any] = {}
         for batch in batches:
-            types = [column.type for column in batch.columns[:width]]
             coded = [column.dictionary_encode(null_encoding="encode") for column in batch.columns[:width]]
             key = np.zeros(batch.num_rows, dtype=np.int64)
             for column in coded:
-                key = key * len(column.dictionary) + column.indices.to_numpy()
-            score = batch.column("score").to_numpy(zero_copy_only=False) + 0.0
-            weight: Any = batch.column("weight").to_numpy(zero_copy_only=False) if weighted else None
+                key = key * len(column.dictionary) + np.from_dlpack(column.indices)
+            score: Any = np.from_dlpack(batch.column("score"))
+            score = score + 0.0
+            weight: Any = np.from_dlpack(batch.column("weight")) if weighted else None
             few = key.max(initial=0) < len(key)  # then they need no sort
             for code in (np.flatnonzero(np.bincount(key)) if few else np.unique(key)).tolist():
                 rows = np.flatnonzero(key == code)
-                named = tuple(column[int(rows[0])].as_py() for column in coded)
-                sums = held.setdefault(named, np.zeros((3 if weighted else 1, size)))
+                named = [column.dictionary[column.indices[int(rows[0])].as_py()] for column in coded]
+                new = named, np.zeros((3 if weighted else 1, size))
+                sums = held.setdefault(tuple(value.as_py() for value in named), new)[1]
                 # In the order of the scores, where bins begin among them says all.
                 order = np.argsort(score[rows]) if weighted else None
                 ordered = np.sort(score[rows]) if order is None else score[rows][order]
@@ -438,12 +445,12 @@ def bin_counter(edges: Floats, width: int, weighted: bool) -> BinCounter:
                 sums[-1, used] += last - first + 1
                 for power, total in enumerate(sums[:-1], start=1):
                     total[used] += np.add.reduceat(weight[rows][order] ** power, first)
-        for named, sums in held.items():
+        for named, sums in held.values():
             used = np.flatnonzero(sums[0])
-            columns = [pa.array([value] * len(used), type_) for value, type_ in zip(named, types)]
-            columns += [
-                pa.array(each) for each in (used, *sums[[0, len(sums) // 2, -1]][:, used], low[used], high[used])
-            ]
+            columns = [pa.repeat(value, len(used)) for value in named]
+            for each in (used, *(sums[kind][used] for kind in (0, len(sums) // 2, -1)), low[used], high[used]):
+                of = pa.from_numpy_dtype(each.dtype)
+                columns.append(pa.Array.from_buffers(of, len(used), [None, pa.py_buffer(each)]))
             names = [*(f"key{i}" for i in range(width)), "bin", "mass", "squares", "rows", "low", "high"]
             yield pa.RecordBatch.from_arrays(columns, names=names)
 

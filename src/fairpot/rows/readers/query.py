@@ -213,7 +213,7 @@ def _gathered(query: Query, select: str, limit: int, how: Counting) -> CountedRo
 def _in_bins(query: Query, how: Counting) -> CountedRows:
     """Look at all rows before they are counted in bins: what can be wrong is told from there."""
     source, surveyed = query.source, check_numbers(query)
-    coder = grouped.KeyCoder(source.key_columns)
+    coder = grouped.KeyCoder(source.key_columns, source.grouping, grouped.MOST_KEYS)
     coder.limit(len(surveyed))
     for found in surveyed:
         coder.place(tuple(found[key] for key in query.keys))

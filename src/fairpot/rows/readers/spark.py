@@ -221,10 +221,8 @@ class SparkReader:
         """
         known = ("column", "replace", "unknown_group", "missing_group", "overwrite", "output_format")
         how.refuse_others(known, "rows on a cluster are written")
-        column, rows = how.new_column(rows), rows.bare().but(lower_is_riskier=False)  # maps are of scores as they are
-        if column in rows.frame.columns and not how.replace:
-            hint = f"Hint: choose another name, or {argument('replace', True)}."
-            raise OutputFileError(f"the frame has a column {column!r} already.\n{hint}")
+        column = how.new_column(rows, rows.frame.columns, "the frame")
+        rows = rows.bare().but(lower_is_riskier=False)  # maps are of scores as they are
         if how.output is not None:
             check_folder(str(how.output), rows.frame.inputFiles(), how.overwrite)
         place, total, places = _place_of_group(SparkScan(rows), maps, how)
