@@ -84,6 +84,21 @@ def test_bands_are_those_of_the_rows_that_are_fitted(run, tmp_path):
     assert names == ["under 200", "200 to 399", "400 and over"]
 
 
+def test_small_groups_stay_out_of_the_repair_as_the_notes_say(run, tmp_path):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"sex": rng.choice(["F", "M"], 900), "race": rng.choice(["k", "l"], 900, p=[0.98, 0.02])})
+    frame["label"], frame["weight"] = rng.integers(0, 2, 900), 0.5 + rng.random(900)
+    frame["score"] = rng.normal(frame["label"] + 0.8 * (frame["sex"] == "F"))
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    page = tmp_path / "page.html"
+    asked = ["--group", "sex", "--group", "race", "--weight", "weight", "--max-gap", "0.1", "-o", page]
+    said = run("report", tmp_path / "rows.csv", *asked, "--min-group", "50").out
+    assert "note: M / l is left out of the comparison (" in said
+    assert "Rows, by weight" in page.read_text()
+    without = run("report", tmp_path / "rows.csv", *asked[:-4], "--min-group", "50", "-o", page, "--force", expect=2)
+    assert "--min-group goes with a repair" in without.err
+
+
 def test_a_saved_map(run, folder, held_out, fitted, tmp_path):
     page = ["--map", fitted, "-o", tmp_path / "report.html", "--json"]
     found = run("report", folder / "held_out.csv", *COLUMNS, *page).json

@@ -208,5 +208,5 @@ def _print(out: Output, made: FairnessReport, output: str) -> None:
     out.line(wording.rows_by(audit.ranking.rows, audit.ranking.weighted_rows))
     if audit.weights is not None:
         out.line(wording.weights_taken(audit.weights, audit.ranking.weighted_rows))
-    out.notes([note.text for note in made.notes])
+    out.notes([note.text for note in made._spoken.notes])
     out.line(f"Written: {shown(output)}")

@@ -188,7 +188,10 @@ class Comparison:
 
     def _lines(self, write: Any) -> list[list[str]]:
         shown = [[words.named(t.method), *(write(t.at(bound)) for bound in self.max_gaps)] for t in self.trials]
-        return shown + [[name, *cells] for name, cells in words.possible_lines(self.possible, self._several).items()]
+        widths = [max(map(len, column)) for column in zip(*shown)][1:]  # an AUC stands below those of the methods
+        for name, cells in words.possible_lines(self.possible, self._several).items():
+            shown.append([name, *(cell.ljust(width) for cell, width in zip(cells, widths))])
+        return shown
 
     @property
     def gaps_where(self) -> str:

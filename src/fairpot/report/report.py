@@ -320,6 +320,7 @@ def _describe(maps: FairMaps, table: ScoreTable) -> Method:
 def _names(table: ScoreTable, columns: Any) -> Callable[[Any], Any]:
     """Call groups by what people read: numbers and booleans by their column as well, and no name too long."""
     given = [part for part in str(columns.get("group") or "").split(" x ") if part]
-    known = {group: str(name_of(group, given or table.group_columns)) for group in table.groups}
+    said = given or table.group_columns
+    known = {group: str(name_of(group, said)) for group in table.groups}
     cut = distinct(known.values(), _LONGEST_NAME)
-    return lambda group: cut[known[group]] if group in known else group
+    return lambda group: cut[known[group]] if group in known else name_of(group, said)

@@ -65,7 +65,7 @@ def headline(finding: Finding, style: Style = FRACTIONS) -> str:
     if finding.pairs > 1 and finding.state == "no clear difference":
         size = f"largest {size}, between {finding.ranked_higher} and {finding.ranked_lower}"
     elif finding.pairs > 1:
-        size += f", the largest of {finding.pairs} pairs of groups"
+        size += f", the largest {'' if finding.largest else 'clear gap '}of {finding.pairs} pairs of groups"
     return f"{who(finding)}: {size}."
 
 
@@ -252,14 +252,14 @@ def gap_change(before: Finding, after: Finding, style: Style = FRACTIONS) -> str
     if after.state == "no clear difference":
         if before.state == "no clear difference":
             return f"{said}: there was no clear difference, and there is none now."
-        reverse_told = f"; in these rows {told}, by what chance could explain" if overshoots else ""
+        reverse_told = f"; in these rows {told}, which chance could explain" if overshoots else ""
         return f"{said}: no clear difference is left{reverse_told}."
     if float(after.gap) == 0:
         return f"{said}: {adjusted} {first} and {second} equally."
     if overshoots:
         return f"{said}. The repair overshoots: {told}."
     if set(after.pair) != set(before.pair):
-        return f"{said}; the largest is now between {first} and {second}."
+        return f"{said}; the largest{'' if after.largest else ' clear one'} is now between {first} and {second}."
     return f"{said}: {ranked(first, second, after.lower_is_riskier, 'the adjusted score still ranks')}."
 
 
