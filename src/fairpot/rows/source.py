@@ -120,7 +120,7 @@ class RowSource(Roles):
 
     @cached_property
     def _named(self) -> list[Path]:
-        return [] if self.path in (None, "-") else expanded(cast(Paths, self.path), self.format is not None)
+        return [] if self.path in (None, "-") else expanded(self.path, self.format is not None)
 
     @cached_property
     def files(self) -> dict[Path, Layout]:
