@@ -75,7 +75,7 @@ def rewrite(source: RowSource, maps: Mapping[Hashable, ScoreMap], how: Applying)
             together.enter_context(taking_turns(Path(os.path.realpath(output)).parent))  # both are of one run
     written = read - mapper.dropped
     met = (mapper.lowest, mapper.highest) if mapper.lowest <= mapper.highest else None
-    left = {"unknown": mapper.unmapped[-1], "missing": mapper.unmapped[-2], "dropped": mapper.dropped}
+    left: dict[str, Any] = {"unknown": mapper.unmapped[-1], "missing": mapper.unmapped[-2], "dropped": mapper.dropped}
     done = AppliedRows(written, moved, column, score_range=met, notes=tuple(mapper.notes(written, moved)), **left)
     if record is not None:
         done = replace(done, ranks_exact=record.exact, changes_sha256=record.sink.sha256)

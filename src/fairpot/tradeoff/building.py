@@ -135,7 +135,7 @@ def trace(
     moved = tuple(g for g in groups if g != reference)
     how: dict[str, Any] = {"pairs": pairs if len(moved) > 1 else None, "alpha": None if top is None else top[0]}
     how |= {"unrepaired_auc": unrepaired, "orders": np.array(orders)}
-    return TradeoffCurve(values, *map(np.array, (auc, ab, ba)), moved, reference, **how)
+    return TradeoffCurve(values, np.array(auc), np.array(ab), np.array(ba), moved, reference, **how)
 
 
 def _shown_pair(wins: WinMatrix, reference: int) -> tuple[int, int]:

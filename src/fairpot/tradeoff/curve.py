@@ -279,9 +279,10 @@ class TradeoffCurve:
     def point(self, place: int) -> TradeoffPoint:
         """Return the point at one place of the arrays."""
         columns = self.lam, self.auc, self.gap, self.signed_gap, self.xauc_ab, self.xauc_ba
+        lam, auc, gap, signed_gap, ab, ba = (float(column[place]) for column in columns)
         pair = (self.reference, self.moved[0]) if self.pairs is None else self.pairs[place]
         own = None if self.strengths is None else {g: float(v[place]) for g, v in self.strengths.items()}
-        return TradeoffPoint(*(float(column[place]) for column in columns), pair, own)
+        return TradeoffPoint(lam, auc, gap, signed_gap, ab, ba, pair, own)
 
     def band(self, level: float = LEVEL) -> Band:
         """Compute confidence limits of AUC and gap, at each repair strength and at all of them together.

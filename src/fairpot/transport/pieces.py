@@ -138,13 +138,16 @@ def _without_underflow(rows: Floats, knots: Floats) -> Floats:
             return rows
         made = list(rows[:, None, :])
         for place in np.flatnonzero(vanishes).tolist():
-            row = rows[place]
-            flat = _flat(row[0], float(min(max(row[3], row[5]), row[6])))
-            later = row.copy()
-            end = float(knots[place + 1])
-            later[0] = _first_double(float(row[0]), end, lambda s, row=row: bool(((s - row[1]) / row[2]) * row[4]))
-            made[place] = np.concatenate((flat, later[None] if later[0] < end else np.empty((0, _FIELDS))))
+            made[place] = _counting(rows[place], float(knots[place + 1]))
     return np.concatenate([np.empty((0, _FIELDS)), *made])
+
+
+def _counting(row: Floats, end: float) -> Floats:
+    """Make a piece flat up to where its product counts."""
+    later = row.copy()
+    later[0] = _first_double(float(row[0]), end, lambda s: bool(((s - row[1]) / row[2]) * row[4]))
+    flat = _flat(row[0], float(min(max(row[3], row[5]), row[6])))
+    return np.concatenate((flat, later[None])) if later[0] < end else flat
 
 
 def _first_double(begin: float, end: float, holds: Callable[[np.float64], bool]) -> float:
