@@ -45,7 +45,8 @@ def table_lines(
     longest = max((_width(cell) for row in rows for cell in row[:texts]), default=0)
     narrower = range(min(longest, width or 0), _NARROW - 1, -1)
     folded = (_folded([short, *rows], texts, most) for most in narrower)
-    for cells in itertools.chain([[heads, *rows], [short, *rows]], folded):
+    whole: list[list[Sequence[str]]] = [[heads, *rows], [short, *rows]]
+    for cells in itertools.chain(whole, folded):
         lines = _aligned(cells, texts)
         if width is None or max(map(_width, lines)) <= width:
             return lines
@@ -94,9 +95,9 @@ def _aligned(cells: Sequence[Sequence[str]], texts: int) -> list[str]:
     return ["  ".join(_padded(c, w, i < texts) for i, (c, w) in enumerate(zip(row, widths))).rstrip() for row in cells]
 
 
-def _folded(cells: Sequence[Sequence[str]], texts: int, most: int) -> list[list[str]]:
+def _folded(cells: Sequence[Sequence[str]], texts: int, most: int) -> list[Sequence[str]]:
     """Break names of more than so many places between words; the rest stands below, further to the right."""
-    found = []
+    found: list[Sequence[str]] = []
     for row in cells:
         parts = [_broken(cell, most, "  ") if _width(cell) > most else [cell] for cell in row[:texts]]
         for k in range(max(map(len, parts))):
