@@ -87,6 +87,13 @@ def test_without_outcomes_it_says_who_is_flagged_and_what_is_left_out(run, csv, 
     assert "If outcomes are not known: --no-label." in gone
 
 
+def test_a_group_too_small_for_an_interval_has_dashes(run, many):
+    found = run("audit", many, *NO_LABEL).out
+    [line] = [line for line in found.partition("\nScores\n")[2].splitlines() if line.startswith("X")]
+    assert line.split()[2:4] == ["-", "-"]
+    assert "nan" not in found
+
+
 @pytest.mark.parametrize(
     ("options", "said"),
     [

@@ -168,6 +168,19 @@ def test_what_is_left_out_is_said_in_the_picture():
     assert both.get_title(loc="left") == "Gap of every two groups, before and after, 20 of 28 pairs"
 
 
+def test_without_outcomes_the_picture_is_of_selection_rates():
+    rng = np.random.default_rng(0)
+    found = audit(None, rng.random(300), sensitive_features=rng.choice(["F", "M"], 300), threshold=0.4)
+    axes = found.plot()
+    assert (axes.get_title(loc="left"), axes.get_xlabel()) == ("Flagged at 0.4 or above", "selection rate")
+    assert [each.get_text() for each in axes.get_yticklabels()] == ["F", "M"]
+    rates = [float(each.value) for each in found.rates[0]["selection_rate"].groups]
+    assert axes.containers[0][0].get_xdata().tolist() == rates
+    models = audit(None, {"a": rng.random(300)}, sensitive_features=rng.choice(["F", "M"], 300))
+    assert "a: selection rate of F" in [each.get_text() for each in models.plot().get_yticklabels()]
+    assert repr(models) == "<Audits of 1 models: a>"
+
+
 def test_gaps_are_those_of_the_audit_the_largest_first():
     found = audit(long_names(3).table_)
     [marks] = found.plot().containers

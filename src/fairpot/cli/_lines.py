@@ -175,7 +175,7 @@ def print_scores(out: Output, found: Sequence[GroupScores]) -> None:
     rows = []
     for each in found:
         quantiles = [f"{float(one):.4g}" for one in (each.q10, each.median, each.q90)]
-        mean = [f"{float(end):.4g}" for end in _three(each.mean)]
+        mean = ["-" if end != end else f"{float(end):.4g}" for end in _three(each.mean)]
         rows.append([shown(each.group), *mean, *quantiles, *with_limits(each.standardised_difference)])
     ends = ["from", "to"]
     heads = ["group", "mean", *ends, "10%", "median", "90%", "difference", *ends]

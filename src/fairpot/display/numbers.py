@@ -12,7 +12,7 @@ from fairpot._svg import short
 from fairpot.display.axes import add_legend, make_axes, set_title, wrapped
 from fairpot.results import Audit, Effect
 from fairpot.results.ranking import Pair, Ranking
-from fairpot.words import gap_name
+from fairpot.words import flagged, gap_name
 
 # Before and after look alike in every picture, and like no group.
 _STATES: dict[str, dict[str, Any]] = {
@@ -25,7 +25,12 @@ _GAPS = {"axis": "gap: xAUC of the first over the second, minus the reverse", "o
 
 
 def draw_audit(audit: Audit, ax: Any = None) -> Any:
-    """Draw the gap of every two groups; of the top, where one was asked for."""
+    """Draw the gap of every two groups; of the top, where one was asked for. Without outcomes, draw selection rates."""
+    if not audit.ranking.labelled:
+        first = audit.spoken.rates[0]
+        shares = {"": [bar(str(each.group), each.value) for each in first["selection_rate"].groups]}
+        title = flagged(first, audit.lower_is_riskier)
+        return draw_intervals(shares, ax, title=title, axis="selection rate", of="groups")
     told = audit.spoken.told
     return draw_intervals({"": [_gap(pair) for pair in _known(told)]}, ax, title=_title(told), **_GAPS)
 

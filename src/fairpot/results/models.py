@@ -37,7 +37,7 @@ class Audits(ShownBars):
 
     def __repr__(self) -> str:
         shown = [f"{name} gap {float(each.gap):.3f}" for name, each in self.audits.items() if each.gap is not None]
-        return f"<Audits of {len(self)} models: {words.listed(shown, 3)}>"
+        return f"<Audits of {len(self)} models: {words.listed(shown or list(self.audits), 3)}>"
 
     def __getitem__(self, name: str) -> Audit:
         return self.audits[name]
@@ -56,8 +56,11 @@ class Audits(ShownBars):
         return found
 
     def _bars(self) -> list[Bar]:
-        """Draw the gap of each model, then the difference from the first."""
+        """Draw the gap of each model, then the difference from the first; without outcomes, selection rates."""
         first = next(iter(self.audits))
+        if not self[first].ranking.labelled:
+            rates = {name: each.spoken.rates[0]["selection_rate"] for name, each in self.audits.items()}
+            return [bar(f"{name}: selection rate of {g.group}", g.value) for name, e in rates.items() for g in e.groups]
         gaps = [bar(f"{name}: {each.finding.metric}", each.finding.gap) for name, each in self.audits.items()]
         changes = [bar(f"{name} minus {first}: AUC", change.auc) for name, change in self.changes.items()]
         return [*gaps, *changes]
