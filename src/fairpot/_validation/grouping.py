@@ -167,10 +167,6 @@ class Grouping:
             return self.bands[0]
         return next((each for each in self.bands if each.column == column), None)
 
-    def keeps_missing(self, column: str, *, alone: bool) -> bool:
-        """Whether missing values of a column are a group, or a band, of their own."""
-        return self.missing or self.of_column(column, alone=alone) is not None
-
     def called(
         self, bands: Bands | None, values: Sequence[Any], rows: NDArray[Any], gone: NDArray[np.bool_]
     ) -> tuple[list[Any], Bands | None]:
