@@ -22,7 +22,8 @@ def frame():
 
 @pytest.fixture(scope="module")
 def path(frame, tmp_path_factory):
-    return str(write(frame, tmp_path_factory.mktemp("followed") / "rows.csv"))
+    before = frame.days.where(frame.index != 3, -1)
+    return str(write(frame.assign(before=before), tmp_path_factory.mktemp("followed") / "rows.csv"))
 
 
 def test_audit_says_what_python_does(run, frame, path):
@@ -121,7 +122,8 @@ def test_settings_say_it_too(run, path, tmp_path, monkeypatch):
         (SAID[:8], "if it is a competing event, such as death before the outcome: --competing 2"),
         ([*SAID, "--horizon", "365"], "--horizon 365.0 is after the last follow-up"),
         ([*SAID, "--horizon", "nan"], "of the times, got nan.\nHint: give the time by which"),
-        ([*SAID, "--competing", "3"], "must be 0, 1 or 3, got"),
+        ([*SAID, "--competing", "3"], "--competing 3 is not in column 'died', which holds 0, 1, 2"),
+        ([*SAID, "--time", "before"], "has 1 negative row. Rows: column 'before': 1 negative (row 4).\nHint: count"),
         ([*SAID, "--engine", "spark"], "outcomes after a time need every row in memory"),
     ],
 )

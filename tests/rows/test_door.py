@@ -303,7 +303,7 @@ WRONG = {
     "horizon must be a number": {"horizon": "1 year"},
     "horizon must be a number in the unit of the times, got inf": {"horizon": float("inf")},
     "column 'died' must be 0 or 1, got 75 rows with 2.\nHint: if it is a competing event": {"competing": None},
-    "column 'died' must be 0, 1 or 3, got 75 rows with 2": {"competing": 3},
+    "competing=3 is not in column 'died', which holds 0, 1, 2": {"competing": 3},
     "competing=3 is not in column 'one', which holds 0, 1": {"event": "one", "competing": 3},
     "competing=1 has a meaning of its own in column 'died'": {"competing": 1},
     "leaving must be one of 'score', 'group', got 'sex'": {"leaving": "sex"},
@@ -311,10 +311,11 @@ WRONG = {
     "column 'gone' has 7 missing": {"time": "gone"},
     "column 'unsaid' has 7 missing rows": {"event": "unsaid", "competing": None},
     "the column 'score' cannot play two parts": {"event": "score"},
-    "column 'text' must be 0, 1 or 2, got 300 rows with 'alive', 'dead'": {"event": "text"},
+    "column 'text' must be 0 or 1, got 300 rows with 'alive', 'dead'": {"event": "text", "competing": None},
+    "competing=2 is not in column 'text', which holds 'alive', 'dead'": {"event": "text"},
     "no row had the event": {"event": "none", "competing": None},
     "leaves too few rows for any interval: group '[FM]' is worth": {"horizon": 0.02},
-    "any interval: group 'M' is worth 0 rows with": {"time": "early", "event": "none_of_m", "competing": None},
+    "any interval: group 'M' is worth 0 rows": {"time": "early", "event": "none_of_m", "competing": None},
 }
 
 

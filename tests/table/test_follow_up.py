@@ -173,6 +173,9 @@ def test_events_coded_1_and_2_are_not_taken_for_the_outcome_and_a_competing_one(
     frame = followed(300, 7)
     with pytest.raises(ValueError, match="Hint: code it so: 1 for rows that had the outcome"):
         score_table(None, frame.score, time=frame.days, event=frame.died + 1, horizon=1.0)
+    words = frame.died.map({0: "well", 1: "ill"}).mask(frame.index < 9, "dead")
+    with pytest.raises(ValueError, match="Hint: code it so: 1 for rows that had the outcome"):
+        score_table(None, frame.score, time=frame.days, event=words, horizon=1.0, competing="dead")
 
 
 def test_a_table_keeps_its_follow_up_and_its_rows_while_scores_stay():

@@ -100,25 +100,25 @@ def check_events(event: Any, rows: int, name: str, competing: Any = None) -> NDA
         raise ValueError(wording.missing_labels(name, int(gone.sum())))
     found = Counter(array.tolist())
     codes = {"0": 0, "false": 0, "1": 1, "true": 1}
+    values, texts = wording.in_order(set(found)), {value: _text(value) for value in found}
     if competing is not None:
         if _text(competing) in codes:
             told = f"{argument('competing', competing)} has a meaning of its own in {name}"
             raise ValueError(f"{told}.\nHint: name the code of another event.")
+        if _text(competing) not in texts.values():
+            told = f"{argument('competing', competing)} is not in {name}, which holds {wording.listed(values)}"
+            raise ValueError(f"{told}.\nHint: name a code that is there, or leave it out.")
         codes[_text(competing)] = 2
-    texts = {value: _text(value) for value in found}
-    odd = [value for value in wording.in_order(set(found)) if texts[value] not in codes]
+    odd, met = [value for value in values if texts[value] not in codes], {codes.get(text) for text in texts.values()}
     if odd:
         hint = "code it so: 1 for rows that had the outcome, 0 for those whose follow-up ended without it"
-        if competing is not None:
+        if competing is not None and {0, 1} <= met:
             hint = "give every competing event the same code"
-        elif len(odd) == 1 and {"0", "false"} & {*texts.values()}:
+        elif competing is None and len(odd) == 1 and 0 in met:
             hint = f"if it is a competing event, such as death before the outcome: {argument('competing', *odd)}"
         known = "0 or 1" if competing is None else f"0, 1 or {competing}"
         said = f"{wording.counted(sum(found[value] for value in odd), 'row')} with {wording.listed(odd)}"
         raise ValueError(f"{name} must be {known}, got {said}.\nHint: {hint}.")
-    if competing is not None and _text(competing) not in texts.values():
-        held = f"is not in {name}, which holds {wording.listed(wording.in_order(set(found)))}"
-        raise ValueError(f"{argument('competing', competing)} {held}.\nHint: leave it out.")
     coded = {value: codes[text] for value, text in texts.items()}
     return np.fromiter(map(coded.__getitem__, array.tolist()), np.int8, rows)
 

@@ -89,6 +89,8 @@ class Grouping:
         Whether missing values are a group.
     unknown : tuple of str
         The values that mean that the group is not known.
+    looked_for : bool
+        Whether it was said which of these values no row has.
 
     Examples
     --------
@@ -100,7 +102,7 @@ class Grouping:
     bands: tuple[Bands, ...] = ()
     missing: bool = False
     unknown: tuple[str, ...] = ()
-    looked_for: bool = field(default=False, compare=False)  # whether it was said which of these values no row has
+    looked_for: bool = field(default=False, compare=False)
 
     @classmethod
     def of(cls, bands: Any = None, unknown: Any = None, missing_group: str = "error") -> Grouping | None:
@@ -166,10 +168,6 @@ class Grouping:
         if alone and len(self.bands) == 1 and (column is None or self.bands[0].names):
             return self.bands[0]
         return next((each for each in self.bands if each.column == column), None)
-
-    def keeps_missing(self, column: str, *, alone: bool) -> bool:
-        """Whether missing values of a column are a group, or a band, of their own."""
-        return self.missing or self.of_column(column, alone=alone) is not None
 
     def called(
         self, bands: Bands | None, values: Sequence[Any], rows: NDArray[Any], gone: NDArray[np.bool_]

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 
@@ -15,7 +16,8 @@ _MOST_CUTS = 30_000_000
 _PARTS = 1000  # where rows weigh differently, parts of so much weight are given to either group, and not whole rows
 
 
-class _Side(NamedTuple):
+@dataclass(frozen=True)
+class _Side:
     """Rows with one outcome, ascending by score, and the weight of each."""
 
     score: Floats
@@ -38,13 +40,17 @@ class _Side(NamedTuple):
 
     @property
     def total(self) -> float:
-        return float(self.weight.sum())
+        return float(self.running[-1])
+
+    @cached_property
+    def running(self) -> Floats:
+        """The weight of so many of the lowest rows."""
+        return np.append(0.0, np.cumsum(self.weight))
 
     def below(self, scores: Floats, ties: Ties) -> tuple[Floats, Floats]:
         """Give the weight below some scores, and with what is equal to them; by strict ties the first, twice."""
-        running = np.concatenate(([0.0], np.cumsum(self.weight)))
-        low = running[np.searchsorted(self.score, scores)]
-        return low, low if ties == "strict" else running[np.searchsorted(self.score, scores, side="right")]
+        low = self.running[np.searchsorted(self.score, scores)]
+        return low, low if ties == "strict" else self.running[np.searchsorted(self.score, scores, side="right")]
 
     def wins_over(self, other: _Side, ties: Ties, cuts: Floats | None = None) -> Floats:
         """Give what all rows win over another side, or over its lowest rows, which weigh so much as each cut."""
@@ -52,8 +58,8 @@ class _Side(NamedTuple):
         found = np.zeros(len(cuts))
         for below in other.below(self.score, ties):
             inside = np.searchsorted(below, cuts, side="right")
-            whole, weight = (np.append(0.0, np.cumsum(w)) for w in (self.weight * below, self.weight))
-            found += (whole[inside] + cuts * (weight[-1] - weight[inside])) / 2
+            whole = np.append(0.0, np.cumsum(self.weight * below))
+            found += (whole[inside] + cuts * (self.total - self.running[inside])) / 2
         return found
 
 
@@ -73,7 +79,7 @@ def _largest(first: GroupCounts, second: GroupCounts, unknown: GroupCounts, ties
     plus, minus = (_Side.of(unknown, side, by_row=True) for side in (0, 1))
     (plus_a, minus_a), (plus_b, minus_b) = ([_Side.of(c, side) for side in (0, 1)] for c in (first, second))
     step = int(np.ceil(np.sqrt(max(len(plus.score) * len(minus.score) / _MOST_CUTS, 1.0))))
-    lowest, highest = (np.append(0.0, np.cumsum(weight)) for weight in (minus.weight, plus.weight[::-1]))
+    lowest, highest = minus.running, np.append(0.0, np.cumsum(plus.weight[::-1]))
     to_b = np.unique(np.append(lowest[::step], lowest[-1]))
     blocks = [slice(max(end - step, 0), end) for end in range(len(plus.score), 0, -step)]  # from the highest down
 

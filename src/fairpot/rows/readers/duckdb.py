@@ -262,7 +262,11 @@ def _survey(source: RowSource, memory_limit: str, threads: int | None) -> list[s
     rows: dict[tuple[str, str], int] = {}
     places: dict[tuple[str, str], list[str]] = {}
     known, alone = source.grouping or Grouping(), len(source.group_columns) == 1
-    kept = [f"group{i}" for i, name in enumerate(source.group_columns) if known.keeps_missing(name, alone=alone)]
+    kept = [
+        f"group{i}"
+        for i, name in enumerate(source.group_columns)
+        if known.missing or known.of_column(name, alone=alone)
+    ]
     for name, batches in _batches(source, memory_limit, threads):
         first = 1
         for batch in batches:
@@ -305,9 +309,9 @@ def _judged(column: Any, role: str, kind: Kind) -> Iterator[tuple[str, NDArray[n
     if kind != "typed":
         yield "not numbers", nan
     yield "infinite", np.isinf(values)
-    if role == "weight":
+    if role != "score":
         yield "negative", values < 0
-    else:
+    if role != "weight":
         yield "too large", np.isfinite(values) & (np.abs(values) >= wording.LARGEST)
 
 
