@@ -467,7 +467,7 @@ def why_not(table: ScoreTable, pairs: Sequence[Pairs], found: ShareEstimates, al
 
 def _said(table: ScoreTable, places: tuple[int, ...], units: float, what: str, alpha: float | None) -> str:
     counted = f"{'row' if table.clusters is None else 'cluster'}{'' if units == 1 else 's'} {what}"
-    where = "" if alpha is None else f" in the top {alpha:g}"
+    where = "" if alpha is None else f" in the top {100 * alpha:.4g}%"
     number = "no" if units == 0 else f"{units:.3g}"
     one = len(places) == 1 and len(table.groups) > 1
     who = f"group {table.groups[places[0]]!r} has" if one else f"there {'is' if units == 1 else 'are'}"
