@@ -9,10 +9,11 @@ from typing import NamedTuple
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import settings
+from hypothesis import HealthCheck, settings
 
-# The same examples in every run; HYPOTHESIS_PROFILE=default looks for new ones, and for more.
-settings.register_profile("steady", derandomize=True, deadline=None, max_examples=60)
+# The same examples in every run, however busy the machine; HYPOTHESIS_PROFILE=default looks for new ones, and for more.
+calm = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
+settings.register_profile("steady", derandomize=True, max_examples=60, **calm)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
 os.environ.setdefault("MPLBACKEND", "agg")  # pictures are drawn, and shown to nobody

@@ -165,9 +165,9 @@ alpha : float in (0, 1], default 0.1
     Share of the rows at the top that matters; early stopping looks there. The objective does not depend on it.
 temperature : float, default 1.0
     The objective's lambda: large values weigh all rows without the outcome alike, small ones the highest.
-early_stopping : bool or "auto", default "auto"
-    Whether a stratified part, 15%, is set aside and the round kept that is best on it, by the area under the ROC curve
-    up to the false-positive rate alpha. "auto": where it has at least ten rows of each class.
+early_stopping : bool, default True
+    Whether a stratified part, 15%, is set aside, where that is ten rows of each class or more, and the round kept that
+    is best on it, by the area under the ROC curve up to the false-positive rate alpha.
 random_state : int, RandomState or None, default None
     An int gives the same model again on the same machine.""",
     "trained_model": """\

@@ -37,6 +37,9 @@ def test_audit_says_what_python_does(run, frame, path):
     printed = run("audit", path, *SAID).out
     assert all(text in printed for text in found.answer[:3])
     assert "note: Left before 1 without the outcome: F" in printed
+    [pair] = document["concordance"]["pairs"]
+    there, back = (f"{100 * float(pair[key]):.0f}" for key in ("xci_first", "xci_second"))
+    assert f"in {there} of 100 pairs; the reverse ({pair['second']} over {pair['first']}) in {back}: " in printed
     by_group = run("audit", path, *SAID, "--leaving", "group", "--json").json["concordance"]["pairs"][0]
     more = {"event": frame.died, "competing": 2, "sensitive_features": frame.sex, "tau": 1.0, "leaving": "group"}
     assert by_group["signed_gap"] == concordance(frame.days, frame.score, **more).pairs[0].signed_gap
@@ -83,6 +86,20 @@ def test_several_scores_have_the_same_weights(run, frame, tmp_path):
     first, second = run(*both, "--leaving", "group", "--json").json["models"].values()
     assert second["change"]["gap"]["change"] == pytest.approx(second["gap"] - first["gap"], abs=1e-9)
     assert second["change"]["auc"]["change"] == pytest.approx(second["auc"] - first["auc"], abs=1e-9)
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["plan", "--max-gap", "0.1"],
+        ["compare", "--method", "wasserstein", "--max-gap", "0.1"],
+        ["audit", "--for", "clinical", "--threshold", "0.5"],
+        ["audit", "--score", "score", "--score", "other", "--leaving", "group"],
+    ],
+)
+def test_every_answer_says_who_left(run, frame, tmp_path, command):
+    path = write(frame.assign(other=-frame.score.abs()), tmp_path / "rows.csv")
+    assert "Left before 1 without the outcome: F" in run(*command, path, *SAID).out
 
 
 def test_settings_say_it_too(run, path, tmp_path, monkeypatch):

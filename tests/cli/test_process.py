@@ -18,7 +18,7 @@ FAIRPOT = [sys.executable, "-m", "fairpot.cli"]
 def start(*arguments, **options):
     environment = {k: v for k, v in os.environ.items() if k not in ("FORCE_COLOR", "PYTHONWARNINGS")}
     return subprocess.run(
-        [*FAIRPOT, *map(str, arguments)], capture_output=True, timeout=120, env=environment, check=False, **options
+        [*FAIRPOT, *map(str, arguments)], capture_output=True, timeout=300, env=environment, check=False, **options
     )
 
 
@@ -56,7 +56,7 @@ def test_interrupted_while_reading():
         process.stdin.flush()
         process.send_signal(signal.SIGINT)
         process.stdin.close()  # Ctrl-C ends what writes into the pipe as well
-        assert process.wait(60) == 130
+        assert process.wait(300) == 130
         assert process.stdout.read() == b""
         assert process.stderr.read() == b"error: interrupted.\n"
 

@@ -126,7 +126,7 @@ def test_settings_that_are_no_file(run, many, here):
     answer = []
     asked = threading.Thread(target=lambda: answer.append(run("audit", many, "--settings", "pipe", expect=2)))
     asked.start()
-    asked.join(30)
+    asked.join(300)
     assert "not a regular file" in answer[0].err
     (here / "secret").write_text("root:x:0:0\n")
     (here / "fairpot.toml").symlink_to("secret")

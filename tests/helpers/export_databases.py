@@ -152,7 +152,7 @@ def mariadb_server():
             yield folder
         finally:
             running.terminate()
-            running.wait(60)
+            running.wait(300)
     finally:
         log.close()
         shutil.rmtree(folder, ignore_errors=True)
@@ -191,7 +191,7 @@ def postgres_server():
     try:
         call(initdb, "-A", "trust", "-U", "tester", "-E", "UTF8", "--locale=C", "-N", "-D", data)
         options = f"-c listen_addresses= -c fsync=off -k {folder}"
-        call(control, "-D", data, "-w", "-l", str(folder / "log"), "-o", options, "start")
+        call(control, "-D", data, "-w", "-t", "300", "-l", str(folder / "log"), "-o", options, "start")
         yield folder
         call(control, "-D", data, "-m", "immediate", "stop")
     finally:

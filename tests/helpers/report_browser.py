@@ -13,6 +13,7 @@ FLAGS = (
     *("--disable-background-networking", "--disable-component-update", "--disable-sync"),
 )
 AXE = "axe-core@4"
+PATIENCE = 300_000  # milliseconds; it only ends a broken test
 
 
 def start_browser():
@@ -22,7 +23,7 @@ def start_browser():
     if not found:
         pytest.skip(f"no browser: none of {', '.join(CHROMIUM)} is installed: apt-get install chromium")
     driver = api.sync_playwright().start()
-    return driver, driver.chromium.launch(executable_path=found[0], args=list(FLAGS))
+    return driver, driver.chromium.launch(executable_path=found[0], args=list(FLAGS), timeout=PATIENCE)
 
 
 def axe_source(config):
@@ -35,7 +36,10 @@ def axe_source(config):
         if npm is None:
             pytest.skip("npm is not installed, so there is no accessibility checker: apt-get install npm")
         command = [npm, "install", "--no-audit", "--no-fund", "--ignore-scripts", "--prefix", str(folder), AXE]
-        done = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False)
+        try:
+            told = subprocess.run(command, capture_output=True, text=True, timeout=120, check=False).stderr
+        except subprocess.TimeoutExpired as error:
+            told = str(error)
         if not script.is_file():
-            pytest.skip(f"axe-core could not be installed: {done.stderr.strip()[-200:]}")
+            pytest.skip(f"axe-core could not be installed: {told.strip()[-200:]}")
     return script.read_text(encoding="utf-8")

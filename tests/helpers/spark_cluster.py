@@ -137,4 +137,6 @@ SETTINGS = {
     "spark.sql.shuffle.partitions": "4",
     "spark.sql.adaptive.coalescePartitions.enabled": "true",
     "spark.task.maxFailures": "1",
+    # A worker that is gone is no failure of a task; on a busy machine the master takes its time to say so.
+    "spark.standalone.executorRemoveDelayOnDisconnection": "120s",
 }

@@ -62,7 +62,9 @@ def test_round_trip(tmp_path, case, kind):
     VALIDATOR.validate(json.loads((tmp_path / "map.json").read_text(encoding="utf-8")))
 
 
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(
+    max_examples=30, deadline=None, suppress_health_check=[HealthCheck.too_slow, HealthCheck.function_scoped_fixture]
+)
 @given(
     seed=st.integers(0, 10**6),
     case=st.sampled_from(CASES),

@@ -9,7 +9,7 @@ from display_cases import make_rows
 from fairpot import FairPOT
 from fairpot.metrics import auc, xauc
 from fairpot.report import FairnessReport
-from report_browser import axe_source, start_browser
+from report_browser import PATIENCE, axe_source, start_browser
 
 
 @pytest.fixture(scope="module")
@@ -33,6 +33,7 @@ def visit(browser):
     def open_file(path, **options):
         context = browser.new_context(offline=True, **{"viewport": {"width": 1200, "height": 900}} | options)
         page = context.new_page()
+        page.set_default_timeout(PATIENCE)
         page.logged, page.asked = [], []
         page.on("console", lambda message: page.logged.append(message.text))
         page.on("pageerror", lambda error: page.logged.append(str(error)))

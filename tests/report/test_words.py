@@ -55,6 +55,7 @@ def test_whose_scores_change(report, fitted, rows):
     assert told in said(report)
     assert told in read(report)
     assert report._view.said(0) == ["No score changes."]
+    assert "(no visible change)" in report.to_html()  # of the AUC, where the dial changes nothing
 
 
 def test_whose_scores_change_of_many_groups():

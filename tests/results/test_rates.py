@@ -176,6 +176,16 @@ def test_scores_by_group_are_those_of_numpy(lower):
             assert each.standardised_difference == pytest.approx((own.mean() - other.mean()) / pooled)
 
 
+def test_of_equal_means_the_standardised_difference_has_welchs_limits():
+    rng = np.random.default_rng(6)
+    one, other = (each - each.mean() for each in (rng.normal(size=12), 3 * rng.normal(size=30)))
+    g = np.repeat(["a", "b"], [12, 30])
+    found = fairpot.audit(None, np.r_[one, other], sensitive_features=g, reference="b").scores[0]
+    ends = np.array(stats.ttest_ind(one, other, equal_var=False).confidence_interval())
+    low, high = ends / np.sqrt((one.var(ddof=1) + other.var(ddof=1)) / 2)
+    assert (found.standardised_difference.low, found.standardised_difference.high) == pytest.approx((low, high))
+
+
 def test_scores_are_compared_with_the_highest_mean_that_is_sure():
     _, s, g = draw()
     g[np.argsort(-s)[:3]] = "z"

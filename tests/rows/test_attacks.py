@@ -464,7 +464,7 @@ class TestWhatIsNoFile:
         count = "from fairpot.rows import *; count_rows(RowSource('-', score='s', groups='g'))"
         for given, said in (("</dev/zero", "standard input is a device"), ("<&-", "no standard input")):
             line = ["sh", "-c", f'"{sys.executable}" -c "{count}" {given}']
-            assert said in subprocess.run(line, capture_output=True, text=True, check=False, timeout=60).stderr
+            assert said in subprocess.run(line, capture_output=True, text=True, check=False, timeout=300).stderr
 
     @pytest.mark.parametrize("kind", ["pipe", "long", "deep"])
     def test_cards(self, scored, kind):

@@ -158,11 +158,14 @@ def test_scratch_folder_goes_with_its_owner():
     class Owner:
         pass
 
-    owner = Owner()
-    folder = scratch_folder(owner)
-    assert folder.is_dir()
-    del owner
-    assert not folder.exists()
+    for cleaned in (False, True):  # by what empties temporary directories
+        owner = Owner()
+        folder = scratch_folder(owner)
+        assert folder.is_dir()
+        if cleaned:
+            folder.rmdir()
+        del owner
+        assert not folder.exists()
 
 
 def rows_file(path, rows):
@@ -212,21 +215,23 @@ def test_killed_at_any_moment(tmp_path):
     rows = 1_000_000
     source, target = rows_file(tmp_path / "x.parquet", rows), tmp_path / "y.parquet"
     target.write_text("old")
-    left = 0
     for seen in (0, 4_000_000, 12_000_000, None):  # bytes written when it is killed; None: once it is renamed
-        run = child(source, target)
-        run.stdout.readline()
-        while run.poll() is None and not _far_enough(tmp_path, target, seen):
-            time.sleep(0.001)
-        run.kill()
-        run.communicate()
-        left += len(_temporary(tmp_path))
-        if target.stat().st_size == 3:
-            assert target.read_text() == "old"
+        for _ in range(20):  # on a busy machine it may be done before anybody has looked
+            run = child(source, target)
+            run.stdout.readline()
+            while run.poll() is None and not _far_enough(tmp_path, target, seen):
+                time.sleep(0.001)
+            run.kill()
+            run.communicate()
+            if target.stat().st_size == 3:
+                assert target.read_text() == "old"
+            else:
+                assert pq.read_table(target).num_rows == rows
+                target.write_text("old")
+            if seen is None or _temporary(tmp_path):
+                break
         else:
-            assert pq.read_table(target).num_rows == rows
-            target.write_text("old")
-    assert left >= 2
+            raise AssertionError("it was never killed while it wrote")
     apply(MAPS, RowSource(source, score="s", groups="g"), output=target, overwrite=True)
     assert sorted(p.name for p in tmp_path.iterdir()) == ["x.parquet", "y.parquet"]
     after = pq.read_table(target)

@@ -89,6 +89,8 @@ class Grouping:
         Whether missing values are a group.
     unknown : tuple of str
         The values that mean that the group is not known.
+    looked_for : bool
+        Whether it was said which of these values no row has.
 
     Examples
     --------
@@ -100,7 +102,7 @@ class Grouping:
     bands: tuple[Bands, ...] = ()
     missing: bool = False
     unknown: tuple[str, ...] = ()
-    looked_for: bool = field(default=False, compare=False)  # whether it was said which of these values no row has
+    looked_for: bool = field(default=False, compare=False)
 
     @classmethod
     def of(cls, bands: Any = None, unknown: Any = None, missing_group: str = "error") -> Grouping | None:

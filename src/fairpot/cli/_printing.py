@@ -158,8 +158,8 @@ class Output:
             yield None
             return
         rich = import_optional("rich.progress", "cli")  # loaded where a bar is drawn alone
-        console = import_optional("rich.console", "cli").Console(file=sys.stderr, markup=False, emoji=False)
-        columns = (rich.TextColumn("{task.description}"), rich.BarColumn(), rich.TaskProgressColumn())
+        console = import_optional("rich.console", "cli").Console(file=sys.stderr)
+        columns = (rich.TextColumn("{task.description}", markup=False), rich.BarColumn(), rich.TaskProgressColumn())
         with rich.Progress(*columns, rich.TimeRemainingColumn(), console=console, transient=True) as bar:
             task = bar.add_task(shown(what), total=1.0 if known else None)
 

@@ -39,6 +39,7 @@ Kind = Literal[
     "said",
 ]
 CHANCE = ("reversed", "constant", "chance")  # that a score is not shown to rank the outcome better than chance
+FOLLOWED = ("horizon", "thinly followed", "follow-up lost")  # what outcomes after a time depend on
 _LISTED = 6  # more pairs than these are counted, not listed
 
 
