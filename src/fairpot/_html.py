@@ -19,8 +19,13 @@ def html_table(rows: list[dict[str, Any]], caption: str = "") -> str:
         caption = f"{caption}: " if caption else ""
         caption, rows = f"{caption}{_MOST_ROWS} of {len(rows):,} rows; frame() has all", rows[:_MOST_ROWS]
     shown = [with_limits(row) for row in rows]
-    head = "".join(f"<th scope='col'>{escaped(head_of(name))}</th>" for name in shown[0])
-    body = "".join("<tr>" + "".join(f"<td>{escaped(text)}</td>" for text in row.values()) + "</tr>" for row in shown)
+    return html_cells([*map(head_of, shown[0])], [list(row.values()) for row in shown], caption)
+
+
+def html_cells(heads: Sequence[str], rows: Sequence[Sequence[str]], caption: str = "") -> str:
+    """Write texts as a plain table."""
+    head = "".join(f"<th scope='col'>{escaped(name)}</th>" for name in heads)
+    body = "".join("<tr>" + "".join(f"<td>{escaped(text)}</td>" for text in row) + "</tr>" for row in rows)
     title = f"<caption>{escaped(caption)}</caption>" if caption else ""
     return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
@@ -36,6 +41,8 @@ def notes(texts: Sequence[str]) -> str:
 # What tables for people call columns of frames.
 _HEADS = {"positives": "with the outcome", "negatives": "without it", "first": "first group", "second": "second group"}
 _HEADS |= {"flagged_positives": "flagged with the outcome", "flagged_negatives": "flagged without it"}
+_HEADS |= {"auc": "AUC", "tpr": "TPR", "fpr": "FPR", "ppv": "PPV", "xauc_first": "xAUC", "xauc_second": "reverse"}
+_HEADS |= {"signed_gap": "gap", "weighted_positives": "weighted with it", "rate": "share with it"}
 _HEADS |= {"q10": "10%", "q25": "25%", "q75": "75%", "q90": "90%", "deviation": "std. deviation", "against": "beside"}
 
 

@@ -185,6 +185,17 @@ def test_the_next_command_says_it_again(run, stays):
     run(name, *(str(stays) if w == "NEW_FILE" else "adjusted.csv" if w == "ADJUSTED_FILE" else w for w in words))
 
 
+def test_the_next_command_leaves_out_what_is_taken_anyway(run, tmp_path, monkeypatch):
+    """Names of columns that are the default are not said again, unless a settings file may say another."""
+    monkeypatch.chdir(tmp_path)
+    run("datasets", "write", "synthetic", "scores.csv")
+    plain, named = "fit scores.csv --max-gap", "fit scores.csv --score score --label label --group group --max-gap"
+    assert plain in run("audit", "scores.csv").out
+    assert named in run("audit", "scores.csv", "--no-settings").out
+    (tmp_path / "fairpot.toml").write_text('[columns]\nscore = "risk"\n')
+    assert named in run("audit", "scores.csv", "--score", "score").out
+
+
 def test_the_next_command_keeps_what_was_asked_and_no_bound(run, csv):
     options = ["--min-group", "30", "--ties", "strict", "--reference", "F"]
     top = ["--alpha", "0.5", "--top-of", "group"]

@@ -38,6 +38,19 @@ def test_a_table_of_eight_applicants_is_right_by_hand():
     assert {line.group: line.rows for line in table.lines} == {"F": 4, "M": 3}
 
 
+def test_an_audit_by_a_rule_shows_the_tables_of_the_rule():
+    frame = pool(600)
+    found = fairpot.audit(None, frame["score"], sensitive_features=frame[["sex", "race"]], rule="ll144")
+    assert str(found) == found.spoken.rule.to_markdown()
+    page = found._repr_html_()
+    for table in found.spoken.rule.tables:
+        heads, rows = table.cells()
+        assert all(f">{cell}<" in page for cells in (heads, *rows) for cell in cells)
+        assert f"<caption>{found.spoken.rule.caption(table)}</caption>" in page
+    page = fairpot.report.SelectionReport(found).to_markdown()
+    assert page.endswith(f"{found.spoken.rule}")
+
+
 def test_where_nobody_is_above_the_median_there_is_no_ratio():
     found = fairpot.audit(None, [1.0] * 40, sensitive_features=["F", "M"] * 20, rule="ll144").rule
     assert [row["impact ratio"] for row in found.rows()] == [None, None]

@@ -48,8 +48,8 @@ def print_pairs(out: Output, ranking: Ranking, *, lower_is_riskier: bool, everyt
     names = ["riskier", "less risky"] if lower_is_riskier else ["ranked higher", "ranked lower"]
     out.table(f"{each} {part_of(ranking.alpha)}", [*names, "gap", "from", "to", "xAUC", "reverse"], rows, texts=2)
     if len(pairs) > len(shown_here):
-        few = f", {len(small)} of them of small groups" if small else ""
         more = len(pairs) - len(shown_here)
+        few = f", {'all' if len(small) == more else f'{len(small)} of them'} of small groups" if small else ""
         out.line(f"... and {more} more {'pair' if more == 1 else 'pairs'}{few}: --all shows everything", "dim")
     return len(pairs) == len(shown_here)
 

@@ -28,7 +28,7 @@ from fairpot.cli._options import (
     without_outcomes,
 )
 from fairpot.cli._printing import Output, shown
-from fairpot.cli._settings import drop_idle, settings_option, tell_settings
+from fairpot.cli._settings import drop_idle, settings_matter, settings_option, tell_settings
 from fairpot.rows.door import count_rows
 from fairpot.rows.formats import FORMATS
 from fairpot.rows.readers import CountedRows, Reader, reader
@@ -272,8 +272,9 @@ class RowOptions:
 
     def as_options(self, *, of_map: bool = False) -> list[str]:
         """Return what was said of the rows, for a command that reads them again, or others with a map of them."""
-        wanted = ("scores",) if of_map else _READS
-        return [word for each, value in self._given() if each.reads in wanted for word in each.words(value)]
+        wanted, settings = ("scores",) if of_map else _READS, settings_matter()
+        said = [(each, value) for each, value in self._given() if settings or value != each.default]
+        return [word for each, value in said if each.reads in wanted for word in each.words(value)]
 
     def said(self, reads: Reads = "outcomes") -> RowsSaid:
         said: dict[str, dict[str, Any]] = {"columns": {}, "files": {}, "scan": {}}

@@ -83,6 +83,12 @@ def in_force(context: click.Context | None) -> Settings | None:
     return {"file": context.meta[NAME], "in_force": given}
 
 
+def settings_matter() -> bool:
+    """Whether a settings file is in force or was refused: another command may then not take a default for one."""
+    context, typed = click.get_current_context(), click.core.ParameterSource.COMMANDLINE
+    return NAME in context.meta or context.get_parameter_source("no_settings") is typed
+
+
 # What means something only where outcomes are known.
 OF_OUTCOMES = ("label", "positive", "event", "top_of", "ties", "fail_above", "fail_metric", "bound", "allow_chance")
 # Options that say by themselves how far a repair goes.

@@ -181,7 +181,7 @@ def regions(found: Sequence[Population], miss: float) -> list[Indices]:
     """Give, for each population, the thresholds that hold the true one but ``miss`` of the time."""
     for p in found:
         if p.coarse and (1 - p.alpha) ** p.size >= miss / 2:  # the true threshold may lie above all rows
-            raise TooMany(f"there are too few rows to say where the top {p.alpha:g} begins")
+            raise TooMany(f"there are too few rows to say where the top {100 * p.alpha:.4g}% begins")
     sets = [p.sure(miss) if p.coarse else np.array([p.own]) for p in found]
     many = int(np.prod([len(each) for each in sets], dtype=np.float64))
     if many > MOST_REGIONS:

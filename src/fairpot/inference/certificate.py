@@ -407,8 +407,9 @@ class Shortfall:
         even, likely = self.times
         if even is None:
             return f"{said}; more rows will not help: the smallest gap measured is {self.smallest_gap:.3g}"
-        sure = "" if likely is None else f" ({likely:.3g} times for a chance of 90%)"
-        return f"{said}; for an even chance of a certificate you would need about {even:.3g} times as many rows{sure}"
+        about = ["" if each is None else f"{each:,.0f}" if each >= 10 else f"{each:.2g}" for each in self.times]
+        sure = "" if likely is None else f" ({about[1]} times for a chance of 90%)"
+        return f"{said}; for an even chance of a certificate you would need about {about[0]} times as many rows{sure}"
 
     @property
     def hint(self) -> str:

@@ -50,7 +50,10 @@ class SelectionReport(Saved):
 
     def to_markdown(self) -> str:
         """Write the answer, the tables and the notes as Markdown."""
-        parts = [f"# {self.title}", *([f"Rows: {self.source}"] if self.source else []), *self.audit.answer]
+        parts = [f"# {self.title}", *([f"Rows: {self.source}"] if self.source else [])]
+        if self.audit.rule is not None:
+            return "\n\n".join([*parts, str(self.audit.spoken.rule)])
+        parts += self.audit.answer
         for caption, rows in self.audit.spoken.selection_tables():
             cells = [with_limits(row) for row in rows]
             lines = markdown_lines([*map(head_of, cells[0])], [[*row.values()] for row in cells])

@@ -365,6 +365,8 @@ class Audit(Told):
 
     def __str__(self) -> str:
         told, ranking = self.spoken, self.ranking
+        if told.rule is not None:
+            return str(told.rule)
         auc = "-" if self.auc is None else words.FRACTIONS.with_interval(self.auc, auc=True)
         sized = [wording.rows_by(ranking.rows, ranking.weighted_rows)]
         if ranking.positives is not None:
@@ -391,6 +393,8 @@ class Audit(Told):
 
     def _repr_html_(self) -> str:
         told = self.spoken
+        if told.rule is not None:
+            return told.rule._repr_html_()
         bars = [bar(f"{pair.first} over {pair.second}", pair.signed_gap) for pair in told._pairs]
         pairs = rows_of(pair.ranked for pair in told.told.compared)
         tables = html_table(pairs, "Pairs of groups, the one ranked higher first")

@@ -14,6 +14,7 @@ from typing import Any, ClassVar, Literal, get_args
 from fairpot import words
 from fairpot._arguments import argument
 from fairpot._defaults import LEVEL
+from fairpot._html import html_cells, notes, paragraph
 from fairpot._shown import ends_of, frame_of
 from fairpot._validation.grouping import MISSING
 from fairpot.counts import GroupCounts
@@ -265,6 +266,13 @@ class Ruled(Told):
             parts += [f"### {self.caption(table)}", "\n".join(markdown_lines(heads, rows)), *table.notes()]
         left = [words.JUDGEMENT, "\n".join(f"- {each}" for each in self.judgement)] if self.judgement else []
         return "\n\n".join([*parts, *left, *self.origin]) + "\n"
+
+    def _repr_html_(self) -> str:
+        shown = [paragraph(self.title)]
+        for table in self.tables:
+            shown += [html_cells(*table.cells(), self.caption(table)), notes(table.notes())]
+        left = [paragraph(words.JUDGEMENT), notes(self.judgement)] if self.judgement else []
+        return "".join(["<div>", *shown, *left, notes(self.origin), "</div>"])
 
     def caption(self, table: Table) -> str:
         """Name a table."""
