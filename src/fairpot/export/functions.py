@@ -11,11 +11,12 @@ from typing import Any, Literal
 
 import numpy as np
 
+from fairpot._arguments import argument
 from fairpot._defaults import UNMAPPED, Unmapped
 from fairpot._docs import documented
 from fairpot._lineage import lineage_line
 from fairpot._validation import check_choice
-from fairpot._validation.grouping import Grouping
+from fairpot._validation.grouping import MISSING, Grouping
 from fairpot._validation.groups import GroupFinder
 from fairpot._validation.wording import quoted
 from fairpot.exceptions import UnseenGroupError
@@ -68,6 +69,9 @@ def formulas_of(maps: Exportable, outside: str = "refuse", unmapped: tuple[str, 
         raise ValueError("maps is empty: there is no group to export.")
     found, (own, then) = Formulas(), parted(known.maps)
     found.update({_plain_name(group): formula_of(each) for group, each in own.items()})
+    if MISSING in found and unmapped[1] != "error":
+        said = f"{argument('missing_group', unmapped[1])} has nothing to decide: rows without a group are a group here"
+        raise ValueError(f"{said}.\nHint: leave it out.")
     found.then = None if then is None else pieces(then)
     found.map_sha256, found.note = known.map_sha256, f"; {known}" if isinstance(known, SimplifiedMaps) else ""
     found.limits = None if known.limits is None or not all(map(math.isfinite, known.limits)) else known.limits
@@ -205,9 +209,11 @@ def to_python(
         **after,
         outside=beyond,
         far=far,
-        missing=_SAID[missing_group],
+        missing=f"the group {MISSING}" if MISSING in formulas else _SAID[missing_group],
         unknown=_SAID[unknown_group],
-        when_missing=_PYTHON_WAYS[missing_group].replace("%s", "the group is missing"),
+        when_missing=f'group = "{MISSING}"'
+        if MISSING in formulas
+        else _PYTHON_WAYS[missing_group].replace("%s", "the group is missing"),
         when_unknown=_PYTHON_WAYS[unknown_group].replace('"%s"', '"no map for the group %r" % (group,)'),
     )
     head = f'"""{_origin(formulas)}"""\n\n' + ("from math import exp\n\n" if formulas.has(Sigmoid) else "")
@@ -251,7 +257,9 @@ def to_javascript(
         export=export,
         **_after(formulas, "piece(THEN, "),
         outside=_beyond(formulas, _JAVASCRIPT_OUTSIDE, _JAVASCRIPT_CLAMP)[0],
-        when_missing=_JAVASCRIPT_WAYS[missing_group].replace("%s", '"the group is missing"'),
+        when_missing=f'group = "{MISSING}";'
+        if MISSING in formulas
+        else _JAVASCRIPT_WAYS[missing_group].replace("%s", '"the group is missing"'),
         when_unknown=_JAVASCRIPT_WAYS[unknown_group].replace("%s", '"no map for the group " + String(group)'),
     )
     then = "" if formulas.then is None else f"const THEN = {_numbers(formulas.then, '[]')};\n"
