@@ -53,6 +53,11 @@ def test_rows_without_a_group_are_one_where_they_were_in_fit():
         np.testing.assert_array_equal(got, expected)
     with pytest.raises(ValueError, match="rows without a group are a group here"):
         model.fair_maps_.to_sql("sqlite", missing_group="keep")
+    with pytest.raises(ValueError, match="rows without a group are a group here"):
+        model.transform(DATA.scores, sensitive_features=group, missing_group="null")
+    rows = pd.DataFrame({"score": DATA.scores, "group": group})
+    with pytest.raises(ValueError, match="rows without a group are a group here"):
+        fairpot.apply(model, rows, missing_group="keep")
     crossed = pd.DataFrame({"sex": group, "race": np.resize(["A", "B"], len(group))})
     model = WassersteinRepair(0.7).fit(DATA.scores, sensitive_features=crossed, missing_group="own")
     connection = sqlite3.connect(":memory:")

@@ -11,12 +11,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fairpot._arguments import argument
-from fairpot._defaults import UNMAPPED, Unmapped
+from fairpot._defaults import Unmapped
 from fairpot._docs import documented
 from fairpot._lineage import lineage_line
 from fairpot._validation import check_choice
-from fairpot._validation.grouping import MISSING, Grouping
+from fairpot._validation.grouping import MISSING, Grouping, check_unmapped
 from fairpot._validation.groups import GroupFinder
 from fairpot._validation.wording import quoted
 from fairpot.exceptions import UnseenGroupError
@@ -57,8 +56,6 @@ class Formulas(dict[Name, Formula]):
 def formulas_of(maps: Exportable, outside: str = "refuse", unmapped: tuple[str, str] = ("error", "error")) -> Formulas:
     """Check what every export takes, and return the numbers of each group's map."""
     check_choice(outside, "outside", OUTSIDE)
-    for value, name in zip(unmapped, ("unknown_group", "missing_group")):
-        check_choice(value, name, UNMAPPED)
     known = maps if isinstance(maps, KnownMaps) else KnownMaps(maps)
     if not isinstance(known.maps, Mapping):
         raise TypeError(
@@ -69,9 +66,7 @@ def formulas_of(maps: Exportable, outside: str = "refuse", unmapped: tuple[str, 
         raise ValueError("maps is empty: there is no group to export.")
     found, (own, then) = Formulas(), parted(known.maps)
     found.update({_plain_name(group): formula_of(each) for group, each in own.items()})
-    if MISSING in found and unmapped[1] != "error":
-        said = f"{argument('missing_group', unmapped[1])} has nothing to decide: rows without a group are a group here"
-        raise ValueError(f"{said}.\nHint: leave it out.")
+    check_unmapped(*unmapped, found)
     found.then = None if then is None else pieces(then)
     found.map_sha256, found.note = known.map_sha256, f"; {known}" if isinstance(known, SimplifiedMaps) else ""
     found.limits = None if known.limits is None or not all(map(math.isfinite, known.limits)) else known.limits
