@@ -129,3 +129,9 @@ def test_settings_say_it_too(run, path, tmp_path, monkeypatch):
 )
 def test_wrong_use_is_one_clear_error(run, path, more, said):
     assert said in run("audit", path, *more, expect=2).err
+
+
+def test_a_number_of_people_at_a_horizon_is_refused_with_a_way_that_helps(run, path):
+    said = run("fit", path, *SAID, "--max-gap", 0.1, "--top", 50, expect=2).err
+    assert "at a horizon rows stand for others that left before" in said
+    assert "--weights" not in said

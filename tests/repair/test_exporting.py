@@ -1,8 +1,10 @@
 """Every method as SQL, ONNX and plain functions: what it transforms to, or a refusal with the way out."""
 
 import sqlite3
+from types import SimpleNamespace
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import fairpot
@@ -40,6 +42,30 @@ def test_every_method(name):
             np.testing.assert_allclose(got, expected, rtol=4e-16)
         else:
             np.testing.assert_array_equal(got, expected)
+
+
+def test_rows_without_a_group_are_one_where_they_were_in_fit():
+    group = np.array([None if g == "F" else g for g in DATA.group], dtype=object)
+    data = SimpleNamespace(scores=DATA.scores, group=group)
+    model = WassersteinRepair(0.7).fit(DATA.scores, sensitive_features=group, missing_group="own")
+    expected = model.transform(DATA.scores, sensitive_features=group)
+    for got in values(model, data):
+        np.testing.assert_array_equal(got, expected)
+    with pytest.raises(ValueError, match="rows without a group are a group here"):
+        model.fair_maps_.to_sql("sqlite", missing_group="keep")
+    with pytest.raises(ValueError, match="rows without a group are a group here"):
+        model.transform(DATA.scores, sensitive_features=group, missing_group="null")
+    rows = pd.DataFrame({"score": DATA.scores, "group": group})
+    with pytest.raises(ValueError, match="rows without a group are a group here"):
+        fairpot.apply(model, rows, missing_group="keep")
+    crossed = pd.DataFrame({"sex": group, "race": np.resize(["A", "B"], len(group))})
+    model = WassersteinRepair(0.7).fit(DATA.scores, sensitive_features=crossed, missing_group="own")
+    connection = sqlite3.connect(":memory:")
+    crossed.assign(score=DATA.scores).to_sql("rows", connection, index=False)
+    select = model.fair_maps_.to_sql("sqlite", table="rows", group=["sex", "race"])
+    got = [row[-2] for row in connection.execute(select)]
+    np.testing.assert_array_equal(got, model.transform(DATA.scores, sensitive_features=crossed))
+    connection.close()
 
 
 def test_other_forms():

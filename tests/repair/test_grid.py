@@ -248,3 +248,15 @@ def test_five_groups_on_a_grid_reach_what_whole_steps_reach():
         assert found.gap <= bound
         assert min(found.auc, found.auc_before) >= min(expected, found.auc_before) - 2e-4
         assert set(made.transform(scores, sensitive_features=group)) <= set(range(1, 11))
+
+
+def test_a_step_down_over_several_scores_of_the_grid_is_saved(tmp_path):
+    rng = np.random.default_rng(0)
+    group = np.repeat(["a", "b"], [400, 60])
+    scores = np.round(rng.normal(np.where(group == "a", 0.0, 0.6)), 2)
+    model = FairPOT(0.5, reference="a", keep="grid").fit(scores, sensitive_features=group)
+    assert (np.diff(model.maps_["b"].values) < 0).sum() > 1
+    model.save(tmp_path / "map.json")
+    loaded = fairpot.load(tmp_path / "map.json")
+    expected = model.transform(scores, sensitive_features=group)
+    np.testing.assert_array_equal(loaded.transform(scores, sensitive_features=group), expected)

@@ -297,3 +297,20 @@ def test_names_and_order_of_groups_do_not_matter():
         min(model.achieved_.auc, auc(y, scores)), abs=2e-4
     )
     assert renamed.achieved_.gap <= 0.08
+
+
+def test_a_top_where_a_group_has_nobody_with_the_outcome_takes_one_strength_for_all_or_says_why():
+    rng = np.random.default_rng(0)
+    group, score = rng.choice(list("abc"), 600), rng.random(600).round(2)
+    y = (rng.random(600) < 0.3 + 0.4 * score).astype(int)
+    y[(group == "c") & (score > 0.75)] = 0
+    repair = LogitShift(max_gap=0.35, top=0.2).fit(score, y, sensitive_features=group)
+    assert repair.achieved_.gap_top <= 0.35
+    assert len(set(repair.strengths_.values())) == 1
+    np.testing.assert_array_equal(
+        repair.at(repair.strength_).transform(score, sensitive_features=group),
+        repair.transform(score, sensitive_features=group),
+    )
+    for method in METHODS:
+        with pytest.raises(InfeasibleRuleError, match=r"in the top 20% some group has nobody with(?s:.)*Hint: "):
+            method(max_gap=0.2, top=0.2, top_of="group").fit(score, y, sensitive_features=group)

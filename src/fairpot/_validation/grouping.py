@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
-from fairpot._defaults import MOST_GROUPS
+from fairpot._defaults import MOST_GROUPS, UNMAPPED
 from fairpot._validation.values import check_choice
 
 MISSING = "(missing)"  # what rows without a value are called, where they are a group
@@ -226,6 +226,17 @@ class Grouping:
 def lacks_part(group: Hashable) -> bool:
     """Whether a group is that of missing values, or an intersection with one."""
     return MISSING in _parts(group)
+
+
+def check_unmapped(unknown_group: Any, missing_group: Any, groups: Iterable[Hashable]) -> None:
+    """Check what is to become of rows whose group has no map; those without a group may have one."""
+    check_choice(unknown_group, "unknown_group", UNMAPPED)
+    check_choice(missing_group, "missing_group", UNMAPPED)
+    if missing_group != "error" and any(map(lacks_part, groups)):
+        said = (
+            f"{argument('missing_group', missing_group)} has nothing to decide: rows without a group are a group here"
+        )
+        raise ValueError(f"{said}.\nHint: leave it out.")
 
 
 def _parts(group: Hashable) -> set[str]:

@@ -11,11 +11,11 @@ from typing import Any, Literal
 
 import numpy as np
 
-from fairpot._defaults import UNMAPPED, Unmapped
+from fairpot._defaults import Unmapped
 from fairpot._docs import documented
 from fairpot._lineage import lineage_line
 from fairpot._validation import check_choice
-from fairpot._validation.grouping import Grouping
+from fairpot._validation.grouping import MISSING, Grouping, check_unmapped
 from fairpot._validation.groups import GroupFinder
 from fairpot._validation.wording import quoted
 from fairpot.exceptions import UnseenGroupError
@@ -56,8 +56,6 @@ class Formulas(dict[Name, Formula]):
 def formulas_of(maps: Exportable, outside: str = "refuse", unmapped: tuple[str, str] = ("error", "error")) -> Formulas:
     """Check what every export takes, and return the numbers of each group's map."""
     check_choice(outside, "outside", OUTSIDE)
-    for value, name in zip(unmapped, ("unknown_group", "missing_group")):
-        check_choice(value, name, UNMAPPED)
     known = maps if isinstance(maps, KnownMaps) else KnownMaps(maps)
     if not isinstance(known.maps, Mapping):
         raise TypeError(
@@ -68,6 +66,7 @@ def formulas_of(maps: Exportable, outside: str = "refuse", unmapped: tuple[str, 
         raise ValueError("maps is empty: there is no group to export.")
     found, (own, then) = Formulas(), parted(known.maps)
     found.update({_plain_name(group): formula_of(each) for group, each in own.items()})
+    check_unmapped(*unmapped, found)
     found.then = None if then is None else pieces(then)
     found.map_sha256, found.note = known.map_sha256, f"; {known}" if isinstance(known, SimplifiedMaps) else ""
     found.limits = None if known.limits is None or not all(map(math.isfinite, known.limits)) else known.limits
@@ -205,9 +204,11 @@ def to_python(
         **after,
         outside=beyond,
         far=far,
-        missing=_SAID[missing_group],
+        missing=f"the group {MISSING}" if MISSING in formulas else _SAID[missing_group],
         unknown=_SAID[unknown_group],
-        when_missing=_PYTHON_WAYS[missing_group].replace("%s", "the group is missing"),
+        when_missing=f'group = "{MISSING}"'
+        if MISSING in formulas
+        else _PYTHON_WAYS[missing_group].replace("%s", "the group is missing"),
         when_unknown=_PYTHON_WAYS[unknown_group].replace('"%s"', '"no map for the group %r" % (group,)'),
     )
     head = f'"""{_origin(formulas)}"""\n\n' + ("from math import exp\n\n" if formulas.has(Sigmoid) else "")
@@ -251,7 +252,9 @@ def to_javascript(
         export=export,
         **_after(formulas, "piece(THEN, "),
         outside=_beyond(formulas, _JAVASCRIPT_OUTSIDE, _JAVASCRIPT_CLAMP)[0],
-        when_missing=_JAVASCRIPT_WAYS[missing_group].replace("%s", '"the group is missing"'),
+        when_missing=f'group = "{MISSING}";'
+        if MISSING in formulas
+        else _JAVASCRIPT_WAYS[missing_group].replace("%s", '"the group is missing"'),
         when_unknown=_JAVASCRIPT_WAYS[unknown_group].replace("%s", '"no map for the group " + String(group)'),
     )
     then = "" if formulas.then is None else f"const THEN = {_numbers(formulas.then, '[]')};\n"

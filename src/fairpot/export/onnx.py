@@ -10,6 +10,7 @@ import numpy as np
 from fairpot._defaults import Unmapped
 from fairpot._docs import documented
 from fairpot._optional import import_optional
+from fairpot._validation.grouping import MISSING
 from fairpot._version import __version__
 from fairpot.export.functions import Exportable, Formulas, Outside, formulas_of
 from fairpot.transport.pieces import LARGEST, Odds, Pieces, Sigmoid
@@ -161,7 +162,8 @@ def _group_place(graph: _Graph, group: str, kind: str, formulas: Formulas) -> st
     """Number the groups; one that has no map is -1, an empty text -2."""
     places: dict[Any, int] = {name: place for place, name in enumerate(formulas)}
     if kind == "str":
-        names, places = "keys_strings", {**places, "": places.get("", -2)}  # an empty text is a missing group
+        gone = places.get("", places.get(MISSING, -2))  # an empty text is a missing group
+        names, places = "keys_strings", {**places, "": gone}
     else:
         names, places = "keys_int64s", {int(name): place for name, place in places.items()}
         group = graph.node("Cast", group, to=_INT64) if kind == "bool" else group

@@ -10,6 +10,7 @@ from typing import Literal
 from fairpot._defaults import ADJUSTED, Unmapped
 from fairpot._docs import documented
 from fairpot._validation import check_choice
+from fairpot._validation.grouping import MISSING, lacks_part
 from fairpot.export.functions import Exportable, Formulas, Name, Outside, count_pieces, formulas_of
 from fairpot.export.sql_dialects import DIALECTS, JOINS, Dialect
 from fairpot.rows.readers.session import array_lookup
@@ -312,7 +313,10 @@ class _Writer:
         return self.comment() + "\n" + "".join(f"{each};\n" for each in statements)
 
     def _is(self, group: Name) -> str:
-        return self.dialect.same(self.group, group)
+        same = self.dialect.same(self.group, group)
+        if group != MISSING:
+            return same
+        return f"({same} OR {self.gone})" if all(isinstance(each, str) for each in self.formulas) else self.gone
 
     def _known(self, groups: Iterable[Name]) -> str:
         return " OR ".join(map(self._is, groups))
@@ -352,12 +356,13 @@ class _Writer:
         """Write the group: a column, or an intersection named as ``fit`` does it for texts and whole numbers."""
         if len(columns) == 1:
             return self.prefix + self.name(columns[0])
-        parts = []
+        parts, own = [], any(map(lacks_part, self.formulas))
         for i, column in enumerate(columns):
             parts.append(self.dialect.text((", " if i else "") + f"{column}="))
-            parts.append(f"CAST({self.prefix}{self.name(column)} AS {self.dialect.text_type})")
+            part = f"CAST({self.prefix}{self.name(column)} AS {self.dialect.text_type})"
+            parts.append(f"COALESCE({part}, {self.dialect.text(MISSING)})" if own else part)
         whole = self.dialect.joined(parts)
-        if self.dialect.name != "Oracle":
+        if own or self.dialect.name != "Oracle":
             return whole
         there = " AND ".join(f"{self.prefix}{self.name(column)} IS NOT NULL" for column in columns)
         return f"CASE WHEN {there} THEN {whole} END"  # NULL is the empty text there

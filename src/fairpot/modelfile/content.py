@@ -259,9 +259,10 @@ def _check_plausible(model: ModelFile) -> None:
         elif content["values"]:
             values = np.array(content["values"])
             with np.errstate(over="ignore"):
-                falls = np.flatnonzero(np.diff(values) < -_ROUND_OFF * width)
-            if model.on_grid and model.method == "FairPOT":
-                falls = falls[1:]
+                steps = np.diff(values)
+            falls = np.flatnonzero(steps < -_ROUND_OFF * width)
+            if model.on_grid and model.method == "FairPOT":  # one way down, over as many scores as lie on it
+                falls = falls[1:] if len(falls) and (steps[falls[0] : falls[-1]] > 0).any() else falls[:0]
             elif content["below"] == "identity":
                 falls = falls[falls > 0]
             if len(falls):

@@ -18,13 +18,13 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import LEVEL, UNMAPPED, Meaning, Unmapped
+from fairpot._defaults import LEVEL, Meaning, Unmapped
 from fairpot._docs import documented
 from fairpot._html import html_table, intervals_svg, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import Bar, bar, display
-from fairpot._validation import check_alignment, check_choice, check_scores, check_seen, place_groups, restore
-from fairpot._validation.grouping import Grouping
+from fairpot._validation import check_alignment, check_scores, check_seen, place_groups, restore
+from fairpot._validation.grouping import Grouping, check_unmapped
 from fairpot._warn import warn_user
 from fairpot.counting import as_table
 from fairpot.exceptions import ModelFileError, ScaleWarning, SmallGroupWarning
@@ -239,8 +239,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         check_is_fitted(self)
         check_alignment(scores=scores, sensitive_features=sensitive_features)
         ways: dict[str, Any] = {"unknown_group": unknown_group, "missing_group": missing_group}
-        for name, way in ways.items():
-            check_choice(way, name, UNMAPPED)
+        check_unmapped(unknown_group, missing_group, self.groups_)
         clean = _turned(self, check_scores(scores))
         codes = place_groups(sensitive_features, len(clean), self.groups_, **ways, grouping=self.grouping_)
         self.scale.judge(clean, other_scale)

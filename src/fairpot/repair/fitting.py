@@ -200,6 +200,9 @@ def begin(model: Repair, kept: ScoreTable, table: ScoreTable | None = None) -> F
     fit = start(model, kept, kept if table is None else table, chosen=True)
     if fit.family.reach is None or len(fit.family.moved) < 2:
         return fit
+    seen = kept if fit.ground.top is None else kept.top(*fit.ground.top)
+    if len(seen.groups) < len(kept.groups) or not ((seen.positives > 0) & (seen.negatives > 0)).all():
+        return fit  # own strengths are looked for in the top of the original scores, and there no gap can be measured
     return replace(fit, way=OwnSearch(fit.family, fit.ground).way())
 
 

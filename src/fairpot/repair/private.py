@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from fairpot._arguments import argument
 from fairpot.counts import run_means
 from fairpot.exceptions import ModelFileError
 from fairpot.export import simplify
@@ -74,7 +75,7 @@ def made_private(content: ModelFile, maps: Maps, table: ScoreTable | None, learn
 
 
 def _too_few(groups: list[Hashable]) -> ModelFileError:
-    hint = f"min_group={FEWER_THAN} leaves small groups as they are; or put groups together, or move more rows."
+    hint = f"{argument('min_group', FEWER_THAN)} leaves small groups as they are; or join groups, or move more rows."
     return ModelFileError(f"{told(groups)}, also if they are rounded.\nHint: {hint}")
 
 

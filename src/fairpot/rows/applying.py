@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import UNMAPPED, Unmapped
+from fairpot._defaults import Unmapped
 from fairpot._lineage import lineage_line
 from fairpot._log import telling
 from fairpot._validation import check_choice
+from fairpot._validation.grouping import check_unmapped
 from fairpot._warn import warn_user
 from fairpot.exceptions import InputFileError, ScaleWarning
 from fairpot.rows.door import opened
@@ -116,8 +117,6 @@ def apply(
     008,0.30,F,0.7
     009,0.8,M,0.8
     """
-    check_choice(unknown_group, "unknown_group", UNMAPPED)
-    check_choice(missing_group, "missing_group", UNMAPPED)
     if drop_missing and missing_group != "error":
         raise ValueError(
             f"{argument('drop_missing')} leaves rows without a group out, and "
@@ -133,6 +132,7 @@ def apply(
             raise TypeError(f"apply has no argument {name!r}.")
     fitted = _fitted(model, expect_sha256)
     maps = model if fitted is None else fitted.maps_
+    check_unmapped(unknown_group, missing_group, maps)
     if fitted is not None and fitted.lower_is_riskier_:  # they are of scores with a minus
         maps = {group: each.reflected() for group, each in maps.items()}
     judged: dict[str, Any] = {} if fitted is None else _judged(fitted, other_scale)

@@ -81,11 +81,12 @@ def top_share(top: int | float, table: ScoreTable) -> float:
         return as_double(top)
     squares = sum(float(c.squared(side).sum()) for c in table.counts for side in (True, False))
     if table.importance and not table.rows == table.weight == squares:  # then all are 1
-        raise ValueError(
-            f"{argument('top', top)} is a number of rows, but the weights say how much a row counts, not how "
-            f"many rows it is.\nHint: give a share, such as {argument('top', 0.1)}; or, if a weight is a number of "
-            f"rows, {argument('weights', 'frequency')}."
-        )
+        said = "the weights say how much a row counts, not how many rows it is"
+        way = f"; or, if a weight is a number of rows, {argument('weights', 'frequency')}"
+        if table.follow_up is not None:
+            said, way = "at a horizon rows stand for others that left before", ""
+        told = f"{argument('top', top)} is a number of rows, but {said}."
+        raise ValueError(f"{told}\nHint: give a share, such as {argument('top', 0.1)}{way}.")
     if top > table.rows:
         raise ValueError(
             f"{argument('top', top)} is more than the {table.rows:,g} rows there are.\n"
