@@ -461,12 +461,14 @@ def weighted(scale: float) -> None:
 
 
 def tops(scale: float) -> None:
-    """Certificates at 90 % of the gap from the adjusted score on at which the top begins, everybody repaired."""
+    """Certificates at 90 % of the gap from the score on at which the top begins; of a repaired top also tight ones."""
     header(*_SIGNED)
     for alpha in (0.3, 0.1):
         for n in (800, 1500, 4000):
             for method, grain in ((FairPOT, None), (LogitShift, 0.4)):
                 _signed_row(method, n, grain, 0.2, int(60 * scale), top={"top": alpha})
+    for bound in (0.1, 0.15):  # between the gap before the repair and that after the whole of it
+        _signed_row(FairPOT, 1500, None, bound, int(200 * scale), top={"top": 0.3, "repair": "top"})
 
 
 def sizes(scale: float) -> None:

@@ -157,6 +157,7 @@ def test_the_page_on_coverage_sums_up_what_its_tables_hold(evidence):
         clusters,
         tops,
         f"importance weights {share} were broken, with {error}",
+        "{}% and {}% of the draws were broken".format(*column("tops", "broken, % of draws")[-2:]),
         "{:.0f} to {:.0f} were".format(*(f(column("signed", "broken, % of draws")) for f in (min, max))),
         f"95% intervals cover {span(column('clusters', 'gap, patients not named'))}",
         f"plans for 80% reached {span(plans[0], 1)}, and plans for 90% reached {span(plans[1], 1)}",
