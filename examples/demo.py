@@ -1,4 +1,4 @@
-"""The main job from end to end on generated data: audit, fit, choose lambda, apply, look at the trade-off.
+"""The main job from end to end on generated data: audit, repair by rule, check on new rows, apply, report.
 
     make demo        # or: python examples/demo.py [folder for the files]
 
@@ -7,15 +7,15 @@ It needs nothing but fairpot's own dependencies.
 
 import csv
 import sys
+import textwrap
 from pathlib import Path
 
 import numpy as np
 from sklearn.ensemble import HistGradientBoostingClassifier
 from sklearn.model_selection import cross_val_predict
 
-from fairpot import FairPOT
+from fairpot import FairPOT, audit, effect
 from fairpot.datasets import make_synthetic
-from fairpot.metrics import auc, xauc, xauc_gap
 from fairpot.report import FairnessReport
 
 SEED = 0
@@ -25,17 +25,10 @@ def heading(text):
     print(f"\n{text}\n{'-' * len(text)}")
 
 
-def audit(y, score, group):
-    """Print what an auditor looks at first."""
-    names = sorted(set(group))
-    print(f"  AUC of all rows                        {auc(y, score):.3f}")
-    for name in names:
-        inside = xauc(y, score, sensitive_features=group, positive=name, negative=name)
-        print(f"  AUC inside group {name}                     {inside:.3f}")
-    for p, n in (names, names[::-1]):
-        value = xauc(y, score, sensitive_features=group, positive=p, negative=n)
-        print(f"  {p} with the outcome over {n} without it   {value:.3f}   xAUC of {p} over {n}")
-    print(f"  xAUC gap                               {xauc_gap(y, score, sensitive_features=group):.3f}")
+def say(text):
+    """Print a result as fairpot words it, a little to the right."""
+    for line in str(text).splitlines():
+        print(textwrap.fill(line, 92, initial_indent="  ", subsequent_indent="  ", break_on_hyphens=False))
 
 
 def picture(curve, chosen, width=64, height=14):
@@ -58,7 +51,7 @@ def picture(curve, chosen, width=64, height=14):
         print("  |" + "".join(row))
     print("  +" + "-" * width)
     print(f"  AUC {low:.3f}, gap from 0 to {right:.3f}")
-    print("  0 unrepaired   . every other lambda   o nothing beats it in both   X chosen")
+    print("  0 original   . other strengths   o no other has a higher AUC and a smaller gap   X chosen")
 
 
 def write_csv(path, columns):
@@ -76,34 +69,31 @@ def main(folder):
     new_rows = ~fit_rows
 
     heading("1. A model is in use")
-    print(f"  {len(y)} generated people in the groups a and b, half of them to fit on, half new;")
-    print("  the model is a boosted classifier, its scores on the first half are out of fold.")
+    print(f"  {len(y):,} generated rows of the groups a and b. Half are past cases, half are new.")
+    print("  The model is a boosted classifier; its scores of past cases are out of fold.")
     model = HistGradientBoostingClassifier(random_state=SEED).fit(X[fit_rows], y[fit_rows])
     scores = np.empty(len(y))
     scores[new_rows] = model.predict_proba(X[new_rows])[:, 1]
     scores[fit_rows] = cross_val_predict(model, X[fit_rows], y[fit_rows], cv=5, method="predict_proba")[:, 1]
 
-    heading("2. Audit: is each group's positive ranked above the other's negative equally often?")
-    audit(y[fit_rows], scores[fit_rows], group[fit_rows])
+    heading("2. Audit the past cases")
+    say(audit(y[fit_rows], scores[fit_rows], sensitive_features=group[fit_rows]))
 
-    heading("3. Fit FairPOT, with the rule: highest AUC at an xAUC gap of at most 0.02")
+    heading("3. Repair: the highest AUC with a gap of at most 0.02")
     fp = FairPOT(max_gap=0.02)
     fp.fit(scores[fit_rows], y[fit_rows], sensitive_features=group[fit_rows])
     curve = fp.tradeoff()
     chosen = curve.at(fp.lam_)
     moved = next(iter(fp.strengths_))
-    print(f"  group {fp.reference_} stays as it is; the top {fp.lam_:.1%} of group {moved} is moved")
-    print(f"  gap {curve.gap[0]:.3f} -> {chosen.gap:.3f}, AUC {curve.auc[0]:.3f} -> {chosen.auc:.3f}")
+    print(f"  Scores of {fp.reference_} do not change. The top {fp.lam_:.1%} of {moved} is moved.")
+    print(f"  On the past cases the gap goes from {curve.gap[0]:.3f} to {chosen.gap:.3f}.")
 
-    heading(f"4. The whole trade-off: {len(curve)} values of lambda, exactly")
+    heading(f"4. The trade-off: AUC and gap at all {len(curve):,} repair strengths")
     picture(curve, chosen)
 
-    heading("5. Apply it to new people, and audit those")
+    heading("5. Check it on new rows")
     adjusted = fp.transform(scores[new_rows], sensitive_features=group[new_rows])
-    print("  before:")
-    audit(y[new_rows], scores[new_rows], group[new_rows])
-    print("  after:")
-    audit(y[new_rows], adjusted, group[new_rows])
+    say(effect(fp, scores[new_rows], y[new_rows], sensitive_features=group[new_rows]))
 
     names = ("lam", "auc", "gap", "signed_gap", "xauc_ab", "xauc_ba", "pareto")
     write_csv(folder / "tradeoff.csv", {name: getattr(curve, name).tolist() for name in names})
@@ -116,7 +106,7 @@ def main(folder):
 
     heading("Written")
     print(f"  {folder / 'tradeoff.csv'}   AUC and gap at every repair strength")
-    print(f"  {folder / 'adjusted.csv'}   the new people with their original and adjusted scores")
+    print(f"  {folder / 'adjusted.csv'}   the new rows with their original and adjusted scores")
     print(f"  {folder / 'map.json'}       the fitted maps: fairpot.load() reads them back")
     print(f"  {page}    what to show a committee: open it in a browser")
     print("\nNext: use your own columns. In Python:")

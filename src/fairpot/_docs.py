@@ -102,11 +102,11 @@ sensitive_features : column of shape (n,), or frame with several columns
 sample_weight, weights : column of shape (n,), and {"frequency", "importance"} or None
     Weights, and what they mean: so many rows, or how much a row counts, which None takes too.
 clusters : column of shape (n,)
-    What rows that are not independent have in common, such as the patient of each visit.
+    What rows that belong together share, such as the patient of each visit.
 pos_label, lower_is_riskier : a value, and bool
     The positive outcome, if not 1; whether a low score means high risk, as with credit scores.
 high_score_means : {"help", "harm"} or None
-    What a high score does to a person. Sentences are worded by it, and the default reference.""",
+    What a high score does to a person. It decides the default reference and how sentences are worded.""",
     "grouping": """\
 bands : dict of column to edges, or to a number of bands
     Cut numbers: ``{"age": [25, 45, 65]}`` says where bands begin, ``{"age": 4}`` makes four.
@@ -115,8 +115,8 @@ unknown, missing_group : list of values, and {"error", "own"}
     nobody and not moved. Whether rows without a group are an error, or a group "(missing)".""",
     "compared": """\
 reference : name of a group or None
-    The group that is not moved and that pairs are seen from; None takes the one ranked highest,
-    or lowest where a high score harms.
+    The group whose scores do not change, and that pairs are seen from. None takes the group ranked
+    highest, or lowest where a high score harms.
 groups, min_group : list of group names or None, and int
     Compare these only, with this many rows or more; the scores of others do not change.""",
     "exported": """\
@@ -165,9 +165,9 @@ alpha : float in (0, 1], default 0.1
     Share of the rows at the top that matters; early stopping looks there. The objective does not depend on it.
 temperature : float, default 1.0
     The objective's lambda: large values weigh all rows without the outcome alike, small ones the highest.
-early_stopping : bool or "auto", default "auto"
-    Whether a stratified part, 15%, is set aside and the round kept that is best on it, by the area under the ROC curve
-    up to the false-positive rate alpha. "auto": where it has at least ten rows of each class.
+early_stopping : bool, default True
+    Whether a stratified part, 15%, is set aside, where that is ten rows of each class or more, and the round kept that
+    is best on it, by the area under the ROC curve up to the false-positive rate alpha.
 random_state : int, RandomState or None, default None
     An int gives the same model again on the same machine.""",
     "trained_model": """\

@@ -19,7 +19,7 @@ def html_table(rows: list[dict[str, Any]], caption: str = "") -> str:
         caption = f"{caption}: " if caption else ""
         caption, rows = f"{caption}{_MOST_ROWS} of {len(rows):,} rows; frame() has all", rows[:_MOST_ROWS]
     shown = [with_limits(row) for row in rows]
-    head = "".join(f"<th scope='col'>{escaped(_HEADS.get(name, name.replace('_', ' ')))}</th>" for name in shown[0])
+    head = "".join(f"<th scope='col'>{escaped(head_of(name))}</th>" for name in shown[0])
     body = "".join("<tr>" + "".join(f"<td>{escaped(text)}</td>" for text in row.values()) + "</tr>" for row in shown)
     title = f"<caption>{escaped(caption)}</caption>" if caption else ""
     return f"<table>{title}<thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
@@ -36,6 +36,12 @@ def notes(texts: Sequence[str]) -> str:
 # What tables for people call columns of frames.
 _HEADS = {"positives": "with the outcome", "negatives": "without it", "first": "first group", "second": "second group"}
 _HEADS |= {"flagged_positives": "flagged with the outcome", "flagged_negatives": "flagged without it"}
+_HEADS |= {"q10": "10%", "q25": "25%", "q75": "75%", "q90": "90%", "deviation": "std. deviation", "against": "beside"}
+
+
+def head_of(name: str) -> str:
+    """Write the name of a column as people call it."""
+    return _HEADS.get(name, name.replace("_", " "))
 
 
 def with_limits(row: dict[str, Any]) -> dict[str, str]:

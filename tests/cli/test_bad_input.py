@@ -165,7 +165,7 @@ OPTIONS = {
     "whose top of nothing": (["report", "CSV", *COLUMNS, "--top-of", "group", "-o", "r.html"], "it needs --top"),
     "whose top of a map": (
         ["report", "CSV", "--label", "outcome", "--map", "MAP", "--top", "0.1", "--top-of", "group", "-o", "r.html"],
-        "--top-of does not go with --map",
+        "--top-of does not go with it",
     ),
     "grid of no repair": (["report", "CSV", *COLUMNS, "--keep", "grid", "-o", "r.html"], "--keep goes with a repair"),
     "top of no repair": (["report", "CSV", *COLUMNS, "--repair-top", "-o", "r.html"], "--repair-top goes with"),

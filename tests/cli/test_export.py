@@ -1,15 +1,12 @@
 """``fairpot export``: what is written gives what ``fairpot apply`` gives."""
 
 import sqlite3
-from dataclasses import replace
 
 import numpy as np
 import pandas as pd
 import pytest
 
 import fairpot
-from fairpot import FairPOT
-from fairpot.modelfile.files import write
 
 
 @pytest.fixture(scope="module")
@@ -92,15 +89,6 @@ def test_simplified(run, fitted, tmp_path):
 )
 def test_refusals(run, fitted, arguments, message):
     assert message in run("export", fitted, *arguments, expect=2).err
-
-
-def test_a_map_of_the_whole_batch_is_refused(run, csv, people, tmp_path):
-    """Files of older versions may hold one; every command says the same of it."""
-    content = FairPOT(0.5).fit(people["risk"], people["outcome"], sensitive_features=people["sex"]).fair_maps_
-    path = tmp_path / "batch.json"
-    write(replace(content.file_content(), apply={"kind": "top_of_batch", "alpha": 0.3, "region": "pooled"}), path)
-    for command in (["export", path, "--to", "python"], ["show", path], ["apply", path, csv, "-o", tmp_path / "x.csv"]):
-        assert "made anew from each batch" in run(*command, expect=2).err
 
 
 def test_the_map_is_never_replaced(run, fitted):

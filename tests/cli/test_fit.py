@@ -162,7 +162,7 @@ def test_what_is_printed(run, csv, folder, tmp_path):
     everything = run("fit", csv, *COLUMNS, "--lam", 0.3, "--validate", folder / "held_out.csv", "--all").out
     for part in ("calibration error of F", "mean change of changed", "On the fitted rows, before and after"):
         assert part in everything
-    assert all(line.startswith("warning: ties matter") for line in answer.err.splitlines())
+    assert all(line.startswith("warning: Ties matter") for line in answer.err.splitlines())
 
 
 def test_without_output_nothing_is_written(run, csv, tmp_path, monkeypatch):

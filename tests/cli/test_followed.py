@@ -88,6 +88,20 @@ def test_several_scores_have_the_same_weights(run, frame, tmp_path):
     assert second["change"]["auc"]["change"] == pytest.approx(second["auc"] - first["auc"], abs=1e-9)
 
 
+@pytest.mark.parametrize(
+    "command",
+    [
+        ["plan", "--max-gap", "0.1"],
+        ["compare", "--method", "wasserstein", "--max-gap", "0.1"],
+        ["audit", "--for", "clinical", "--threshold", "0.5"],
+        ["audit", "--score", "score", "--score", "other", "--leaving", "group"],
+    ],
+)
+def test_every_answer_says_who_left(run, frame, tmp_path, command):
+    path = write(frame.assign(other=-frame.score.abs()), tmp_path / "rows.csv")
+    assert "Left before 1 without the outcome: F" in run(*command, path, *SAID).out
+
+
 def test_settings_say_it_too(run, path, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
     (tmp_path / "fairpot.toml").write_text(

@@ -70,6 +70,7 @@ def test_a_command_can_be_pasted(width):
     lines = command_lines(command, width)
     assert max(map(len, lines)) <= width
     assert all(line.endswith(" \\") for line in lines[:-1])
+    assert all(line.startswith(("fairpot", "  -", "  '")) for line in lines)  # a value stands beside its option
     joined = " ".join(line.removesuffix(" \\").strip() for line in lines)
     assert joined == "fairpot fit 'my scores.csv' --group sex --max-gap 0.05 -o map.json"
 

@@ -34,6 +34,37 @@ def test_a_repair(run, folder, people, tmp_path):
         assert found["gap"] == expected["before"]["gap"]
 
 
+@pytest.mark.parametrize("given", [["--min-group", 50], ["--groups", "F,M"]])
+def test_small_groups_can_be_left_out_as_in_audit_and_fit(run, many, tmp_path, given):
+    page = ["-o", tmp_path / "page.json", "--json", "--force"]
+    found = run("report", many, *COLUMNS, *given, *page).json
+    alone = run("audit", many, *COLUMNS, *given, "--json").json
+    for part in ("gap", "groups", "left_out", "notes"):
+        assert found[part] == alone[part]
+    repaired = run("report", many, *COLUMNS, *given, "--max-gap", 0.05, *page).json["effect"]
+    fitted = run("fit", many, *COLUMNS, *given, "--max-gap", 0.05, "--json").json["fitted"]
+    assert repaired["after"]["gap"] == fitted["after"]["gap"]
+    assert repaired["left_out"] == fitted["left_out"] == ["X"]
+    selected = run("report", many, *COLUMNS[:2], *COLUMNS[4:], "--no-label", *given, *page).json
+    assert [each["group"] for each in selected["groups"]] == ["F", "M"]
+    run("fit", many, *COLUMNS, "--max-gap", 0.05, "-o", tmp_path / "map.json")
+    said = run("report", many, *COLUMNS, *given, "--map", tmp_path / "map.json", *page, expect=2).err
+    assert f"{given[0]} does not go with it" in said
+
+
+def test_rows_without_a_fitted_group_are_reported_as_with_the_saved_map(run, people, many, tmp_path):
+    new = tmp_path / "new.csv"
+    people.to_csv(new, index=False)
+    run("fit", many, *COLUMNS, "--max-gap", 0.05, "-o", tmp_path / "map.json")
+    found = []
+    for given in (["--fit-on", many, "--max-gap", 0.05], ["--map", tmp_path / "map.json"]):
+        found.append(run("report", new, *COLUMNS, *given, "-o", tmp_path / f"{len(found)}.json", "--json").json)
+    assert found[0]["effect"]["after"]["gap"] == found[1]["effect"]["after"]["gap"]
+    said = run("compare", many, *COLUMNS, "--validate", new, expect=2).err
+    assert "--validate has no rows of the group 'X'" in said
+    assert "--folds 5" in said
+
+
 def test_on_rows_that_the_repair_was_not_fitted_on(run, folder, people, held_out, tmp_path):
     fitted = ["--fit-on", folder / "people.csv", "--lam", "0.4", "-o", tmp_path / "report.html", "--json"]
     found = run("report", folder / "held_out.csv", *COLUMNS, *fitted).json
@@ -51,6 +82,21 @@ def test_bands_are_those_of_the_rows_that_are_fitted(run, tmp_path):
     found = run("report", tmp_path / "new.csv", "--fit-on", tmp_path / "past.csv", *more).json
     names = [each["group"] for each in found["effect"]["before"]["groups"]]
     assert names == ["under 200", "200 to 399", "400 and over"]
+
+
+def test_small_groups_stay_out_of_the_repair_as_the_notes_say(run, tmp_path):
+    rng = np.random.default_rng(1)
+    frame = pd.DataFrame({"sex": rng.choice(["F", "M"], 900), "race": rng.choice(["k", "l"], 900, p=[0.98, 0.02])})
+    frame["label"], frame["weight"] = rng.integers(0, 2, 900), 0.5 + rng.random(900)
+    frame["score"] = rng.normal(frame["label"] + 0.8 * (frame["sex"] == "F"))
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    page = tmp_path / "page.html"
+    asked = ["--group", "sex", "--group", "race", "--weight", "weight", "--max-gap", "0.1", "-o", page]
+    said = run("report", tmp_path / "rows.csv", *asked, "--min-group", "50").out
+    assert "note: M / l is left out of the comparison (" in said
+    assert "Rows, by weight" in page.read_text()
+    without = run("report", tmp_path / "rows.csv", *asked[:-4], "--min-group", "50", "-o", page, "--force", expect=2)
+    assert "--min-group goes with a repair" in without.err
 
 
 def test_a_saved_map(run, folder, held_out, fitted, tmp_path):

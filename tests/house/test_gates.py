@@ -39,7 +39,12 @@ def environment(folder, **more):
 
 @pytest.mark.parametrize(
     ("options", "code"),
-    [("--bound 0.6 --require within", 0), ("--bound 0.01 --require within", 3), ("--no-label --min-ratio 0.9", 3)],
+    [
+        ("--bound 0.6 --require within", 0),
+        ("--bound 0.01 --require within", 3),
+        ("--no-label --min-ratio 0.9", 3),
+        ("--bound 0.01\n--require\nwithin\n", 3),
+    ],
 )
 def test_the_action_passes_and_fails_as_the_gate_does(folder, options, code):
     step = ACTION["runs"]["steps"][-1]
@@ -50,6 +55,24 @@ def test_the_action_passes_and_fails_as_the_gate_does(folder, options, code):
     assert done.returncode == code, done.stderr
     assert json.loads((folder / "audit.json").read_text())["fairpot"]["command"] == "audit"
     assert "2,000 rows" in done.stdout
+
+
+def test_the_action_leaves_no_document_where_there_is_none(folder):
+    env = environment(folder, FILES="gone.csv", OPTIONS="", OUTPUT="none.json")
+    run = ["bash", "-e", "-c", ACTION["runs"]["steps"][-1]["run"]]
+    done = subprocess.run(run, cwd=folder, env=env, capture_output=True, text=True)
+    assert (done.returncode, done.stderr.count("gone.csv was not found")) == (2, 1)
+    assert not (folder / "none.json").exists()
+
+
+def test_the_action_installs_the_tree_that_it_comes_from():
+    """Another package of that name on an index would be somebody else's."""
+    assert ACTION["inputs"]["version"]["default"] == ""
+    here = ROOT / ".github/actions/audit"
+    said = ACTION["runs"]["steps"][0]["run"].replace("python -m pip install --quiet", "echo")
+    done = subprocess.run(["bash", "-c", said], env={"VERSION": "", "HERE": str(here)}, capture_output=True, text=True)
+    path = done.stdout.strip().removesuffix("[cli]")
+    assert (Path(path) / "pyproject.toml").samefile(ROOT / "pyproject.toml")
 
 
 @pytest.mark.parametrize(("args", "code"), [(["--bound", "0.6", "--require", "within"], 0), (["--fail-above", "0"], 3)])

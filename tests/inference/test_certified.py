@@ -1,6 +1,7 @@
 """Curves with bands and choices that can be signed for, of every method."""
 
 import warnings
+from functools import partial
 
 import numpy as np
 import pytest
@@ -128,6 +129,20 @@ def test_what_cannot_be_certified_is_an_error_that_says_what_is_missing(fitted):
         warnings.simplefilter("ignore")
         with pytest.raises(InfeasibleRuleError, match="cross-fitting needs at least 10"):
             FairPOT(max_gap=0.5, confidence=0.95).fit(few[0], few[1], sensitive_features=few[2])
+
+
+@pytest.mark.filterwarnings("ignore::fairpot.exceptions.FairpotWarning")
+def test_rows_that_are_missing_in_a_repaired_top_are_said_to_be_missing_there(fitted):
+    """The group has hundreds of such rows below it."""
+    few = draw(3, n=400)
+    repair = FairPOT(0.5, top=0.02, repair="top").fit(*fitted[:2], sensitive_features=fitted[2])
+    for refused, rows, said in (
+        (FairPOT(max_gap=0.5, confidence=0.9, top=100, repair="top").fit, fitted, "'F' has 3 rows without the outcome"),
+        (FairPOT(max_gap=0.5, top=0.02, repair="top").fit, few, "'F' has no rows without the outcome"),
+        (partial(repair.certify, max_gap=0.5), few, "there is 1 row without the outcome"),
+    ):
+        with pytest.raises(ValueError, match=f"{said} in the top 2%(.|\n)*Hint: "):
+            refused(*rows[:2], sensitive_features=rows[2])
 
 
 def test_the_fitted_rows_certify_nothing(fitted):

@@ -113,7 +113,7 @@ def test_a_value_that_empties_a_cell_of_the_top_has_no_certificate():
         fewest.append(min(int((top & (new_group == g) & (new_y == k)).sum()) for g in "ab" for k in (0, 1)))
     assert fewest[0] >= 5 > fewest[1] > 0
     curve = model.tradeoff(new, new_y, sensitive_features=new_group, lams=[0.0, 1.0])
-    assert re.match(rf"group 'b' has {fewest[1]} rows with(out)? the outcome in the top 0.2", curve.band().reason)
+    assert re.match(rf"group 'b' has {fewest[1]} rows with(out)? the outcome in the top 20%", curve.band().reason)
     assert np.isnan(curve.band().gap.high).all()
     chosen = curve.select(max_gap=0.9, confidence=0.9)
     assert (chosen.lam, chosen.certificate.bound) == (0.0, 0.9)  # the other is left out

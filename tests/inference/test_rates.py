@@ -237,6 +237,21 @@ def test_small_cells_have_no_interval_and_say_so():
     assert "is 0" in nobody.estimate("ratio", "selection_rate", (0,), (0,)).reason
 
 
+def test_of_few_flagged_rows_or_few_outcomes_no_mean_has_an_interval():
+    """Of 300 rows, 9 are flagged: net benefit is about those. Of 9 rows with the outcome, so is the Brier score."""
+    rng = np.random.default_rng(8)
+    s, y = np.sort(rng.random(300)), np.zeros(300, dtype=int)
+    y[::30] = 1
+    table = score_table(y[:-1], s[:-1])
+    found = measured("net_benefit", table, Cut("score", s[-10]))
+    assert found.reason == "there are 9 flagged rows, and with fewer than 10 there is no interval"
+    assert measured("net_benefit", table, Cut("score", s[-11])).reason is None
+    assert "there are 0 flagged rows" in measured("net_benefit", table, Cut("score", 0.9999)).reason
+    assert measured("brier", table, NOWHERE).reason is None
+    few = measured("brier", score_table(y[1:], s[1:]), NOWHERE)
+    assert few.reason == "there are 9 rows with the outcome, and with fewer than 10 there is no interval"
+
+
 @pytest.mark.parametrize("digits", [4, 1])
 @pytest.mark.parametrize("n", [200, 201])
 def test_above_the_median_is_strictly_above_it(n, digits):
@@ -264,6 +279,17 @@ def test_a_cut_that_jumps_has_limits_for_every_cut_that_rows_leave_open():
     top, at = (measured("selection_rate", table, cut) for cut in (Cut("top", None, 0.3), Cut("score", 0.7)))
     assert top.high - top.low > at.high - at.low
     assert "many rows share the score" in top.note
+
+
+def test_nor_has_one_of_few_clusters():
+    rng = np.random.default_rng(31)
+    for _ in range(60):
+        g = np.repeat(rng.choice(["a", "b"], 30), 2)
+        s = np.repeat(rng.normal(size=30), 2) + 0.3 * rng.normal(size=60)
+        y = (rng.random(60) < expit(s)).astype(int)
+        table = score_table(y, s, sensitive_features=g, clusters=np.repeat(np.arange(30), 2))
+        found = measured("selection_rate", table, Cut("top", None, 0.3, "group"))
+        assert found.reason is not None
 
 
 @pytest.mark.parametrize(("region", "places"), [("pooled", (0, 1)), ("group", (0,))])

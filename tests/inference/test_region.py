@@ -98,7 +98,7 @@ def test_clusters_in_a_region():
 def test_too_few_in_the_region_are_named():
     y, s, g = rows(np.random.default_rng(8), n=200)
     found = confidence_interval("xauc_gap", y, s, sensitive_features=g, alpha=0.03)
-    assert "in the top 0.03" in found.reason
+    assert "in the top 3%" in found.reason
 
 
 @pytest.mark.parametrize("metric", ["top_recall", "top_precision"])

@@ -309,7 +309,7 @@ def test_random_damage(model):
 def test_schema_refuses_what_it_can_see(valid):
     seen_by_the_loader_only = {
         "unknown method", "unknown parameter", "other method", "dial", "reference", "group twice", "other group",
-        "apply to a batch", "thresholds",
+        "thresholds",
         "knot of 2000 digits", "value of 2000 digits", "unlabelled", "range", "time elsewhere",
         "version as float", "knots of texts", "rows left out, not the range", "version that steers a terminal",
     }  # fmt: skip

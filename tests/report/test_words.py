@@ -147,7 +147,7 @@ def test_overshooting(rows):
     clear = now.high < 0
     assert now <= -0.0005
     assert ("The repair overshoots: the adjusted score ranks F higher than M." in said(made)) == clear
-    assert ("by what chance could explain" in said(made)) == (not clear)
+    assert ("which chance could explain" in said(made)) == (not clear)
     assert f"Gap {POINTS.gap(now)} points (F ranked higher)" in read(made)
 
 

@@ -94,7 +94,10 @@ def test_within_one_group_it_is_unos_c():
 def test_a_numeric_outcome_is_minus_a_time():
     frame = followed(300, 3)
     cost = np.round(np.exp(frame.score + np.random.default_rng(3).normal(size=300)), 1)
-    found = concordance(-cost, frame.score, sensitive_features=frame.sex).pair("F", "M")
+    every = concordance(-cost, frame.score, sensitive_features=frame.sex)
+    assert every.tau is None
+    assert str(every).startswith("Someone in F who comes first is ranked above someone in M who comes later in ")
+    found = every.pair("F", "M")
     a, b = ((cost[frame.sex == g].to_numpy(), frame.score[frame.sex == g].to_numpy()) for g in "FM")
     dearer = a[0][:, None] > b[0]
     won = (a[1][:, None] > b[1]) + 0.5 * (a[1][:, None] == b[1])

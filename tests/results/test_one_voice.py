@@ -129,6 +129,22 @@ def test_small_groups_headline_neither_the_list_nor_its_top():
         assert each.gap > each.headline  # the largest gap of all pairs is there as well
 
 
+def test_a_headline_does_not_call_largest_what_another_pair_exceeds():
+    """Where the largest gap may be chance, the headline says so; small groups do not widen the limits of that gap."""
+    rng = np.random.default_rng(32)
+    group = np.repeat(["A", "B", "C", "tiny"], [3000, 3000, 140, 40])
+    y = (rng.random(len(group)) < 0.4).astype(int)
+    score = rng.normal(y + np.select([group == "B", group == "C"], [-0.15, -0.25], -0.1))
+    found = audit(y, score, sensitive_features=group)
+    assert found.finding.pair == ("A", "B")
+    assert found.finding.headline.endswith(", the largest clear gap of 3 pairs of groups.")
+    large = audit(y, score, sensitive_features=group, groups=["A", "B", "C"]).ranking
+    pair, alone = (each.pair("A", "C").signed_gap for each in (found.ranking, large))
+    assert (pair.low, pair.high) == (alone.low, alone.high)
+    assert pair > found.finding.gap
+    assert found.gap.high > pair.high  # of all pairs, those of tiny among them
+
+
 def test_a_repair_says_that_it_moves_a_group_too_small_to_compare():
     rng = np.random.default_rng(4)
     group = np.repeat(["k", "l", "tiny"], [700, 600, 40])

@@ -219,6 +219,10 @@ def test_a_rule_of_ones_own_is_a_file(tmp_path):
         (('"ppv"]', '"net_benefit"]'), "'Found': net_benefit has no ratio"),
         (('show = ["value", "difference", "ratio"]', "show = []"), "has no show"),
         (("tpr = ", "recall = "), "names has 'recall', and knows selection_rate"),
+        (('"tpr", ', '"ppv", '), "rates has 'ppv' twice"),
+        (('"value", ', '"ratio", '), "show has 'ratio' twice"),
+        (('"found"', '"positive predictive value"'), "names has 'positive predictive value', which would name two"),
+        (('"found"', '" rows"'), "names has ' rows', which would name two columns"),
     ],
 )
 def test_a_mistake_in_a_file_is_named(tmp_path, change, said):
@@ -226,6 +230,20 @@ def test_a_mistake_in_a_file_is_named(tmp_path, change, said):
     path.write_text(OWN.replace(*change, 1))
     with pytest.raises(ValueError, match=said):
         read_rule(path)
+
+
+def test_ratios_of_two_sections_are_two_columns(tmp_path):
+    path = tmp_path / "own.toml"
+    more = '\ufefftitle = "T"\n' + "".join(
+        f'[[section]]\ntitle = "{name}"\nrates = ["{name}"]\nshow = ["ratio"]\n' for name in ("tpr", "fpr")
+    )
+    path.write_text(more, encoding="utf-8")  # as some editors begin a file
+    data = fairpot.datasets.make_synthetic(1500, random_state=0, as_frame=False)
+    found = fairpot.audit(data.target, data.probability, sensitive_features=data.group, alpha=0.2, rule=path)
+    [own] = [row for row in found.rule.rows() if row["group"] == "b"]
+    for name, title in (("tpr", "true positive rate"), ("fpr", "false positive rate")):
+        [one] = [each for each in found.rates[0][name].groups if each.group == "b"]
+        assert own[f"{title}: ratio"] == one.ratio
 
 
 def test_an_unknown_rule_and_a_missing_file_are_named(tmp_path):

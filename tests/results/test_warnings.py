@@ -38,4 +38,4 @@ def test_half_ties_are_those_of_scikit_learn():
     assert auc(y, score) == pytest.approx(roc_auc_score(y, score), abs=1e-14)
     found = fairpot.audit(y, score, sensitive_features=sex)
     assert found.auc == pytest.approx(roc_auc_score(y, score), abs=1e-14)
-    assert any("ties matter" in text for text in found.warnings)
+    assert any("Ties matter" in text for text in found.warnings)

@@ -169,6 +169,12 @@ def test_two_competing_events_have_one_code(competing, hint):
         score_table(None, frame.score, time=frame.days, event=frame.died, horizon=1.0, competing=competing)
 
 
+def test_events_coded_1_and_2_are_not_taken_for_the_outcome_and_a_competing_one():
+    frame = followed(300, 7)
+    with pytest.raises(ValueError, match="Hint: code it so: 1 for rows that had the outcome"):
+        score_table(None, frame.score, time=frame.days, event=frame.died + 1, horizon=1.0)
+
+
 def test_a_table_keeps_its_follow_up_and_its_rows_while_scores_stay():
     table = table_of(followed(500, 8, groups=(0.4, 0.3, 0.3)))
     assert fairpot.audit(table.only(["F", "X"])).concordance.pairs[0].second == "X"

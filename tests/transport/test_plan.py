@@ -5,6 +5,7 @@ import pytest
 
 import oracles
 from fairpot.counts import GroupCounts
+from fairpot.repair.shaped import _started as started
 from fairpot.transport import TransportPlan, weight_to_reach
 
 
@@ -71,17 +72,14 @@ def test_nobody_is_overtaken_at_the_edge_of_a_region(seed):
     fitted = float(np.sort(b)[rng.integers(0, 8)])
     plan = plan_of(b[b >= fitted], a)
     x = np.unique(np.r_[b, rng.integers(0, 2 * grid, 40) / grid, fitted, -5, 9])
-    for cut in range(len(plan.scores) + 1):
-        once = plan.map(cut, monotone=True, start=fitted)
-        for begin in (fitted, *rng.choice(x, 3), fitted):
-            again = once.starting_at(float(begin))
-            assert (np.diff(again(x)) >= 0).all()
-            assert again.is_monotone
-            np.testing.assert_array_equal(again(x[x < begin]), x[x < begin])
-            np.testing.assert_array_equal(again(x), plan.map(cut, monotone=True, start=float(begin))(x))
-            free = plan.map(cut, start=float(begin))(x)
-            np.testing.assert_array_equal(again(x)[again(x) != free], _floors(plan, cut, begin, x, free))
-            once = again
+    for cut in range(len(plan.scores)):
+        for begin in (fitted, *rng.choice(x, 3)):
+            made = started(plan.map(cut, monotone=True), plan.scores, float(begin))
+            assert (np.diff(made(x)) >= 0).all()
+            assert made.is_monotone
+            np.testing.assert_array_equal(made(x[x < begin]), x[x < begin])
+            free = plan.map(cut).starting_at(float(begin))(x)
+            np.testing.assert_array_equal(made(x)[made(x) != free], _floors(plan, cut, begin, x, free))
 
 
 def _floors(plan, cut, begin, x, free):

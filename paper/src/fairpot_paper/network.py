@@ -195,6 +195,11 @@ class PartialAUCClassifier(TopModel):
     best_epoch_: int = field(init=False)
 
     def _train(self, rows: TrainingRows) -> TrainingRows:
+        if self.batch_size != "full":
+            check_whole(self.batch_size, "batch_size ('full' takes all rows)", least=2)
+        for width in self.hidden:
+            check_whole(width, "each width in hidden")
+        check_whole(self.max_epochs, "max_epochs")
         rng = np.random.default_rng(check_random_state(self.random_state).randint(2**31))
         train, validation = rows.split(self.early_stopping, seed=int(rng.integers(2**31)))
         self.standardiser_ = Standardiser.learn(train.X, train.weight)
@@ -220,13 +225,6 @@ class PartialAUCClassifier(TopModel):
 
     def _raw(self, rows: Floats) -> Floats:
         return run_layers(self.layers_, self.standardiser_.apply(rows))
-
-    def _check_own(self) -> None:
-        if self.batch_size != "full":
-            check_whole(self.batch_size, "batch_size ('full' takes all rows)", least=2)
-        for width in self.hidden:
-            check_whole(width, "each width in hidden")
-        check_whole(self.max_epochs, "max_epochs")
 
 
 class _TorchNetwork:

@@ -111,7 +111,7 @@ def check_events(event: Any, rows: int, name: str, competing: Any = None) -> NDA
         hint = "code it so: 1 for rows that had the outcome, 0 for those whose follow-up ended without it"
         if competing is not None:
             hint = "give every competing event the same code"
-        elif len(odd) == 1:
+        elif len(odd) == 1 and {"0", "false"} & {*texts.values()}:
             hint = f"if it is a competing event, such as death before the outcome: {argument('competing', *odd)}"
         known = "0 or 1" if competing is None else f"0, 1 or {competing}"
         said = f"{wording.counted(sum(found[value] for value in odd), 'row')} with {wording.listed(odd)}"
@@ -128,10 +128,12 @@ def check_known(groups: Sequence[Hashable], known: Sequence[NDArray[Any]], horiz
     needed = min(len(groups), 2)
     group, *both = sorted(zip(groups, *known), key=lambda each: -min(each[1:]))[needed - 1]
     if min(both) < FEWEST - 1e-9:
-        worth = f"group {group!r} is worth {both[0]:.3g} rows with the outcome and {both[1]:.3g} without it"
+        few, others = map(wording.shown_rows, both)
+        worth = f"group {group!r} is worth {few} rows with the outcome and {others} without it"
         raise ValueError(
             f"{argument('horizon', horizon)} leaves too few rows for any interval: {worth}.\n"
-            f"Hint: choose another horizon, or add rows; {needed} groups need at least {FEWEST} of each."
+            f"Hint: choose another horizon, in the unit of the times, or add rows; {needed} groups need at least "
+            f"{FEWEST} of each."
         )
 
 

@@ -82,6 +82,10 @@ def counted(number: float, noun: str, form: str = "") -> str:
     return f"{number:{form}} {what}{'' if number == 1 else 's'}{tie}{more}"
 
 
+def in_top(alpha: float | None) -> str:
+    return "" if alpha is None else f" in the top {100 * alpha:.4g}%"
+
+
 # What every number depends on, in the words of messages: with the outcome first.
 BOTH_OUTCOMES = ("rows with the outcome", "rows without the outcome")
 

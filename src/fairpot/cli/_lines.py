@@ -202,6 +202,7 @@ def print_audits(out: Output, found: Audits) -> None:
             out.table("Differences, paired", ["", "AUC", *ends, "overall gap", *ends], changes)
     for name, each in found.audits.items():
         print_rates(out, each.spoken.rates_asked, lower_is_riskier=each.lower_is_riskier, of=shown(f"{name}: "))
+    out.notes([note.text for note in found[first].spoken.notes if note.kind in words.FOLLOWED])
 
 
 def _changed(found: Change) -> list[str]:

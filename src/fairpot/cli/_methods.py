@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import inspect
 import warnings
 from collections.abc import Iterator, Mapping
@@ -50,7 +51,8 @@ how_far = together(
 )
 WISHES = ("lam", "max_gap", "max_auc_loss", "confidence", "smallest_gap", "strength")
 # What becomes of scores after their repair.
-keep_option = option(
+keep_option = functools.partial(
+    option,
     "--keep grid|probabilities",
     "Keep scores on the grid that came in (deciles in, deciles out), or make them probabilities again.",
 )

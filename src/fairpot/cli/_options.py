@@ -201,7 +201,9 @@ def needs(name: str, what: str) -> None:
 
 
 def flag_of(name: str) -> str:
-    return "--" + name.replace("_", "-")
+    """Call a parameter of this command by its option."""
+    known = click.get_current_context().command.params
+    return next(flag for each in known if each.name == name for flag in each.opts if flag.startswith("--"))
 
 
 def said_again(*names: str) -> list[str]:

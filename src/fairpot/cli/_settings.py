@@ -104,13 +104,13 @@ def drop_idle(values: Settings) -> None:
     idle = {
         "max_gap": aimless,
         "confidence": values.get("max_gap") is None or (aimless and source.get("max_gap") is setting),
-        "reference": fitted,
+        **dict.fromkeys(("reference", "min_group"), fitted),
         "top_of": fitted or blind or not values.get("top"),
         "threshold": values.get("changes", "") is None,
         "bound": blind or ("no_label" in values and len(values["score"]) > 1),
         **dict.fromkeys(("label", "positive", "ties"), blind),
     }
-    usual = {"top_of": "all", "ties": "half"}
+    usual = {"top_of": "all", "ties": "half", "min_group": 0}
     for name in (name for name, unused in idle.items() if unused and source.get(name) is setting):
         values[name] = usual.get(name)
         context.set_parameter_source(name, click.core.ParameterSource.DEFAULT)

@@ -211,8 +211,8 @@ def audit(
         _check_with_rule(asked, gated=fail_above is not None or bound is not None)
         rows = replace(rows, missing="own") if asked.unknown else rows  # with those without a group
     if no_label:
-        opt.without_outcomes(*OF_OUTCOMES)
         rows = rows.unlabelled()
+        opt.without_outcomes(*OF_OUTCOMES)
     if fail_metric is not None and fail_above is None and bound is None:
         raise click.UsageError("--fail-metric says which gap --fail-above or --bound looks at, and neither is given.")
     if fail_metric == "top" and not top:
@@ -254,7 +254,8 @@ def audit(
     ruled = found.spoken.rule
     if ruled is not None:
         _print_rule(out, ruled, table)
-        out.notes([note.text for note in found.spoken.notes if note.kind == "left out" and table is None])
+        shown_too = ("left out", *words.FOLLOWED) if table is None else ()
+        out.notes([note.text for note in found.spoken.notes if note.kind in shown_too])
     else:
         _print_answer(out, found, rows, gated=bound is not None or limit is not None or bool(ratios))
         _print_tables(out, found, rows, everything=everything, rates=not all_rates)
@@ -275,9 +276,8 @@ def _check_with_rule(rule: Rule, *, gated: bool) -> None:
     own_cut = {"median": ["threshold", "top", "min_ratio"], "threshold": ["top"]}.get(rule.cut, [])
     for name in ("all_rates", "everything", "reference", *own_cut):
         if opt.was_given(name) and not (name == "top" and gated):
-            flag = {"all_rates": "--rates", "everything": "--all"}.get(name, opt.flag_of(name))
             where = f", which looks at its own cut ({rule.cut})" if name in own_cut else ""
-            raise click.UsageError(f"{flag} does not go with this rule of --for{where}.")
+            raise click.UsageError(f"{opt.flag_of(name)} does not go with this rule of --for{where}.")
     if opt.was_given("table") and opt.was_given("as_json"):
         raise click.UsageError("--table and --json are two forms of the answer: give one.")
 
@@ -291,9 +291,7 @@ def _check_several(rows: RowOptions) -> None:
     if len({rows.score, *rows.other_scores}) <= len(rows.other_scores):
         raise click.UsageError("--score names the same column twice.")
     for name in (*_OF_ONE, "everything", "drop_missing"):
-        if opt.was_given(name):
-            flag = {"rule": "--for", "all_rates": "--rates", "everything": "--all"}.get(name, opt.flag_of(name))
-            raise click.UsageError(f"{flag} goes with one --score, and there are {1 + len(rows.other_scores)}.")
+        opt.needs(name, f"goes with one --score, and there are {1 + len(rows.other_scores)}.")
     if rows.time is not None and rows.leaving != "group":
         said = "several --score are compared with the same weights, and after a time weights depend on the score"
         raise click.UsageError(f"{said}: add --leaving group.")

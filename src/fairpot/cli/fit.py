@@ -58,7 +58,7 @@ class FitDocument:
 @opt.repair_options("Bound the gap in this top of the list: 10% of it, or 200 rows.")
 @opt.group_options
 @opt.threshold_option
-@keep_option
+@keep_option()
 @opt.option("--monotone", "Keep the order of people within each group (fairpot).", rare=True)
 @opt.option(
     "--validate FILE",

@@ -14,6 +14,7 @@ from fairpot.cli._printing import Output, count, shown
 from fairpot.cli._rows import RowOptions, row_options, typed_option
 from fairpot.inference import SamplePlan, plan_sample_size
 from fairpot.results.kinds import Group
+from fairpot.results.notes import notes_of_follow_up
 
 _INNER = opt.number(0, 0.999999, above=True)
 _EXPECTED = ("share", "rate", "auc")
@@ -90,6 +91,7 @@ def plan(rows: RowOptions, out: Output, **options: Any) -> None:
     _print_plan(out, found, groups)
     if table is not None and table.weights is not None:
         out.line(wording.weights_taken(table.weights, table.weight))
+        out.notes([note.text for note in notes_of_follow_up(table)])
 
 
 def _arguments(rows: RowOptions, out: Output, options: opt.Options) -> opt.Options:

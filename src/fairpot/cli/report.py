@@ -14,7 +14,7 @@ from fairpot._validation import wording
 from fairpot.cli import _options as opt
 from fairpot.cli._methods import WISHES, asked, how_far, keep_option, method_option, one_wish
 from fairpot.cli._printing import Inline, Output, Quantised, shown
-from fairpot.cli._rows import RowOptions, RowsSaid, named_group, row_options, with_groups_of
+from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options, with_groups_of
 from fairpot.repair.fair_maps import load
 from fairpot.report.content import FORMATS, read_card
 from fairpot.results import Audit, Effect, audit
@@ -47,11 +47,12 @@ class ReportDocument:
 @opt.option("--fit-on FILE", "Fit the repair on these rows; default: the same rows.", multiple=True)
 @method_option
 @how_far
-@keep_option
+@keep_option(rare=True)
 @opt.repair_options(
     "Top of the list: an audit is about the first, a repair bounds its gap; all show who enters. Repeatable.",
     several=True,
 )
+@opt.group_options
 @opt.option("--threshold SCORE", "Show who crosses this; repeatable.", type=opt.SCORE, multiple=True)
 @opt.option("--title TEXT", "What the report is called.", default="", rare=True)
 @opt.option("--outcome TEXT", 'The outcome in words, such as "a stroke within a year".', default="")
@@ -69,6 +70,8 @@ def report(
     method: str,
     top: tuple[float | int, ...],
     top_of: str,
+    min_group: int,
+    only: str | None,
     no_label: bool,
     output: str,
     force: bool,
@@ -90,7 +93,8 @@ def report(
     if Path(output).suffix.lower() not in FORMATS:
         raise click.UsageError(f"a report is written as {', '.join(FORMATS)}, and {output!r} ends in none of them.")
     if no_label:
-        _report_selection(rows.unlabelled(), out, output, force, {"top": top, **options})
+        options |= {"top": top, "min_group": min_group, "only": only}
+        _report_selection(rows.unlabelled(), out, output, force, options)
         return
     about = {name: options.pop(name) for name in ("title", "outcome", "threshold")}
     card = read_card(options.pop("card"))  # before the work begins
@@ -108,13 +112,14 @@ def report(
         with hashing() as read_here:
             counted = rows.counted(out, like=fit_table)
         table = counted.table
+        kept: opt.Options = {"min_group": min_group, "groups": listed_groups(only, (fit_table or table).groups)}
         if wish is not None:
             fit_table = fit_table or table
             options |= {"top": top[0] if top else None, "top_of": top_of}
             options["repair"] = "top" if options.pop("repair_top") else "all"
             options["reference"] = named_group(options["reference"], fit_table.groups)
             with wish.fitting(out, rows):
-                fitted = wish.make(options).fit(fit_table)
+                fitted = wish.make(options).fit(fit_table, **kept)
         if fitted is not None:
             table = with_groups_of(table, fitted.groups_, "the file")
         from fairpot.report import FairnessReport  # loads what a mistyped option does not need
@@ -123,6 +128,7 @@ def report(
             table,
             fitted,
             **about,
+            **(kept if fitted is None else {}),
             ties=options["ties"],
             alpha=[top_share(each, table) for each in top],
             region="group" if top_of == "group" else "pooled",
@@ -148,6 +154,7 @@ def _report_selection(rows: RowOptions, out: Output, output: str, force: bool, o
     with complete_file(output, overwrite=force, inputs=rows.source.inputs) as place:
         table = rows.counted(out).table
         looked_at = {"alpha": [top_share(each, table) for each in options["top"]], "threshold": options["threshold"]}
+        looked_at |= {"min_group": options["min_group"], "groups": listed_groups(options["only"], table.groups)}
         found = audit(table, None, **looked_at, reference=named_group(options["reference"], table.groups))
         titled = {"title": options["title"]} if options["title"] else {}
         made = SelectionReport(found, **titled, source=", ".join(rows.inputs) or str(rows.sql))
@@ -164,11 +171,10 @@ def _check_choices(model_file: str | None, fit_on: bool, wishes: opt.Options) ->
     if model_file is None:
         opt.needs("expect_sha256", "says which map alone will do: it needs --map.")
     if model_file is not None:
-        opt.needs("top_of", "does not go with --map, a repair that is fitted already.")
-        other = [*wishes, *typed, *(["fit_on"] if fit_on else [])]
-        if other:
-            named = opt.flag_of(other[0])
-            raise click.UsageError(f"--map is a repair that is fitted already: {named} does not go with it.")
+        for name in filter(opt.was_given, (*wishes, *typed, "fit_on", "top_of", "min_group", "only")):
+            raise click.UsageError(
+                f"--map is a repair that is fitted already: {opt.flag_of(name)} does not go with it."
+            )
     elif not wishes and (typed or fit_on):
         what = "--fit-on fits a repair" if fit_on else f"{opt.flag_of(typed[0])} goes with a repair"
         raise click.UsageError(f"{what}: say how far it goes, with --max-gap, --lam, ...")
@@ -202,5 +208,5 @@ def _print(out: Output, made: FairnessReport, output: str) -> None:
     out.line(wording.rows_by(audit.ranking.rows, audit.ranking.weighted_rows))
     if audit.weights is not None:
         out.line(wording.weights_taken(audit.weights, audit.ranking.weighted_rows))
-    out.notes([note.text for note in made.notes])
+    out.notes([note.text for note in made._spoken.notes])
     out.line(f"Written: {shown(output)}")

@@ -22,6 +22,7 @@ from fairpot.inference.change import auc_difference
 from fairpot.methods.xorder import XOrder
 from fairpot.repair.estimator import Repair
 from fairpot.results.kinds import Derived, Group, Plain, Share, rows_of, to_dict
+from fairpot.results.notes import notes_of_follow_up
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.choice import ROUND_OFF
 from fairpot.tradeoff.curve import pareto_mask
@@ -187,7 +188,10 @@ class Comparison:
 
     def _lines(self, write: Any) -> list[list[str]]:
         shown = [[words.named(t.method), *(write(t.at(bound)) for bound in self.max_gaps)] for t in self.trials]
-        return shown + [[name, *cells] for name, cells in words.possible_lines(self.possible, self._several).items()]
+        widths = [max(map(len, column)) for column in zip(*shown)][1:]  # an AUC stands below those of the methods
+        for name, cells in words.possible_lines(self.possible, self._several).items():
+            shown.append([name, *(cell.ljust(width) for cell, width in zip(cells, widths))])
+        return shown
 
     @property
     def gaps_where(self) -> str:
@@ -196,8 +200,11 @@ class Comparison:
 
     @property
     def weighed(self) -> str:
-        """What weights were taken for, in words; empty without any."""
-        return "" if self.table is None else wording.weights_taken(self.table.weights, self.table.weight)
+        """What weights were taken for, and who left before a horizon, in words; empty without any."""
+        if self.table is None:
+            return ""
+        left = [note.text for note in notes_of_follow_up(self.table)]
+        return "\n".join(filter(None, [wording.weights_taken(self.table.weights, self.table.weight), *left]))
 
     @cached_property
     def methods(self) -> tuple[str, ...]:

@@ -227,7 +227,7 @@ def _check_held_out(table: ScoreTable, fitted: ScoreTable) -> ScoreTable:
     if table.lower_is_riskier != fitted.lower_is_riskier:
         way = "low" if fitted.lower_is_riskier else "high"
         raise ValueError(
-            f"a {way} score means high risk in the rows to fit on, but not in held_out.\n"
+            f"a {way} score means high risk in the rows to fit on, but not in {argument('held_out')}.\n"
             "Hint: count both in the same direction, score_table(..., lower_is_riskier=...)."
         )
     table = table.renamed(check_seen(table.groups, fitted.groups, table.rows_of))
@@ -235,8 +235,8 @@ def _check_held_out(table: ScoreTable, fitted: ScoreTable) -> ScoreTable:
     absent = [g for g in fitted.groups if g not in table.groups]
     if absent:
         raise ValueError(
-            f"held_out has no rows of the group {absent[0]!r}: its gap cannot be measured.\n"
-            "Hint: draw the held-out rows by group and outcome, or use cv=5, which does so."
+            f"{argument('held_out')} has no rows of the group {absent[0]!r}: its gap cannot be measured.\n"
+            f"Hint: draw the held-out rows by group and outcome, or use {argument('cv', 5)}, which does so."
         )
     _require_cells(fitted, 1, "the rows to fit on need at least 1 row with and 1 without the outcome in every group")
     return table

@@ -35,8 +35,7 @@ def to_onnx(
     Parameters
     ----------
     maps : dict of group to ScoreMap
-        The ``maps_`` of a fitted method or of a loaded map file. Groups are all text, or all whole numbers or
-        booleans.
+        The ``maps_`` of a fitted method or a loaded map file. Groups are all text, all whole numbers or all booleans.
     score, group, output : str
         Names of inputs and output; ``score`` is float64 of shape (n,).
     unknown_group : {"error", "keep", "null"}, default "error"

@@ -120,19 +120,16 @@ class KnownMaps:
 
 @dataclass(frozen=True, eq=False)
 class SimplifiedMaps(KnownMaps):
-    """Hold maps with fewer breakpoints, and what that changes.
+    """Hold maps with fewer breakpoints, to be exported or applied in place of the full ones, and what that changes.
 
     Attributes
     ----------
-    maps : dict of group to ScoreMap
-        To be exported or applied in place of the full ones.
-    errors : dict of group to float
-        Largest difference from the full map's adjusted score.
+    maps, errors : dict of group to ScoreMap, and of group to float
+        The maps, and by how much each differs from the full one at most.
     knots : dict of group to (int, int)
         How many knots there were, and are.
     limits, map_sha256, takes : (float, float) or None, str or None, and str
-        What exports say of the full maps, where it is known: which scores are taken, which file they are of, and what
-        is taken for a group.
+        Which scores are taken, which file the full maps are of, and what is taken for a group, where it is known.
 
     Examples
     --------

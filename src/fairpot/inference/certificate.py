@@ -325,7 +325,7 @@ def _checked(dial: DialEstimates, bound: float, confidence: float, what: str) ->
     delta = 1 - check_level(confidence, "confidence")
     if dial.reason is not None:
         of = "clusters" if wording.of_clusters(dial.reason) else "rows"
-        raise InfeasibleRuleError(f"{what} be certified: {dial.reason}.\nHint: collect more {of} of that group.")
+        raise InfeasibleRuleError(f"{what} be certified: {dial.reason}.\nHint: collect more such {of}.")
     return delta
 
 

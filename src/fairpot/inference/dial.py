@@ -15,7 +15,7 @@ from fairpot._defaults import FEWEST, LEVEL, Region, Ties
 from fairpot._docs import documented
 from fairpot._html import html_table, paragraph
 from fairpot._optional import make_frame
-from fairpot._validation import check_level
+from fairpot._validation import check_level, wording
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.candidates import populations
 from fairpot.inference.limits import fold, joint_tail
@@ -133,14 +133,16 @@ def estimate_steps(
     ties: Ties = "half",
     exact: tuple[Floats, Floats] | None = None,
     top: Top | None = None,
+    cut: Cut | None = None,
 ) -> DialEstimates:
     """Estimate AUC and gaps at every value of a dial.
 
     ``table``: rows that the maps were not fitted on. ``steps``: from values of the dial to the maps of each, one after
     the other. ``exact``: AUCs (k,) and xAUCs (k, 2 * pairs) where they are known. Covariances come from a merged table.
-    ``top`` looks at the top of the ranking only.
+    ``top`` looks at the top of the ranking only; ``cut`` says which top the rows themselves are.
     """
     pairs = (all_pairs(table), *cross_pairs(table))
+    of = top or cut
 
     def scored(entries: ScoreTable) -> Sequence[View]:
         return [entries.view(maps) for maps in steps(values)]
@@ -151,7 +153,7 @@ def estimate_steps(
         found = estimate_shares(small, pairs, ties, scored(small))
     else:
         small, found, regions = _estimate_top(table, pairs, ties, top, scored)
-    reason = why_not(table, pairs, found.fewest(len(pairs)), None if top is None else top.alpha)
+    reason = why_not(table, pairs, found.fewest(len(pairs)), None if of is None else of.alpha)
     dial = replace(DialEstimates.of(values, table, found, reason), regions=regions)
     if exact is None and small is not table:
         exact = _count(table, steps(values), pairs, ties, top)
@@ -277,7 +279,8 @@ class Evidence:
 
     def estimate(self, values: Any, exact: tuple[Floats, Floats] | None = None) -> DialEstimates:
         """Estimate AUC and gaps at values of the dial; ``exact`` numbers replace those counted on rows held out."""
-        how: dict[str, Any] = {"ties": self.ties, "top": self.top, "exact": exact if len(self.parts) == 1 else None}
+        how: dict[str, Any] = {"ties": self.ties, "top": self.top, "cut": self.cut}
+        how["exact"] = exact if len(self.parts) == 1 else None
         dials = [estimate_steps(table, steps, values, **how) for table, steps in self.parts]
         return dials[0] if len(dials) == 1 else average_dials(dials)
 
@@ -426,7 +429,7 @@ class FixedTops:
                 starts.append(begin)
         if not kept:
             raise InfeasibleRuleError(
-                f"no {dial} can be certified: in the top {100 * top.alpha:.4g}% some group has fewer than "
+                f"no {dial} can be certified:{wording.in_top(top.alpha)} some group has fewer than "
                 f"{FEWEST} rows with, or without, the outcome, whatever the repair.\n"
                 f"Hint: allow a larger {argument('top')}, collect more rows, or leave {argument('confidence')} "
                 "out to choose by the measured gap alone."

@@ -207,7 +207,7 @@ class Measuring:
         at = np.flatnonzero(np.isin(cells.group, places) & (cells.weight > 0))
         rows, weight, error = self._terms(cells, at), cells.weight[at], np.zeros(len(cells.weight))
         if rate.fit is not None:
-            found = self._few(rate, cells, at, [rows.y, rows.n], places) or rate.fit(rows, weight)
+            found = self._few(rate, cells, at, rows, places) or rate.fit(rows, weight)
             if isinstance(found, str):
                 return Piece(np.nan, error, np.nan, 0.0, found)
             value, error[at] = found
@@ -221,17 +221,25 @@ class Measuring:
         error[at] = (above - value * among) / total
         if rate.needs_cut:
             error = error + self._through_cuts(cells, error)
-        sides = [rows.y, rows.n] if rate.scale == "positive" else [among]
-        few, variance = self._few(rate, cells, at, sides, places), cells.spread(error)
+        few, variance = self._few(rate, cells, at, rows, places), cells.spread(error)
         units, spread = cells.units(at, among), value * (1 - value)
         if not np.isfinite(variance):
             few = "the scores are too large to be squared"
-        elif rate.scale == "share" and self.populations and variance * units < 1e-9 * spread:
+        elif self._is_made(name, places) or (
+            rate.scale == "share" and self.populations and variance * units < 1e-9 * spread
+        ):
             few = "the cut is made so that it is this share"
         return Piece(value, error, variance, units, few)
 
-    def _few(self, rate: Rate, cells: Cells, at: Indices, sides: Sequence[Floats], places: Places) -> str | None:
+    def _is_made(self, name: str, places: Places) -> bool:
+        """Whether the cuts of these groups are made so that a share of them is selected, but for equal scores."""
+        own = [p for p in self.populations if set(p.groups) & set(places)]
+        sure = all(set(p.groups) <= set(places) and not p.coarse for p in own)
+        return name == "selection_rate" and bool(own) and sure
+
+    def _few(self, rate: Rate, cells: Cells, at: Indices, rows: Terms, places: Places) -> str | None:
         """Say which cell has too few independent rows for an interval; a hair of round-off is none."""
+        sides = rate.needed(rows)
         said = (rate.among,) if len(sides) == 1 else ("rows with the outcome", "rows without the outcome")
         for side, what in zip(sides, said):
             units = cells.units(at, side)

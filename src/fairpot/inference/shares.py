@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._defaults import FEWEST, Ties
+from fairpot._validation import wording
 from fairpot.counts import Clusters, Counts, GroupCounts, Indices
 from fairpot.inference.limits import Parts, difference_limits, exceeding_tail, fold, share_limits
 from fairpot.table import ScoreTable
@@ -467,8 +468,7 @@ def why_not(table: ScoreTable, pairs: Sequence[Pairs], found: ShareEstimates, al
 
 def _said(table: ScoreTable, places: tuple[int, ...], units: float, what: str, alpha: float | None) -> str:
     counted = f"{'row' if table.clusters is None else 'cluster'}{'' if units == 1 else 's'} {what}"
-    where = "" if alpha is None else f" in the top {alpha:g}"
     number = "no" if units == 0 else f"{units:.3g}"
     one = len(places) == 1 and len(table.groups) > 1
     who = f"group {table.groups[places[0]]!r} has" if one else f"there {'is' if units == 1 else 'are'}"
-    return f"{who} {number} {counted}{where}, and with fewer than {FEWEST} there is no interval"
+    return f"{who} {number} {counted}{wording.in_top(alpha)}, and with fewer than {FEWEST} there is no interval"

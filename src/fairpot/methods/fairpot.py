@@ -1,8 +1,7 @@
 """FairPOT: move the top lambda share of a group's scores by optimal transport towards a reference group.
 
-`transport_plans` solves the transport of every group onto the reference: a score goes to the mean of the reference's
-scores over its share of the mass (the paper's projection). `learn` makes a family of these plans: at strength lam the
-top lam of a group goes where its plan says (Algorithm 1). With two groups AUC and gap are known at every lam at once.
+A score goes to the mean of the reference's scores over its share of the mass (the paper's projection), if it is in the
+top lam of its group (Algorithm 1). With two groups AUC and gap are known at every lam at once.
 """
 
 from __future__ import annotations

@@ -108,9 +108,8 @@ class XOrder(Repair):
 
 def xorder_maps(reference: GroupCounts, moved: GroupCounts, lams: Floats) -> list[ScoreMap]:
     """Return the map of the moved group for each lambda."""
-    paths = xorder_paths(reference, moved, lams)
     steps = _with_outer_steps(reference.score, moved.score)
-    return [ScoreMap(moved.score, evenly_between(steps, above)) for above in paths.above]
+    return [ScoreMap(moved.score, evenly_between(steps, above)) for above in xorder_orders(reference, moved, lams)]
 
 
 def evenly_between(steps: Floats, above: NDArray[np.intp]) -> Floats:
@@ -138,20 +137,12 @@ def _with_outer_steps(reference: Floats, moved: Floats) -> Floats:
     return np.concatenate(([bottom], reference, [top]))
 
 
-class Paths(NamedTuple):
-    """The order found for each lambda, a row each."""
+def xorder_orders(reference: GroupCounts, moved: GroupCounts, lams: Floats) -> NDArray[np.intp]:
+    """Find for each lambda, a row each, how many reference atoms to place above each moved atom, ascending.
 
-    above: NDArray[np.intp]  # how many reference atoms are placed above each moved atom, ascending
-    ab: Floats  # pairs won by reference positives over moved negatives
-    ba: Floats  # and the other way round
-
-
-def xorder_paths(reference: GroupCounts, moved: GroupCounts, lams: Floats) -> Paths:
-    """Run the dynamic programme for each lambda.
-
-    The value of a path is ``(ab + ba) / pairs - lam * |ab / pairs_ab - ba / pairs_ba|`` with its counts so far,
-    ``pairs`` being all pairs of a positive and a negative, those inside a group included. Of two predecessors
-    of equal value the one that agrees with the scores as they were is kept.
+    It is a dynamic programme. The value of a path is ``(ab + ba) / pairs - lam * |ab / pairs_ab - ba / pairs_ba|`` with
+    its counts so far, ``pairs`` being all pairs of a positive and a negative, those inside a group included. Of two
+    predecessors of equal value the one that agrees with the scores as they were is kept.
     """
     cells = len(reference.score) * len(moved.score)
     if cells > MAX_CELLS:
@@ -163,9 +154,7 @@ def xorder_paths(reference: GroupCounts, moved: GroupCounts, lams: Floats) -> Pa
     b, a = _Side.of(moved), _Side.of(reference)
     diagonal = min(len(a.score), len(b.score))
     together = max(1, min(_CELLS // diagonal, _ROWS // len(b.score), 8 * _BYTES // cells))
-    parts = [_walk(b, a, lams[k : k + together]) for k in range(0, len(lams), together)]
-    above, ab, ba = (np.concatenate(part) for part in zip(*parts))
-    return Paths(above[:, ::-1].copy(), ab, ba)
+    return np.concatenate([_walk(b, a, lams[k : k + together]) for k in range(0, len(lams), together)])[:, ::-1].copy()
 
 
 class _Side(NamedTuple):
@@ -185,8 +174,8 @@ class _Side(NamedTuple):
         return np.concatenate(([0], np.cumsum(self.positive))) * other.rest[0]
 
 
-def _walk(b: _Side, a: _Side, lams: Floats) -> tuple[NDArray[np.intp], Floats, Floats]:
-    """Walk the grid; return how many atoms of a stand above each of b, and the pairs that a and b win.
+def _walk(b: _Side, a: _Side, lams: Floats) -> NDArray[np.intp]:
+    """Walk the grid; return how many atoms of a stand above each of b.
 
     Cell (i, j) has i atoms of b and j of a placed. Diagonal after diagonal, i + j = k, is worked out at once; what is
     known of a cell stands at the place i.
@@ -220,7 +209,7 @@ def _walk(b: _Side, a: _Side, lams: Floats) -> tuple[NDArray[np.intp], Floats, F
         if k <= m:
             wins_b[:, k] = alone_b[k]
     above = [_way_back([bits[row].tobytes() for bits in b_last], m, n) for row in range(len(lams))]
-    return np.array(above, dtype=np.intp), wins_a[:, m], wins_b[:, m]
+    return np.array(above, dtype=np.intp)
 
 
 def _way_back(b_last: list[bytes], m: int, n: int) -> list[int]:

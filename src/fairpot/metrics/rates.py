@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import expit, logit
@@ -50,6 +50,7 @@ class Rate:
 
     ``scale`` says how limits are found and whether there is a ratio: a "share" has Wilson's; a "mean" those of a t
     distribution; a "positive" number those of its logarithm; and of a "free" one, which may be below 0, no ratio.
+    ``rests_on`` gives the rows of which an interval needs enough, where those are not the ones below the line.
 
     Examples
     --------
@@ -66,6 +67,13 @@ class Rate:
     needs_outcomes: bool = True
     needs_cut: bool = True
     needs_risk: bool = False
+    rests_on: Callable[[Terms], tuple[Floats, ...]] | None = None
+
+    def needed(self, rows: Terms) -> tuple[Floats, ...]:
+        """Give the rows of which an interval needs enough: one kind, or those of either outcome."""
+        if self.rests_on is not None:
+            return self.rests_on(rows)
+        return () if self.sums is None else self.sums(rows)[1:]
 
 
 def _intercept(rows: Terms, weight: Counts) -> tuple[float, Floats] | str:
@@ -101,7 +109,13 @@ def _logistic(rows: Terms, weight: Counts, x: Floats, offset: Floats, beta: Floa
     return "no logistic regression on the log-odds of the score can be fitted"
 
 
+def _sides(rows: Terms) -> tuple[Floats, Floats]:
+    """Give the rows with the outcome, and those without it."""
+    return rows.y, rows.n
+
+
 _CASES, _OTHERS = "rows with the outcome", "rows without the outcome"
+_OF_RISKS: dict[str, Any] = {"needs_cut": False, "needs_risk": True, "rests_on": _sides}
 
 RATES: dict[str, Rate] = {
     "selection_rate": Rate("selection rate", "rows", lambda r: (r.on, r.one), needs_outcomes=False),
@@ -113,19 +127,18 @@ RATES: dict[str, Rate] = {
     "npv": Rate("negative predictive value", "rows not flagged", lambda r: (r.off * r.n, r.off)),
     "accuracy": Rate("accuracy", "rows", lambda r: (r.on * r.y + r.off * r.n, r.one)),
     "net_benefit": Rate(
-        "net benefit", "rows", lambda r: (r.on * (r.y - r.n * r.odds), r.one), scale="free", needs_risk=True
+        "net benefit",
+        "flagged rows",
+        lambda r: (r.on * (r.y - r.n * r.odds), r.one),
+        scale="free",
+        needs_risk=True,
+        rests_on=lambda r: (r.on,),
     ),
     "mean_score": Rate(
         "mean score", "rows", lambda r: (r.score, r.one), scale="free", needs_outcomes=False, needs_cut=False
     ),
-    "brier": Rate(
-        "Brier score", "rows", lambda r: ((r.risk - r.y) ** 2, r.one), scale="mean", needs_cut=False, needs_risk=True
-    ),
-    "observed_expected": Rate(
-        "observed to expected", _CASES, lambda r: (r.y, r.risk), scale="positive", needs_cut=False, needs_risk=True
-    ),
-    "calibration_intercept": Rate(
-        "calibration intercept", _CASES, fit=_intercept, scale="free", needs_cut=False, needs_risk=True
-    ),
-    "calibration_slope": Rate("calibration slope", _CASES, fit=_slope, scale="free", needs_cut=False, needs_risk=True),
+    "brier": Rate("Brier score", "rows", lambda r: ((r.risk - r.y) ** 2, r.one), scale="mean", **_OF_RISKS),
+    "observed_expected": Rate("observed to expected", _CASES, lambda r: (r.y, r.risk), scale="positive", **_OF_RISKS),
+    "calibration_intercept": Rate("calibration intercept", _CASES, fit=_intercept, scale="free", **_OF_RISKS),
+    "calibration_slope": Rate("calibration slope", _CASES, fit=_slope, scale="free", **_OF_RISKS),
 }

@@ -38,7 +38,6 @@ class ModelFile:
     maps: dict[Hashable, Object]  # of each group: a "kind" (piecewise, sigmoid, shift) and its fields
     reference: Hashable | None  # the group whose scores do not change
     thresholds: dict[Hashable, float] | None  # the lowest score of the fitted top
-    apply: Object  # {"kind": "maps"}; files of 0.2 may need all rows that are transformed
     fitted_on: Object  # see describe_table
     columns: Object | None = None  # "score", "group" and what was said of the rows
     certificate: Object | None = None
@@ -73,7 +72,7 @@ class ModelFile:
             "maps": _listed(self.maps, "map"),
             "reference": plain_group(self.reference),
             "thresholds": None if self.thresholds is None else _listed(self.thresholds, "value"),
-            "apply": self.apply,
+            "apply": {"kind": "maps"},
             "fitted_on": self.fitted_on,
             "columns": self.columns,
             **{key: getattr(self, key) for key in _OPTIONAL if getattr(self, key) is not None},
@@ -101,7 +100,6 @@ class ModelFile:
             maps={group: _map(each, f"maps[{i}].map") for i, (group, each) in enumerate(maps.items())},
             reference=reference,
             thresholds=thresholds,
-            apply=content["apply"],
             fitted_on=content["fitted_on"],
             columns=content["columns"],
             **{key: content.get(key) for key in _OPTIONAL},

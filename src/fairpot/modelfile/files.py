@@ -79,7 +79,7 @@ def toml_of(path: str, what: str, hint: str) -> dict[str, Any]:
     import tomllib  # few runs have one
 
     try:
-        return tomllib.loads(bytes_of(path, 20_000, hint).decode("utf-8"))
+        return tomllib.loads(bytes_of(path, 20_000, hint).decode("utf-8-sig"))  # some editors mark UTF-8
     except ModelFileError as error:
         said, _, _ = str(error).partition("\nHint:")
         raise ValueError(f"{what} {path!r}: {said}\n{hint}") from error
@@ -255,10 +255,15 @@ def _no_constant(token: str) -> NoReturn:
 
 
 def _check_version(content: Object) -> None:
-    version, wrote = content.get("schema_version"), content.get("fitted_on")
+    version, wrote, how = (content.get(key) for key in ("schema_version", "fitted_on", "apply"))
     if type(version) is not int or version != SCHEMA_VERSION:
         wrote = wrote.get("library_version") if isinstance(wrote, dict) else None
         by = "" if wrote is None else f" (written by fairpot {shown(wrote)})"
         older = type(version) is int and version == 1
         way = "load and save it with fairpot 0.2" if older else "load it with the fairpot that wrote it"
         refuse("schema_version", f"{SCHEMA_VERSION}{by}", version, f"Hint: {way}, or fit and save the model again.")
+    if isinstance(how, dict) and how.get("kind") in ("top_of_batch", "barycentre_of_batch"):  # of 0.2
+        raise ModelFileError(
+            "these maps are made anew from each batch that they are applied to, which fairpot no longer does.\n"
+            "Hint: fit and save again; the maps are then those of the fitted rows."
+        )

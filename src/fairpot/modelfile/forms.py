@@ -75,10 +75,6 @@ class Dial(Form):
     value: Number | Strengths
 
 
-class Kind(Form, tag_field="kind"):
-    """An object whose ``kind`` says which keys it has."""
-
-
 class Lines(Form):
     """Straight between the knots; outside, scores stay (identity) or take the edge's value (hold).
 
@@ -103,14 +99,14 @@ class Then(Lines):
     kind: Literal["piecewise"]
 
 
-class Sigmoid(Kind, tag="sigmoid"):
+class Sigmoid(Form, tag="sigmoid", tag_field="kind"):
     """The map score -> 1 / (1 + exp(-(alpha * score + beta))), exact everywhere."""
 
     alpha: Number
     beta: Number
 
 
-class Shift(Kind, tag="shift"):
+class Shift(Form, tag="shift", tag_field="kind"):
     """Probabilities have their odds multiplied by ``factor``; other scores (factor is null) have ``added`` added.
 
     With ``negative`` it is the map of scores with a minus, score -> -m(-score).
@@ -128,16 +124,10 @@ class MapOfGroup(Form):
     map: Piecewise | Sigmoid | Shift
 
 
-class RowByRow(Kind, tag="maps"):
+class RowByRow(Form):
     """Nothing is needed beyond the maps."""
 
-
-class TopOfBatch(Kind, tag="top_of_batch", forbid_unknown_fields=False):
-    """Files of 0.2 only, which are refused."""
-
-
-class BarycentreOfBatch(Kind, tag="barycentre_of_batch", forbid_unknown_fields=False):
-    """Files of 0.2 only, which are refused."""
+    kind: Literal["maps"]
 
 
 class Counts(Form):
@@ -257,7 +247,7 @@ class MapFile(Form):
     maps: Annotated[list[MapOfGroup], Meta(min_length=1, max_length=_MOST_GROUPS)]
     reference: Group | None
     thresholds: NumbersByGroup | None
-    apply: RowByRow | TopOfBatch | BarycentreOfBatch
+    apply: RowByRow
     fitted_on: FittedOn
     columns: Columns | None
     certificate: Certificate | UnsetType = UNSET

@@ -70,7 +70,7 @@ def certify(family: Family, again: Learn, ground: Ground, rule: Rule, confidence
 
 
 def _folds(again: Learn, ground: Ground, dial: str) -> list[tuple[Family, ScoreTable]]:
-    folds, taught = split_table(ground.rows, fold_count(ground.rows, dial), _SEED), []
+    folds, taught = split_table(ground.rows, fold_count(ground.rows, dial, ground.cut and ground.cut.alpha), _SEED), []
     for k in range(len(folds)):
         try:
             taught.append(again(all_but(folds, k)))
@@ -99,9 +99,9 @@ def _worth(
     return Worth(auc, before, *(held.net_benefits(places, rule.net_benefit_at) if rule.net_benefit_at else ()))
 
 
-def fold_count(table: ScoreTable, dial: str) -> int:
-    """Say how many folds leave enough positives and negatives of every group in each."""
-    counted = "rows" if table.units is None else "clusters"
+def fold_count(table: ScoreTable, dial: str, alpha: float | None = None) -> int:
+    """Say how many folds leave enough positives and negatives of every group in each; of rows in the top ``alpha``."""
+    counted = "row" if table.units is None else "cluster"
     cells = [
         (float(count), group, what.replace("rows", counted))
         for what, counts in zip(wording.BOTH_OUTCOMES, table.independent)
@@ -110,9 +110,10 @@ def fold_count(table: ScoreTable, dial: str) -> int:
     fewest, group, what = min(cells, key=lambda cell: cell[0])
     folds = min(MOST_FOLDS, int((fewest + 1e-9) // FEWEST))
     if folds < 2:
+        larger = "" if alpha is None else f"allow a larger {argument('top')}, "
         raise InfeasibleRuleError(
-            f"no {dial} can be certified: group {group!r} has {fewest:.3g} {what}, and cross-fitting needs at least "
-            f"{2 * FEWEST}.\nHint: collect more {counted} of that group, or leave {argument('confidence')} out to "
-            "choose by the measured gap alone."
+            f"no {dial} can be certified: group {group!r} has {wording.counted(fewest, what, '.3g')}"
+            f"{wording.in_top(alpha)}, and cross-fitting needs at least {2 * FEWEST}.\nHint: {larger}collect more "
+            f"{counted}s of that group, or leave {argument('confidence')} out to choose by the measured gap alone."
         )
     return folds

@@ -344,7 +344,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         known: dict[str, Any] = {name: getattr(self, attribute) for name, attribute in _STORED.items()}
         maps = {group: map_content(own[group]) for group in self.groups_}
         known["grouping"] = None if self.grouping_ is None else self.grouping_.written
-        return ModelFile(maps=maps, then=None if then is None else map_content(then), apply={"kind": "maps"}, **known)
+        return ModelFile(maps=maps, then=None if then is None else map_content(then), **known)
 
     def _html_repr(self) -> str:
         return shown_maps(self, repr(self)[1:-1])

@@ -186,7 +186,7 @@ def start(model: Repair, kept: ScoreTable, table: ScoreTable, chosen: bool = Fal
     ground = Ground(kept, model.ties, top, cut, fitted=True)
     rows = ground.rows if len(ground.rows.counts) and all(len(c.score) for c in ground.rows.counts) else kept
     if chosen:
-        require_outcomes(rows)
+        require_outcomes(rows, cut and cut.alpha)
     reference = None
     if takes_reference(type(model)):
         reference = find_reference(rows, model.reference, model.ties, kept)

@@ -165,11 +165,6 @@ def made_of(content: ModelFile) -> tuple[StoredMaps, ModelFile]:
     names, (dial, strength) = _RENAMED.get(content.method, {}), content.dial
     parameters = {names.get(name, name): value for name, value in content.parameters.items()}
     content = replace(content, parameters=parameters, dial=(names.get(dial, dial), strength))
-    if content.apply.get("kind") != "maps":
-        raise ModelFileError(
-            "these maps are made anew from each batch that they are applied to, which fairpot no longer does.\n"
-            "Hint: fit and save again; the maps are then those of the fitted rows."
-        )
     if not content.method.isidentifier():
         raise ModelFileError(f"the method {shown(content.method)} is not the name of one.\n{_written_by(content)}")
     for name, value in content.parameters.items():

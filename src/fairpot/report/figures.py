@@ -62,7 +62,7 @@ def make_figures(found: Measured, report: Report) -> dict[str, Figure]:
 
 
 def told_gap(report: Report, setting: Setting) -> float | None:
-    """Give the gap that a report turns on: of two groups with its sign, seen as before; else the largest of many."""
+    """Give the gap that a report turns on: of two groups with its sign, seen as before; else that of the headline."""
     if len(report.audit.ranking.groups) > 2:
         return setting.told.gap
     found = report.finding
@@ -91,7 +91,7 @@ def _tradeoff(found: Measured, report: Report) -> Figure | None:
     best = best[few(len(best), 24)]
     front = zip(frame.across(gap[best]), frame.up(auc[best]))
     cx, cy = frame.across(xs), frame.up(ys)
-    names = (_axis("gap in points" if signed else "largest gap in points", report), "AUC")
+    names = (_axis("gap in points" if signed else "overall gap in points", report), "AUC")
     marks = [(cx[0], cy[0], "original")]
     marks += [(cx[chosen], cy[chosen], "★ reported")] if chosen else []
     body = join(

@@ -67,6 +67,7 @@ def dial_of(method: Any, maps: FairMaps, table: ScoreTable, ties: str, most: int
     """Find the settings of a fitted method on a table, at most about ``most``, its own among them."""
     own: Any = getattr(method, "strength_", None)
     counted = bool((table.positives > 0).all() and (table.negatives > 0).all())
+    counted &= {*maps.groups_} - {*maps.left_out_} <= {*table.groups}
     if not counted or isinstance(method, FairMaps):  # maps from a file know one strength
         fixed = own if isinstance(own, float) else None
         return Dial([None, fixed], 1, lambda place: maps.maps_on(table) if place else {})

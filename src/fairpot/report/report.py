@@ -17,6 +17,7 @@ from fairpot._version import __version__
 from fairpot.counting import as_table
 from fairpot.repair.fair_maps import FairMaps, fair_maps
 from fairpot.repair.finish import in_words
+from fairpot.repair.groups import kept_groups
 from fairpot.report.content import SCHEMA, About, Method, Origin, Report, Saved, Turned, read_card
 from fairpot.report.figures import Figure, make_figures
 from fairpot.report.measure import (
@@ -33,7 +34,7 @@ from fairpot.report.measure import (
 from fairpot.report.page import make_page
 from fairpot.report.tables import View, make_markdown
 from fairpot.results import Audit, Effect
-from fairpot.results.audit import audit_table, several
+from fairpot.results.audit import audit_table, left_out_sizes, several
 from fairpot.results.effect import effect
 from fairpot.results.kinds import Plain, number, renamed, to_dict
 from fairpot.results.ranking import own_scale
@@ -66,6 +67,8 @@ class FairnessReport(Saved):
     region : {"pooled", "group"}, default "pooled"
         Whether an audit's share is that of the whole list or of each group.
     {ties, high_score_means}
+    min_group, groups : int, default 0, and list or None
+        Of an audit: leave groups of fewer rows out, and all that are not named.
     columns, command, created, inputs, warnings
         What the columns are called, by the part they play; how to make the report again, and when it was made; SHA-256
         of the files that the rows come from; more that a reader should know. All are shown as given.
@@ -98,6 +101,8 @@ class FairnessReport(Saved):
         region: Region = "pooled",
         ties: str = "half",
         high_score_means: Meaning | None = None,
+        min_group: int = 0,
+        groups: Any = None,
         columns: Any = None,
         command: str = "",
         created: str = "",
@@ -112,8 +117,13 @@ class FairnessReport(Saved):
             raise TypeError(f"a report takes a fitted repair method or a loaded map file, got {kind}.")
         said = None if self.maps is None else self.maps.high_score_means_
         self._all_groups = known.meaning(high_score_means).meaning(said)
-        left_out = table.unknown + (() if self.maps is None else self.maps.left_out_)
-        self.table = self._all_groups.only([g for g in table.groups if g not in left_out])
+        if self.maps is None:
+            self.table = kept_groups(self._all_groups, min_group, groups)
+        else:
+            if min_group or groups is not None:
+                raise ValueError("a repair says which groups it leaves out.\nHint: give min_group and groups to fit.")
+            left_out = table.unknown + self.maps.left_out_
+            self.table = self._all_groups.only([g for g in table.groups if g not in left_out])
         self.method = method
         self.ties = cast(Ties, check_choice(ties, "ties", TIES))
         self.region = cast(Region, check_choice(region, "region", REGIONS))
@@ -176,6 +186,7 @@ class FairnessReport(Saved):
         if self.effect is not None:
             return self.effect.before
         asked: dict[str, Any] = {"alpha": self._alphas, "region": self.region, "threshold": self._thresholds}
+        asked["left_out"] = left_out_sizes(self.table, self._all_groups)
         return audit_table(self.table, ties=self.ties, **asked, everything=self._all_groups)
 
     @cached_property
@@ -309,6 +320,7 @@ def _describe(maps: FairMaps, table: ScoreTable) -> Method:
 def _names(table: ScoreTable, columns: Any) -> Callable[[Any], Any]:
     """Call groups by what people read: numbers and booleans by their column as well, and no name too long."""
     given = [part for part in str(columns.get("group") or "").split(" x ") if part]
-    known = {group: str(name_of(group, given or table.group_columns)) for group in table.groups}
+    said = given or table.group_columns
+    known = {group: str(name_of(group, said)) for group in table.groups}
     cut = distinct(known.values(), _LONGEST_NAME)
-    return lambda group: cut[known[group]] if group in known else group
+    return lambda group: cut[known[group]] if group in known else name_of(group, said)

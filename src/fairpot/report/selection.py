@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 from fairpot._docs import documented
-from fairpot._html import with_limits
+from fairpot._html import head_of, with_limits
 from fairpot.report.content import Saved
 from fairpot.report.page import plain_page
 from fairpot.results import Audit
@@ -53,8 +53,8 @@ class SelectionReport(Saved):
         parts = [f"# {self.title}", *([f"Rows: {self.source}"] if self.source else []), *self.audit.answer]
         for caption, rows in self.audit.spoken.selection_tables():
             cells = [with_limits(row) for row in rows]
-            heads = [name.replace("_", " ") for name in cells[0]]
-            parts += [f"## {caption}", "\n".join(markdown_lines(heads, [[*row.values()] for row in cells]))]
+            lines = markdown_lines([*map(head_of, cells[0])], [[*row.values()] for row in cells])
+            parts += [f"## {caption}", "\n".join(lines)]
         noted = "\n".join(f"- {text}" for text in self.audit.warnings)
         return "\n\n".join([*parts, *([noted] if noted else [])]) + "\n"
 

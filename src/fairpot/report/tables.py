@@ -36,7 +36,7 @@ from fairpot.words.tables import markdown_lines, plain_line
 MOST_PAIRS = 24
 _PAIR_HEADS = ("Group", "Other group", "Group over other", "Other over group", "Gap, points", "95% interval")
 _MOVE_HEADS = (
-    *("Group", "Rows", "Changed", "Up", "Down"),
+    *("Changed", "Up", "Down"),
     *("Mean change of the changed", "Mean change of all", "Largest change"),
 )
 _TOLD = 2  # the changes of so many groups are told one by one
@@ -91,6 +91,7 @@ class View:
         self.listed = [names[g] for g in self.found.listed]
         self.pair = tuple(names[g] for g in self.found.pair)
         self.small = set(self.report.audit.ranking.small_groups)
+        self.counted = "Rows, by weight" if self.report.audit.weights == "importance" else "Rows"
 
     def live(self, tell: Callable[[int], str], name: str = "") -> Text | str:
         """Make a text that says ``tell`` of the setting; where it never changes, a plain one."""
@@ -167,7 +168,9 @@ def finding_at(report: Report, setting: Setting) -> Finding:
         return replace(report.finding, gap=None)
     pair = told.pair(*gap.groups)
     changed: dict[str, Any] = {"ranked_higher": pair.first, "ranked_lower": pair.second}
-    changed |= {"xauc_higher": pair.xauc_first, "xauc_lower": pair.xauc_second}
+    small = set(report.audit.told.small_groups)
+    larger = (each for each in told.gaps if each.size > pair.size and not small & {each.first, each.second})
+    changed |= {"xauc_higher": pair.xauc_first, "xauc_lower": pair.xauc_second, "largest": not any(larger)}
     return replace(report.finding, state=state_of(gap), gap=gap, **changed)
 
 
@@ -239,12 +242,12 @@ def _rows(view: View) -> list[tuple[str, Callable[[Any], str], Read]]:
         (f"{lower} with the outcome above {higher} without it", _share, of_pair("all", higher, lower, "xauc_second")),
         (f"{higher} with the outcome above {lower} without it", _share, of_pair("all", higher, lower, "xauc_first")),
     ]
-    rows += [("Largest gap of any pair, points", with_limits, lambda s: s.all.gap)] if view.many else []
+    rows += [("Overall gap, points", with_limits, lambda s: s.all.gap)] if view.many else []
     if view.finding.alpha is not None:
         top = f"in the top {words.top_of(view.finding)}"
         rows.append((f"AUC {top}", auc, lambda s: s.told.auc))
         rows.append((f"Gap {top}, {higher} over {lower}, points", gap, of_pair("told", higher, lower, "signed_gap")))
-        largest = f"Largest gap of any pair {top}, points"
+        largest = f"Gap {top}, points"
         rows += [(largest, with_limits, lambda s: s.told.gap)] if view.many else []
     groups = list(zip(view.found.listed, view.listed))
     rows += [(f"AUC inside {g}", auc, _of(i, "auc")) for i, g in groups]
@@ -295,7 +298,7 @@ def curve(view: View) -> Table | None:
         shown = with_limits(gap) if isinstance(gap, Estimate) else POINTS.none
         name = view.setting(k, whole=True) + (" ★" if k == view.chosen else "")
         rows.append([name, shown, with_limits(each.all.auc, auc=True), count(each.moved)])
-    heads = ("Repair strength", "largest gap in points" if view.many else "gap in points", "AUC", "Changed")
+    heads = ("Repair strength", "overall gap in points" if view.many else "gap in points", "AUC", "Changed")
     return Table("curve", "The curve as a table", heads, rows)
 
 
@@ -308,9 +311,8 @@ def crossing(view: View) -> Table:
         label = "with the outcome" if each.positive else "without it"
         counted = [tag("span", count(cells[name]), data_who=f"{name} {place}") for name in shown]
         rows.append([each.group, label, count(each.rows), *counted])
-    counted_rows = "Rows, by weight" if view.report.audit.weights == "importance" else "Rows"
     changes = ("Repaired", "Newly above", "No longer above") if view.repaired else ()
-    head = ("Group", "Outcome", counted_rows, "Above now", *changes)
+    head = ("Group", "Outcome", view.counted, "Above now", *changes)
     left = len(view.report.audit.ranking.groups) - len(view.listed)
     note = say("groups left out", left=left) if left else ""
     return Table("crossing", "Rows above the line", head, rows, 2, note)
@@ -334,7 +336,7 @@ def moves(view: View) -> Table:
     for i, group in zip(view.found.listed, view.listed):
         size = view.settings[0].groups[i].moved.rows
         rows.append([group, count(size), *(cell(i, name) for name in names)])
-    return Table("moves", "Scores that change", _MOVE_HEADS, rows)
+    return Table("moves", "Scores that change", ("Group", view.counted, *_MOVE_HEADS), rows)
 
 
 def how_to_read(view: View) -> list[str]:

@@ -223,11 +223,14 @@ def _audit_rows(y_true: Any, y_score: Any, rows: Plain, looked_at: Plain, chosen
     labelled = y_true is not None or y_score is None
     everything = as_table(y_true, y_score, **rows, labelled=labelled).require("an audit", labels=False, groups=2)
     table = kept_groups(everything, **chosen)
-    gone = tuple(g for g in everything.groups if g not in (*table.groups, *everything.unknown))
-    left_out = {g: everything[g].size for g in gone}
-    found = audit_table(table, **looked_at, left_out=left_out, everything=everything)
+    found = audit_table(table, **looked_at, left_out=left_out_sizes(table, everything), everything=everything)
     warn_of_table(table, everything)
     return found
+
+
+def left_out_sizes(table: ScoreTable, everything: ScoreTable) -> dict[Hashable, float]:
+    """Give the rows of groups that are left out of a table of everything, and that are not unknown."""
+    return {g: everything[g].size for g in everything.groups if g not in (*table.groups, *everything.unknown)}
 
 
 def _audit_models(y_true: Any, models: Mapping[str, Any], rows: Plain, looked_at: Plain, chosen: Plain) -> Audits:

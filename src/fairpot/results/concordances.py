@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Hashable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
 from typing import Any, ClassVar
 
@@ -156,7 +156,7 @@ class Concordance(Told, ShownBars):
     Attributes
     ----------
     tau, level : float
-        Pairs count whose earlier row had the outcome up to this time; and the confidence level of every interval.
+        Pairs count whose earlier row had the outcome up to this time (None: all); and the level of every interval.
     overall : Estimate or None
         Where there are no groups: the concordance of all rows (Uno's C).
     pairs : tuple of PairConcordance
@@ -174,7 +174,7 @@ class Concordance(Told, ShownBars):
 
     derived: ClassVar[Derived] = {}
 
-    tau: float
+    tau: float | None
     level: Share
     overall: Estimate | None
     pairs: tuple[PairConcordance, ...]
@@ -318,4 +318,5 @@ def concordance(
         rows = rows._replace(scores=0.0 - rows.scores)
     unit = None if clusters is None else units_of(clusters, len(rows.scores), "clusters")[0]
     places, last = range(len(rows.groups)), (after.horizon, check_level(level), after.leaving)
-    return concordances(followed_rows(rows, after, unit, weights), rows.groups, places, *last)
+    found = concordances(followed_rows(rows, after, unit, weights), rows.groups, places, *last)
+    return replace(found, tau=None) if tau is None else found

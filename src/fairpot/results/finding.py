@@ -23,7 +23,8 @@ class Finding(Told):
     state : {"difference", "no clear difference", "no interval", "not measured"}
         Whether the interval of the gap leaves 0 out, holds it, is missing, or no gap can be measured.
     ranked_higher, ranked_lower : names of groups, or None
-        The two groups with the largest gap, of those that are not too small.
+        The two groups with the largest gap, of those that are not too small; where that gap may be chance and others
+        are not, the largest of these.
     gap, xauc_higher, xauc_lower : Estimate or None
         Their gap, seen from the group ranked higher: the lower limit is below 0 where chance could explain it. How
         often someone in the first with the outcome is ranked above someone in the second without it; the reverse.
@@ -62,6 +63,7 @@ class Finding(Told):
     lower_is_riskier: bool
     auc: Estimate | None
     columns: Annotated[tuple[str, ...], "hidden"] = ()
+    largest: Annotated[bool, "hidden"] = True
 
     @classmethod
     def of(cls, ranking: Ranking, table: ScoreTable, auc: Estimate | None) -> Finding:
@@ -77,7 +79,8 @@ class Finding(Told):
         where = ranking.alpha, None if top is None else top.region
         sizes = len(ranking.compared), len(ranking.groups) - len(small)
         means = table.high_score_means, table.lower_is_riskier
-        return cls(ranking.state, *pair, found, *where, *sizes, small, *means, auc, table.group_columns)
+        largest = told is None or all(each.size <= told.size for each in ranking.compared)
+        return cls(ranking.state, *pair, found, *where, *sizes, small, *means, auc, table.group_columns, largest)
 
     @property
     def pair(self) -> tuple[Hashable, Hashable]:

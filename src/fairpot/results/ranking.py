@@ -283,9 +283,10 @@ def rank(
     reference = _ahead(counted, passed) if reference is None and table.labelled else reference
     rows = range(len(table.groups))
     gap = counted.largest(rows)
-    headline = counted.largest(large, clear=True)
-    seen = {} if gap is None else {frozenset(gap.groups or ()): gap}
-    seen |= {} if headline is None else {frozenset(headline.groups or ()): headline}
+    headline, told = counted.largest(large, clear=True), [gap]
+    if gap is not None and len(large) < len(rows) and {shown.groups[g] for g in large}.issuperset(gap.groups or ()):
+        told.append(counted.largest(large))  # what is not known of small groups does not widen a pair of large ones
+    seen = {frozenset(each.groups or ()): each for each in (*told, headline) if each is not None}
     pairs = [counted.pair(i, j, seen).seen_from(reference) for i, j in itertools.combinations(rows, 2)]
     found = None
     if top is not None and table.labelled:

@@ -29,6 +29,7 @@ from fairpot.words.tables import markdown_lines
 Show = Literal["value", "difference", "ratio"]
 Where = Literal["asked", "threshold", "median"]
 _AUC = "auc"  # the one number of a rule that is not a rate
+_HEADS = ("", "by", "where", "group", "rows")  # columns that have their names, or none
 _SEE = "Hint: see https://fairpot.github.io/fairpot/how-to/rules.html"
 
 
@@ -69,6 +70,11 @@ class Rule:
         usual = RATES[name].title if name in RATES else {_AUC: "AUC", "minimum": f"{self.minimum:g}"}.get(name, name)
         return (self.names or {}).get(name, usual)
 
+    @property
+    def compares_several(self) -> bool:
+        """Whether there are differences or ratios of several rates, which then need the name of their rate."""
+        return len({name for each in self.section if set(each.show) != {"value"} for name in each.rates}) > 1
+
 
 def read_rule(rule: str | PathLike[str]) -> Rule:
     """Read a rule: one of fairpot's by its name, or a TOML file by its path."""
@@ -100,12 +106,18 @@ def _rule(content: Plain, path: str) -> Rule:
     choices += [("show", each.show, get_args(Show)) for each in made]
     choices += [("names", list(rule.names or ()), (*RATES, _AUC, "rows", "ratio", "difference", "minimum"))]
     for key, given, allowed in choices:
-        for value in given:
+        for place, value in enumerate(given):
+            if value in given[:place]:
+                raise ValueError(f"the rule {path!r}: {key} has {value!r} twice.\n{_SEE}")
             if value not in allowed:
                 raise ValueError(f"the rule {path!r}: {key} has {value!r}, and knows {', '.join(allowed)}.\n{_SEE}")
     for key, share in (("minimum", rule.minimum), ("least_share", rule.least_share)):
         if not 0 <= share <= 1:
             raise ValueError(f"the rule {path!r}: {key} must lie in [0, 1], got {share!r}.\n{_SEE}")
+    called = [rule.called(name) for name in (*RATES, _AUC, "ratio", "difference")]
+    for name in (rule.names or {}).values():
+        if called.count(name) > 1 or name.strip() in _HEADS:
+            raise ValueError(f"the rule {path!r}: names has {name!r}, which would name two columns.\n{_SEE}")
     for each in made:
         _check_rates(each, rule, f"the rule {path!r}, [[section]] {each.title!r:.60}")
     return rule
@@ -350,7 +362,7 @@ def _numbers(
             reading = None
             if highest and show == "ratio" and rate is not None and rate.groups[place].value > 0:
                 value = Estimate(f"{name}_ratio", 1.0, 0.0, 1.0, 1.0, level or LEVEL)
-            one_of_many = f"{rule.called(name)}: " if len(section.rates) > 1 else ""
+            one_of_many = f"{rule.called(name)}: " if rule.compares_several else ""
             if show == "ratio" and rule.minimum and value is not None:
                 reading = "highest" if highest else words.reading(value, rule.minimum, rule.called("minimum"))
             called = rule.called(name) if show == "value" else one_of_many + rule.called(show)

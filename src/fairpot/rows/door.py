@@ -166,7 +166,8 @@ def opened(rows: Any, names: Mapping[str, Any], said: Mapping[str, Any], options
         given = {**said, **names, **reading}
         _refuse(given, "a source, which says itself what they are", "leave it out, or put it into the source")
         return rows
-    is_file = _is_path(rows) or options.get("sql") is not None
+    paths = rows if isinstance(rows, list | tuple) and rows else [rows]
+    is_file = all(isinstance(path, str | os.PathLike) for path in paths) or options.get("sql") is not None
     frame = None if is_file else as_frame(rows)
     if not is_file and frame is None:
         return None
@@ -185,11 +186,6 @@ def opened(rows: Any, names: Mapping[str, Any], said: Mapping[str, Any], options
         parts["groups"] = check_column_names(parts.pop("group"), "group")
     meaning = {name: value for name, value in said.items() if name not in _OWN_COLUMNS and value is not None}
     return chosen.open(rows, parts | meaning, reading)
-
-
-def _is_path(value: Any) -> bool:
-    paths = value if isinstance(value, list | tuple) and value else [value]
-    return all(isinstance(path, str | os.PathLike) for path in paths)
 
 
 def _refuse(given: Mapping[str, Any], what: str, way_out: str) -> None:

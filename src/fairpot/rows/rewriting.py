@@ -6,6 +6,7 @@ import os
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import ExitStack, contextmanager, suppress
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -73,19 +74,12 @@ def rewrite(source: RowSource, maps: Mapping[Hashable, ScoreMap], how: Applying)
             check_outputs(source.path, (output, how.changes), overwrite=how.overwrite)
             together.enter_context(taking_turns(Path(os.path.realpath(output)).parent))  # both are of one run
     written = read - mapper.dropped
-    return AppliedRows(
-        written,
-        moved,
-        column,
-        record is None or record.exact,
-        (mapper.lowest, mapper.highest) if mapper.lowest <= mapper.highest else None,
-        unknown=mapper.unmapped[-1],
-        missing=mapper.unmapped[-2],
-        dropped=mapper.dropped,
-        notes=tuple(mapper.notes(written, moved)),
-        sha256=sink.sha256,
-        changes_sha256=None if record is None else record.sink.sha256,
-    )
+    met = (mapper.lowest, mapper.highest) if mapper.lowest <= mapper.highest else None
+    left: dict[str, Any] = {"unknown": mapper.unmapped[-1], "missing": mapper.unmapped[-2], "dropped": mapper.dropped}
+    done = AppliedRows(written, moved, column, score_range=met, notes=tuple(mapper.notes(written, moved)), **left)
+    if record is not None:
+        done = replace(done, ranks_exact=record.exact, changes_sha256=record.sink.sha256)
+    return replace(done, sha256=sink.sha256)
 
 
 def check_outputs(

@@ -52,16 +52,13 @@ class RowSource(Roles):
         Files, folders or patterns such as ``"scores/*.parquet"``; ``"-"`` is standard input. Parquet, CSV
         and TSV, JSON lines (also ``.gz`` and ``.zst``), Arrow IPC or Feather; sheets of Excel workbooks (with
         the extra ``excel``).
-    score, label, weight, cluster : str
-        The columns with the score, the outcome, the weight, and what rows that belong together have in common.
+    score, label, weight, cluster, time, event : str
+        The columns with the score, the outcome, the weight, what rows that belong together have in common, until when
+        each was followed, and how that ended.
     groups : str or sequence of str, default ()
         The columns with the group; several form intersections.
-    weights, lower_is_riskier, high_score_means, pos_label
+    weights, lower_is_riskier, high_score_means, pos_label, horizon, competing, leaving
         What they mean, see :func:`fairpot.score_table`.
-    time, event : str or None, default None
-        For outcomes after a time: the columns with the time until which a row was followed, and with how that ended.
-    horizon, competing, leaving
-        What is said of them, see :func:`fairpot.score_table`.
     grouping : Grouping or None, default None
         What is said of values of the group columns: ``Grouping.of(bands, unknown, missing_group)``.
     format : str or None, default None

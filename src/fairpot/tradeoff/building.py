@@ -133,18 +133,9 @@ def trace(
             seen.append((wins.auc(partial=partial), *xauc, (groups[g], groups[h]), keeps_order(first, maps)))
     auc, ab, ba, pairs, orders = zip(*seen)
     moved = tuple(g for g in groups if g != reference)
-    return TradeoffCurve(
-        values,
-        np.array(auc),
-        np.array(ab),
-        np.array(ba),
-        moved,
-        reference,
-        unrepaired_auc=unrepaired,
-        pairs=pairs if len(moved) > 1 else None,
-        alpha=None if top is None else top[0],
-        orders=np.array(orders),
-    )
+    how: dict[str, Any] = {"pairs": pairs if len(moved) > 1 else None, "alpha": None if top is None else top[0]}
+    how |= {"unrepaired_auc": unrepaired, "orders": np.array(orders)}
+    return TradeoffCurve(values, np.array(auc), np.array(ab), np.array(ba), moved, reference, **how)
 
 
 def _shown_pair(wins: WinMatrix, reference: int) -> tuple[int, int]:

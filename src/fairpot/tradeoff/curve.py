@@ -278,16 +278,11 @@ class TradeoffCurve:
 
     def point(self, place: int) -> TradeoffPoint:
         """Return the point at one place of the arrays."""
-        return TradeoffPoint(
-            float(self.lam[place]),
-            float(self.auc[place]),
-            float(self.gap[place]),
-            float(self.signed_gap[place]),
-            float(self.xauc_ab[place]),
-            float(self.xauc_ba[place]),
-            (self.reference, self.moved[0]) if self.pairs is None else self.pairs[place],
-            None if self.strengths is None else {g: float(v[place]) for g, v in self.strengths.items()},
-        )
+        columns = self.lam, self.auc, self.gap, self.signed_gap, self.xauc_ab, self.xauc_ba
+        lam, auc, gap, signed_gap, ab, ba = (float(column[place]) for column in columns)
+        pair = (self.reference, self.moved[0]) if self.pairs is None else self.pairs[place]
+        own = None if self.strengths is None else {g: float(v[place]) for g, v in self.strengths.items()}
+        return TradeoffPoint(lam, auc, gap, signed_gap, ab, ba, pair, own)
 
     def band(self, level: float = LEVEL) -> Band:
         """Compute confidence limits of AUC and gap, at each repair strength and at all of them together.
@@ -344,9 +339,7 @@ class TradeoffCurve:
         """Say what each point is worth under a rule."""
         if rule.net_benefit_at is None:
             return Choice(self, rule)
-        known = self._known_rows() if self.whole is None else self.whole
-        benefit, before = known.net_benefits(self.lam, rule.net_benefit_at)
-        return Choice(self, rule, benefit, before)
+        return Choice(self, rule, *(self.whole or self._known_rows()).net_benefits(self.lam, rule.net_benefit_at))
 
     @property
     def unmoved(self) -> int | None:
@@ -388,13 +381,10 @@ class TradeoffCurve:
         tops = evidence.tops(self.lam[places], self.dial)
         if tops is not None:
             places = places[np.isin(self.lam[places], tops.places)]
-        worth = None
+        worth = None if self.whole is None else Worth(self.auc[places], self.unmoved_auc)
         if rule.net_benefit_at is not None:
-            known = evidence if self.whole is None else self.whole
-            benefit, before = known.net_benefits(self.lam[places], rule.net_benefit_at)
-            worth = Worth(self.auc[places], self.unmoved_auc, benefit, before)
-        elif self.whole is not None:
-            worth = Worth(self.auc[places], self.unmoved_auc)
+            benefits = (self.whole or evidence).net_benefits(self.lam[places], rule.net_benefit_at)
+            worth = Worth(self.auc[places], self.unmoved_auc, *benefits)
         dial = self._estimates(places) if self.whole is None else evidence.held(self.lam[places], tops)
         place, certificate = choose_certified(
             dial,

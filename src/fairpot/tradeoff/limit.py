@@ -38,9 +38,8 @@ _KNOWS = "It knows the outcomes of these rows: no interval belongs to it."
 
 
 class LimitPoint(NamedTuple):
-    """Hold one point on the limit; ``theta`` is the factor on b's odds whose merges reach it."""
+    """Hold one point on the limit."""
 
-    theta: float
     auc: float
     gap: float
     signed_gap: float
@@ -49,19 +48,16 @@ class LimitPoint(NamedTuple):
 class Line(NamedTuple):
     """What every two groups add to the AUC at most: vertices, ascending in ``signed_gap = xauc_ab - xauc_ba``.
 
-    From -1 (b entirely above a) to 1. Vertex i is the best merge for factors from ``theta[i]`` to ``theta[i - 1]``.
+    From -1 (b entirely above a) to 1.
     """
 
     signed_gap: Floats
     auc: Floats
-    theta: Floats
 
     def best(self, bound: float) -> LimitPoint:
         """Return the highest point whose gap is within a bound."""
         gap = float(np.clip(self.signed_gap[np.argmax(self.auc)], -bound, bound)) + 0.0  # no minus zero
-        # Inside an edge the theta at which its two ends are equally good.
-        place = max(int(np.searchsorted(self.signed_gap, gap)) - 1, 0)
-        return LimitPoint(float(self.theta[place]), float(np.interp(gap, self.signed_gap, self.auc)), abs(gap), gap)
+        return LimitPoint(float(np.interp(gap, self.signed_gap, self.auc)), abs(gap), gap)
 
 
 @documented
@@ -77,8 +73,8 @@ class Limit:
     Attributes
     ----------
     lines : dict of pair of groups to Line
-        Arrays ``signed_gap``, ``auc`` and ``theta``: what the pairs of every two groups, and their part of the pairs
-        inside groups, add to the AUC at most. Of two groups that is all of it.
+        Arrays ``signed_gap`` and ``auc``: what the pairs of every two groups, and their part of the pairs inside
+        groups, add to the AUC at most. Of two groups that is all of it.
 
     Examples
     --------
@@ -105,9 +101,8 @@ class Limit:
         pairs = list(itertools.combinations(sorted(range(len(pooled)), key=lambda place: place != first), 2))
         lines = {}
         for a, b in pairs:
-            gap, wins, theta = line_of_two(pooled[a], pooled[b])
-            auc = np.minimum((inside / len(pairs) + wins) / total, 1.0)
-            lines[table.groups[a], table.groups[b]] = Line(gap, auc, theta)
+            gap, wins = line_of_two(pooled[a], pooled[b])
+            lines[table.groups[a], table.groups[b]] = Line(gap, np.minimum((inside / len(pairs) + wins) / total, 1.0))
         return cls(lines)
 
     @classmethod
@@ -180,13 +175,10 @@ class Limit:
         found = [line.best(bound) for line in self.lines.values()]
         if not self.many:
             return found[0]
-        return LimitPoint(np.nan, min(sum(point.auc for point in found), 1.0), bound, np.nan)
+        return LimitPoint(min(sum(point.auc for point in found), 1.0), bound, np.nan)
 
     def frame(self) -> Any:
-        """Return the vertices, of more than two groups the limit at some bounds, as a tidy frame.
-
-        It is one of pandas, Polars or PyArrow, whichever is in use.
-        """
+        """Return the vertices, of more than two groups the limit at some bounds, as a frame of the kind in use."""
         if self.many:
             return make_frame({"max_gap": np.array(_LISTED), "auc": self.auc_at(_LISTED)})
         [line] = self.lines.values()
@@ -201,7 +193,6 @@ def auc_limit(
     sensitive_features: Any = None,
     reference: Hashable | None = None,
     sample_weight: Any = None,
-    clusters: Any = None,
     weights: str | None = None,
     ties: str = "half",
     pos_label: Any = None,
@@ -218,7 +209,7 @@ def auc_limit(
     {y_score, sensitive_features}
     reference : name of a group, default None
         Group a of the signed gap; None takes the group that is ranked higher.
-    {sample_weight, clusters, weights, ties, pos_label}
+    {sample_weight, weights, ties, pos_label}
 
     Examples
     --------
@@ -227,9 +218,9 @@ def auc_limit(
     >>> score = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8]
     >>> line = auc_limit(y, score, sensitive_features=sex)
     >>> line.best(max_gap=0.0)
-    LimitPoint(theta=1.0, auc=0.875, gap=0.0, signed_gap=0.0)
+    LimitPoint(auc=0.875, gap=0.0, signed_gap=0.0)
     """
-    columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
+    columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
     table = as_table(y_true, y_score, **columns, weights=weights, pos_label=pos_label)
     return Limit.of(table, reference=reference, ties=check_ties(ties))
 
@@ -262,8 +253,8 @@ def pool(counts: GroupCounts) -> GroupCounts:
     return GroupCounts(counts.score[first], positive, negative)
 
 
-def line_of_two(a: GroupCounts, b: GroupCounts) -> tuple[Floats, Floats, Floats]:
-    """Give signed gap, cross wins and theta of the best merges of two pooled groups.
+def line_of_two(a: GroupCounts, b: GroupCounts) -> tuple[Floats, Floats]:
+    """Give signed gap and cross wins of the best merges of two pooled groups.
 
     It starts with all of b above a, and puts a block of a above a block of b at a time, by falling theta.
     """
@@ -281,7 +272,7 @@ def line_of_two(a: GroupCounts, b: GroupCounts) -> tuple[Floats, Floats, Floats]
     p_a, n_a, p_b, n_b = (float(c.sum()) for c in (a.positive, a.negative, b.positive, b.negative))
     # Sums of broken weights may exceed their product by a last bit.
     gap = np.clip(np.asarray(gained / (p_a * n_b) - kept / (p_b * n_a), dtype=np.float64), -1.0, 1.0)
-    return gap, np.asarray(gained + kept, dtype=np.float64), np.append(theta[last], 0.0)
+    return gap, np.asarray(gained + kept, dtype=np.float64)
 
 
 def mean_line(lines: Sequence[Line]) -> Line:
@@ -297,6 +288,4 @@ def mean_line(lines: Sequence[Line]) -> Line:
         np.mean([line[k][0] for line in lines]) + np.append(0.0, np.cumsum(steps[order]) / len(lines))
         for k, steps in enumerate((width, rise))
     )
-    # The same slope is another theta in a fold with other rates; what is told stays in order.
-    theta = np.minimum.accumulate(np.concatenate([line.theta[:-1] for line in lines])[order])
-    return Line(np.clip(gap, -1.0, 1.0), value, np.append(theta, 0.0))
+    return Line(np.clip(gap, -1.0, 1.0), value)

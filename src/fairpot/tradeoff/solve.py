@@ -10,7 +10,6 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from functools import cached_property
 from typing import NamedTuple
 
 import numpy as np
@@ -126,16 +125,15 @@ def tabulate(
     total = sum(g.positive.sum() for g in groups) * sum(g.negative.sum() for g in groups)
     inside = [_inside(g, each, half) / total for g, each in zip(groups, states)]
     rounded = [np.round(each / shy) if shy else each for each in states]
-    everybody = [_Side(np.stack((g.positive, g.negative)), each) for g, each in zip(groups, rounded)]
-    part = any(g.counted[0] is not g.positive for g in groups)
-    counted = [_Side(np.stack(g.counted), each) for g, each in zip(groups, rounded)] if part else everybody
+    pairs = counted = _crossed([np.stack((g.positive, g.negative)) for g in groups], rounded, half)
+    if any(g.counted[0] is not g.positive for g in groups):
+        counted = _crossed([np.stack(g.counted) for g in groups], rounded, half)
     gap, won = {}, {}
     for g, h in itertools.combinations(range(len(groups)), 2):
-        over, under, tied = everybody[g].cross(everybody[h], half)
+        over, under, _ = pairs[g, h]
         won[g, h] = (over + under) / total
         a, b = groups[g].counted, groups[h].counted
-        if part:
-            over, under, tied = counted[g].cross(counted[h], half)
+        over, under, tied = counted[g, h]
         gap[g, h] = np.abs(over / (a[0].sum() * b[1].sum()) - under / (b[0].sum() * a[1].sum()))
         if shy:
             gap[g, h][(tied > 0) & (np.subtract.outer(values[g], values[h]) != 0)] = np.inf
@@ -160,58 +158,60 @@ def _inside(group: Entries, states: Floats, half: float) -> Floats:
     return found
 
 
-Counted = tuple[Floats, Floats, Floats]
+def _crossed(weights: Sequence[Floats], states: Sequence[Floats], half: float) -> dict[Pair, Floats]:
+    """Count the pairs that a group wins over another, loses to it and ties with it, at every two states.
+
+    Who has more states is looked up among the scores of all others, in some of their states at a time.
+    """
+    order = sorted(range(len(states)), key=lambda g: -len(states[g]))
+    columns = [(place, row) for place, g in enumerate(order) if place for row in states[g]]
+    size = max(int(np.sqrt(_CELLS * len(columns) / sum(len(row) for _, row in columns))), 1)
+    seen: dict[int, list[Floats]] = {g: [] for g in order}
+    for first in range(0, len(columns), size):
+        block = columns[first : first + size]
+        levels, below = _below([weights[order[place]] for place, _ in block], [row for _, row in block])
+        for g in order[: block[-1][0]]:
+            seen[g].append(_won(weights[g], states[g], levels, below, half))
+    found = {}
+    for place, g in enumerate(order[:-1]):
+        after = order[place + 1 :]
+        ends = np.cumsum([0, *(len(states[h]) for h in after)])
+        counted = np.concatenate(seen[g], axis=2)[:, :, -ends[-1] :]
+        for h, low, high in zip(after, ends, ends[1:]):
+            won, lost, tied = counted[:, :, low:high]
+            found[g, h], found[h, g] = np.stack((won, lost, tied)), np.stack((lost.T, won.T, tied.T))
+    return found
 
 
-class _Side:
-    """One group at chosen states: the weights of its entries with and without the outcome, and their scores there."""
+def _below(weights: Sequence[Floats], states: Sequence[Floats]) -> tuple[Floats, Floats]:
+    """Return the levels of some states, and what lies below each: columns for the states' positives, then negatives."""
+    many = len(states)
+    levels, at = np.unique(np.concatenate(states), return_inverse=True)
+    cell = 2 * many * (at + 1) + np.repeat(np.arange(many), [len(row) for row in states])
+    most = 2 * many * (len(levels) + 1)
+    both = [np.bincount(cell + k * many, np.concatenate([w[k] for w in weights]), most) for k in (0, 1)]
+    return levels, (both[0] + both[1]).reshape(-1, 2 * many).cumsum(axis=0)
 
-    def __init__(self, weights: Floats, states: Floats) -> None:
-        self.weights, self.states = weights, states
 
-    def cross(self, other: _Side, half: float) -> Counted:
-        """Count the pairs won over another group, those lost to it, and those that tie, at every two states."""
-        if len(self.states) < len(other.states):
-            won, lost, tied = other.cross(self, half)
-            return lost.T, won.T, tied.T
-        over, under, tied = (np.hstack(part) for part in zip(*(self._block(*each, half) for each in other.blocks)))
-        return over, under, tied
-
-    @cached_property
-    def blocks(self) -> list[tuple[Floats, Floats]]:
-        """Levels of some states, and what lies below each; made once for all groups beside it."""
-        size = max(int(np.sqrt(_CELLS / self.states.shape[1])), 1)
-        found = []
-        for first in range(0, len(self.states), size):
-            states = self.states[first : first + size]
-            many = len(states)
-            levels, at = np.unique(states, return_inverse=True)
-            # Row l, column j: the positives of state j below level l; after these columns, the negatives.
-            cell = (2 * many * (at.reshape(states.shape) + 1) + np.arange(many)[:, None]).ravel()
-            most = 2 * many * (len(levels) + 1)
-            both = [np.bincount(cell + k * many, np.tile(w, many), most) for k, w in enumerate(self.weights)]
-            found.append((levels, (both[0] + both[1]).reshape(-1, 2 * many).cumsum(axis=0)))
-        return found
-
-    def _block(self, levels: Floats, below: Floats, half: float) -> Counted:
-        """Count against some states of another group, looked up at the entries of this one."""
-        g, many = self.weights, below.shape[1] // 2
-        over, under, tied = (np.zeros((len(self.states), many)) for _ in range(3))
-        for k, state in enumerate(self.states):  # one by one, as what is below all of them would take memory
-            low = np.searchsorted(levels, state)
-            meets = levels.take(low, mode="clip") == state
-            lower = below[low]
-            less = g @ lower
-            over[k], under[k] = less[0, many:], g[1].sum() * below[-1, :many] - less[1, :many]
-            if meets.any():
-                ties = below[low + meets] - lower
-                equal = g @ ties
-                over[k] += half * equal[0, many:]
-                under[k] -= (1 - half) * equal[1, :many]
-                # Odds of 0 or 1 stay, and tie for good.
-                met = np.where(np.isfinite(state), g.sum(axis=0), 0.0) @ ties
-                tied[k] = met[:many] + met[many:]
-        return over, under, tied
+def _won(g: Floats, states: Floats, levels: Floats, below: Floats, half: float) -> Floats:
+    """Count the pairs that a group wins, loses and ties at every state of its own, beside some states of others."""
+    many = below.shape[1] // 2
+    found = np.zeros((3, len(states), many))
+    for k, state in enumerate(states):  # one by one, as what is below all of them would take memory
+        low = np.searchsorted(levels, state)
+        meets = levels.take(low, mode="clip") == state
+        lower = below.take(low, axis=0)  # quicker than an index
+        less = g @ lower
+        found[0, k], found[1, k] = less[0, many:], g[1].sum() * below[-1, :many] - less[1, :many]
+        if meets.any():
+            ties = below.take(low + meets, axis=0) - lower
+            equal = g @ ties
+            found[0, k] += half * equal[0, many:]
+            found[1, k] -= (1 - half) * equal[1, :many]
+            # Odds of 0 or 1 stay, and tie for good.
+            met = np.where(np.isfinite(state), g.sum(axis=0), 0.0) @ ties
+            found[2, k] = met[:many] + met[many:]
+    return found
 
 
 def solve(single: Sequence[Floats], pair: dict[Pair, Floats], *, largest: bool = False) -> Places | None:

@@ -25,7 +25,7 @@ from fairpot.training.objective import binned_derivatives
 from fairpot.transport import Floats
 
 # The share of the rows that early stopping sets aside; with fewer of a class in it than this, it would follow chance.
-VALIDATION, LEAST_FOR_AUTO = 0.15, 10
+VALIDATION, LEAST = 0.15, 10
 
 
 class TrainingRows(NamedTuple):
@@ -39,17 +39,11 @@ class TrainingRows(NamedTuple):
         """Return some of the rows."""
         return TrainingRows(self.X[rows], self.y[rows], self.weight[rows])
 
-    def split(self, early_stopping: bool | str, seed: int) -> tuple[TrainingRows, TrainingRows | None]:
-        """Set a stratified validation part aside; None where there is to be none."""
-        fewest = int(np.bincount(self.y).min())
-        if not early_stopping or (early_stopping == "auto" and fewest * VALIDATION < LEAST_FOR_AUTO):
+    def split(self, early_stopping: bool, seed: int) -> tuple[TrainingRows, TrainingRows | None]:
+        """Set a stratified validation part aside; None where there is to be none, or too few rows of a class."""
+        if not early_stopping or np.bincount(self.y).min() * VALIDATION < LEAST:
             return self, None
-        if fewest < 2:
-            raise ValueError(
-                "early_stopping=True needs at least 2 rows of each class, one to train on and one to validate on; "
-                f"the rarer class has {fewest}.\nHint: early_stopping=False or 'auto'."
-            )
-        held, size = max(2, round(VALIDATION * len(self.y))), len(self.y)
+        held, size = round(VALIDATION * len(self.y)), len(self.y)
         train, validation = train_test_split(np.arange(size), test_size=held, stratify=self.y, random_state=seed)
         return self.take(train), self.take(validation)
 
@@ -122,7 +116,7 @@ class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
     alpha: float = 0.1
     _: KW_ONLY
     temperature: float = 1.0
-    early_stopping: bool | str = "auto"
+    early_stopping: bool = True
     random_state: Any = None
 
     classes_: NDArray[Any] = field(init=False)
@@ -146,9 +140,8 @@ class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
             if not is_number(value) or not 0 < value < math.inf:
                 raise ValueError(f"{name} must be a finite number above 0, got {value!r}.")
         check_whole(self.patience, "patience")
-        if self.early_stopping not in (True, False, "auto"):
-            raise ValueError(f"early_stopping must be True, False or 'auto', got {self.early_stopping!r}.")
-        self._check_own()
+        if self.early_stopping not in (True, False):
+            raise ValueError(f"early_stopping must be True or False, got {self.early_stopping!r}.")
         held = self._train(self._check_rows(X, y, sample_weight))
         self.sigmoid_ = fit_sigmoid(self._raw(held.X), held.y, held.weight)
         return self
@@ -201,9 +194,6 @@ class TopModel(ClassifierMixin, BaseEstimator):  # type: ignore[misc]
         tags.input_tags.allow_nan = True
         tags.classifier_tags.multi_class = False
         return tags
-
-    def _check_own(self) -> None:
-        raise NotImplementedError
 
     def _train(self, rows: TrainingRows) -> TrainingRows:
         """Train on checked rows, keep what ``_raw`` needs, and return the rows to fit probabilities on."""
@@ -281,6 +271,9 @@ class PartialAUCBooster(TopModel):
     best_round_: int = field(init=False)
 
     def _train(self, rows: TrainingRows) -> TrainingRows:
+        check_whole(self.max_rounds, "max_rounds")
+        check_whole(self.max_depth, "max_depth")
+        check_whole(self.bins, "bins", least=2)
         seeds = check_random_state(self.random_state).randint(2**31, size=2)
         train, validation = rows.split(self.early_stopping, seed=int(seeds[0]))
         monitor = None if validation is None else Monitor(validation, self.alpha, self.patience)
@@ -319,8 +312,3 @@ class PartialAUCBooster(TopModel):
     def _raw(self, rows: Floats) -> Floats:
         xgboost = import_optional("xgboost", "boost")
         return np.asarray(self.booster_.predict(xgboost.DMatrix(rows), output_margin=True), dtype=np.float64)
-
-    def _check_own(self) -> None:
-        check_whole(self.max_rounds, "max_rounds")
-        check_whole(self.max_depth, "max_depth")
-        check_whole(self.bins, "bins", least=2)

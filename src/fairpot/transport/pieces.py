@@ -6,6 +6,7 @@ The pieces need no case distinction: y = min(max(v0 + ((s - x0) / w) * d, vmin),
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -65,14 +66,8 @@ class Odds(NamedTuple):
     @property
     def lowest(self) -> float:
         """The lowest probability whose odds are not beyond the largest number; those below it become 0."""
-        low, high = _order(0.0), _order(1.0)
-        while low < high:
-            middle = (low + high) // 2
-            p = np.float64(_double(middle))
-            with np.errstate(all="ignore"):
-                found = bool(p > 0 and ((1 - p) / p) / abs(self.factor) <= LARGEST)
-            low, high = (low, middle) if found else (middle + 1, high)
-        return _double(low)
+        with np.errstate(all="ignore"):
+            return _first_double(0.0, 1.0, lambda p: bool(p > 0 and ((1 - p) / p) / abs(self.factor) <= LARGEST))
 
 
 Formula = Pieces | Sigmoid | Odds
@@ -143,21 +138,24 @@ def _without_underflow(rows: Floats, knots: Floats) -> Floats:
             return rows
         made = list(rows[:, None, :])
         for place in np.flatnonzero(vanishes).tolist():
-            row = rows[place]
-            flat = _flat(row[0], float(min(max(row[3], row[5]), row[6])))
-            later = row.copy()
-            later[0] = _first_that_counts(row, float(knots[place + 1]))
-            made[place] = np.concatenate((flat, later[None] if later[0] < knots[place + 1] else np.empty((0, _FIELDS))))
+            made[place] = _counting(rows[place], float(knots[place + 1]))
     return np.concatenate([np.empty((0, _FIELDS)), *made])
 
 
-def _first_that_counts(row: Floats, end: float) -> float:
-    """Bisect the doubles for the first score whose product is not rounded to 0; ``end`` if there is none."""
-    low, high = _order(float(row[0])), _order(end)
+def _counting(row: Floats, end: float) -> Floats:
+    """Make a piece flat up to where its product counts."""
+    later = row.copy()
+    later[0] = _first_double(float(row[0]), end, lambda s: bool(((s - row[1]) / row[2]) * row[4]))
+    flat = _flat(row[0], float(min(max(row[3], row[5]), row[6])))
+    return np.concatenate((flat, later[None])) if later[0] < end else flat
+
+
+def _first_double(begin: float, end: float, holds: Callable[[np.float64], bool]) -> float:
+    """Bisect the doubles for the first for which something holds, as for all above it; ``end`` if there is none."""
+    low, high = _order(begin), _order(end)
     while low < high:
         middle = (low + high) // 2
-        vanishes = ((_double(middle) - row[1]) / row[2]) * row[4] == 0
-        low, high = (middle + 1, high) if vanishes else (low, middle)
+        low, high = (low, middle) if holds(np.float64(_double(middle))) else (middle + 1, high)
     return _double(low)
 
 

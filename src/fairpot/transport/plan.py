@@ -78,25 +78,18 @@ class TransportPlan:
         # top_weight descends: the last place whose weight still reaches what is wanted.
         return max(len(self.scores) - top_place(self.top_weight[::-1], lam), 0)
 
-    def map(self, cut: int, *, monotone: bool = False, start: float | None = None) -> ScoreMap:
+    def map(self, cut: int, *, monotone: bool = False) -> ScoreMap:
         """Return the map that moves the scores from place ``cut`` upwards and leaves the rest.
 
-        With ``monotone`` no moved score falls below the highest that stays. Scores below ``start``, where the region
-        that the plan works on begins, stay.
+        With ``monotone`` no moved score falls below the highest that stays.
         """
         if cut >= len(self.scores):
-            made = ScoreMap.identity()
-        elif cut == 0:
-            made = ScoreMap(self.scores, self.projected, floor=start if monotone else None, start=start)
-        else:
-            kept = self.scores[cut - 1]
-            made = ScoreMap(
-                self.scores[cut - 1 :],
-                np.concatenate(([kept], self.projected[cut:])),
-                below="identity",
-                floor=float(kept) if monotone else None,
-            )
-        return made if start is None else made.starting_at(start)
+            return ScoreMap.identity()
+        if cut == 0:
+            return ScoreMap(self.scores, self.projected)
+        kept = self.scores[cut - 1]
+        values = np.concatenate(([kept], self.projected[cut:]))
+        return ScoreMap(self.scores[cut - 1 :], values, below="identity", floor=float(kept) if monotone else None)
 
 
 def project(scores: Floats, weight: NDArray[Any], target: Floats, target_weight: NDArray[Any]) -> Floats:

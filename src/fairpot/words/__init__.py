@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from fairpot._defaults import SMALL
 from fairpot._validation import wording
 from fairpot.words.notes import CHANCE as CHANCE
+from fairpot.words.notes import FOLLOWED as FOLLOWED
 from fairpot.words.notes import Note as Note
 from fairpot.words.notes import written as written
 from fairpot.words.style import EVEN as EVEN
@@ -64,7 +65,7 @@ def headline(finding: Finding, style: Style = FRACTIONS) -> str:
     if finding.pairs > 1 and finding.state == "no clear difference":
         size = f"largest {size}, between {finding.ranked_higher} and {finding.ranked_lower}"
     elif finding.pairs > 1:
-        size += f", the largest of {finding.pairs} pairs of groups"
+        size += f", the largest {'' if finding.largest else 'clear gap '}of {finding.pairs} pairs of groups"
     return f"{who(finding)}: {size}."
 
 
@@ -99,22 +100,28 @@ def _both(there: float, back: float) -> tuple[str, str]:
     return f"{there:.{digits}f}", f"{back:.{digits}f}"
 
 
-def concordant(pair: PairConcordance, tau: float, style: Style = FRACTIONS) -> str:
+def concordant(pair: PairConcordance, tau: float | None, style: Style = FRACTIONS) -> str:
     """Say how often the earlier of a pair was ranked higher, in both directions."""
     first, second = pair.first, pair.second
     if pair.signed_gap != pair.signed_gap:
-        return f"Concordance of {first} and {second} up to {tau:g} cannot be measured: {pair.signed_gap.reason}."
+        return f"Concordance of {first} and {second}{_up_to(tau)} cannot be measured: {pair.signed_gap.reason}."
     there, back = _both(100 * pair.xci_first, 100 * pair.xci_second)
+    start, earlier, later = "Someone", "who comes first", "comes later"
+    if tau is not None:
+        start, earlier, later = f"Up to {tau:g}, someone", "with the outcome", "had it later or not"
     return (
-        f"Up to {tau:g}, someone in {first} with the outcome is ranked above someone in {second} who had it later or "
-        f"not in {there} of 100 pairs; the reverse ({second} over {first}) in {back}: concordance gap "
-        f"{style.with_interval(pair.signed_gap)}."
+        f"{start} in {first} {earlier} is ranked above someone in {second} who {later} in {there} of 100 pairs; the "
+        f"reverse ({second} over {first}) in {back}: concordance gap {style.with_interval(pair.signed_gap)}."
     )
 
 
-def concordant_overall(found: Any, tau: float) -> str:
+def concordant_overall(found: Any, tau: float | None) -> str:
     """Say how often the earlier of two rows was ranked higher."""
-    return f"Concordance up to {tau:g}: {FRACTIONS.with_interval(found, auc=True)}."
+    return f"Concordance{_up_to(tau)}: {FRACTIONS.with_interval(found, auc=True)}."
+
+
+def _up_to(tau: float | None) -> str:
+    return "" if tau is None else f" up to {tau:g}"
 
 
 def next_step(finding: Finding) -> str:
@@ -245,14 +252,14 @@ def gap_change(before: Finding, after: Finding, style: Style = FRACTIONS) -> str
     if after.state == "no clear difference":
         if before.state == "no clear difference":
             return f"{said}: there was no clear difference, and there is none now."
-        reverse_told = f"; in these rows {told}, by what chance could explain" if overshoots else ""
+        reverse_told = f"; in these rows {told}, which chance could explain" if overshoots else ""
         return f"{said}: no clear difference is left{reverse_told}."
     if float(after.gap) == 0:
         return f"{said}: {adjusted} {first} and {second} equally."
     if overshoots:
         return f"{said}. The repair overshoots: {told}."
     if set(after.pair) != set(before.pair):
-        return f"{said}; the largest is now between {first} and {second}."
+        return f"{said}; the largest{'' if after.largest else ' clear one'} is now between {first} and {second}."
     return f"{said}: {ranked(first, second, after.lower_is_riskier, 'the adjusted score still ranks')}."
 
 

@@ -39,6 +39,7 @@ Kind = Literal[
     "said",
 ]
 CHANCE = ("reversed", "constant", "chance")  # that a score is not shown to rank the outcome better than chance
+FOLLOWED = ("horizon", "thinly followed", "follow-up lost")  # what outcomes after a time depend on
 _LISTED = 6  # more pairs than these are counted, not listed
 
 
@@ -84,26 +85,26 @@ _SAID: dict[str, str] = {
     "chance": "{where} is not shown to be better than chance: its AUC is {value:.3f}.",
     "chance, low": "{where} is not shown to be better than chance: its AUC is {value:.3f} and could be as low as "
     "{other:.3f}.",
-    "two values": "the scores have two values only, {value:g} and {other:g}: these look like predictions, not scores.\n"
+    "two values": "The scores have two values only, {value:g} and {other:g}: these look like predictions, not scores.\n"
     "Hint: pass the model's probabilities or decision values, such as predict_proba(X)[:, 1].",
-    "missing pairs": "the gap leaves out {lost} of {value:g} pairs of groups, which cannot be measured: {pairs}.",
-    "not probabilities": "calibration is not measured: scores run from {value:g} to {other:g}, and are not "
+    "missing pairs": "The gap leaves out {lost} of {value:g} pairs of groups, which cannot be measured: {pairs}.",
+    "not probabilities": "Calibration is not measured: scores run from {value:g} to {other:g}, and are not "
     "probabilities.",
-    "ties auc": "ties matter: the AUC is {auc} if a tie is no win, {other_auc} if it is half of one.",
-    "ties gap": "ties matter: the overall gap is {gap}{of} if a tie is no win, {other_gap} if it is half of one.",
-    "ties disagree": "ties matter: AUC changes by {value:+.4f} if a tie is half a win, by {other:+.4f} if it is none; "
+    "ties auc": "Ties matter: the AUC is {auc} if a tie is no win, {other_auc} if it is half of one.",
+    "ties gap": "Ties matter: the overall gap is {gap}{of} if a tie is no win, {other_gap} if it is half of one.",
+    "ties disagree": "Ties matter: AUC changes by {value:+.4f} if a tie is half a win, by {other:+.4f} if it is none; "
     "one of them shows a loss as a gain.",
     "unknown": "{group} means that the group is not known: {rows} rows are measured apart, and compared with nobody.",
     "bounds": "If the groups of these rows were known, the overall gap of {first} over {second} could lie anywhere "
     "from {value:+.3f} to {other:+.3f}: these are bounds, not an interval.",
     "no bounds": "What the gap could be if the unknown groups were known is not bounded: that takes two groups, in one "
     "column, with rows of both outcomes.",
-    "calibration lost": "calibration of {group} {worse} ({value:.3f} -> {other:.3f}): its scores are no longer "
-    "probabilities of the outcome. Hint: {keep} makes them some again over all rows.",
-    "calibration lost, calibrated": "calibration of {group} {worse} ({value:.3f} -> {other:.3f}): right over all rows, "
+    "calibration lost": "Calibration of {group} {worse} ({value:.3f} -> {other:.3f}): its scores are no longer "
+    "probabilities of the outcome. Hint: {keep} makes them probabilities again, over all rows.",
+    "calibration lost, calibrated": "Calibration of {group} {worse} ({value:.3f} -> {other:.3f}): right over all rows, "
     "its scores are not in this group.",
-    "small reference": "the reference {said} ({rows} rows) is small beside {group} ({other_rows}): most rows are moved "
-    "to where a few are. Hint: {reference} names another group.",
+    "small reference": "The reference {said} ({rows} rows) is small beside {group} ({other_rows}): most scores "
+    "are moved towards those of a few rows. Hint: {reference} names another group.",
     "horizon": "Left before {value:g} without the outcome: {left}. The others stand for them, as if leaving depended "
     "on {depends} alone.",
     "thinly followed": "Only {few} of {group} are still followed at {other:g}: few rows stand for many. Expect wide "
@@ -173,7 +174,7 @@ def _small(note: Note, outcome: str) -> str:
     if note.said == "weighted":
         worth = f"{number:.3g} equal ones" + "".join(f", those without it {n:.3g}" for n, _ in more)
         return (
-            f"the weights of {note.group} are uneven: its rows {what}{where} are worth only {worth} (under {SMALL}). "
+            f"The weights of {note.group} are uneven: its rows {what}{where} are worth only {worth} (under {SMALL}). "
             "Do not act on numbers that depend on them."
         )
     cells = wording.counted(number, f"row {what}", ".3g") + "".join(f" and {n:.3g} without it" for n, _ in more)

@@ -65,7 +65,7 @@ TEXT: dict[str, str] = {
     "outcomes; a repair fixed beforehand reaches less.",
     "top note": "The gap is that of the top {alpha} of the ranking, AUC that of all rows.",
     "band note": "Shaded in blue: the 95% interval of the gap at each strength.",
-    "many note": "With more than two groups the gap is the largest of any pair.",
+    "many note": "With more than two groups it is the largest clear gap of those that are not small; else the largest.",
     "few note": "Fewer than {least} rows of a group and outcome are too few to draw.",
     "scores means": "With the outcome, the mean score of {first} is {one}, that of {second} {other}",
     "scores note": "Upwards: rows with the outcome. Downwards: rows without it.",
@@ -179,7 +179,7 @@ def live_line(setting: Setting, finding: Finding, many: bool, gap: float | None)
     """Say the few numbers of a setting; a gap below 0 says in words what its sign means."""
     way = "" if many or gap is None or gap > -EVEN else f" ({finding.ranked_lower} ranked higher)"
     points, auc = f"{POINTS.gap(gap)} points{way}", POINTS.auc(setting.told.auc)
-    said = f"{'Largest gap' if many else 'Gap'} {points}, AUC {auc}"
+    said = f"{'Overall gap' if many else 'Gap'} {points}, AUC {auc}"
     if setting.top is not None:
         said = f"Gap in the top {top_of(finding)}: {points}, AUC there {auc}"
     return f"{said}, {count(setting.moved)} scores changed."

@@ -82,8 +82,11 @@ def _broken(text: str, width: int, indent: str) -> list[str]:
 
 def command_lines(command: Sequence[str], width: int | None) -> list[str]:
     """Write a command so that it can be pasted: where it is too wide, a line ends as a shell wants it to."""
-    lines = [""]
-    for word in map(shlex.quote, command):
+    lines, parts = [""], list(map(shlex.quote, command))
+    for k in range(len(parts) - 1, 0, -1):  # an option and its value stay on one line
+        if re.fullmatch(r"--?[a-z][a-z-]*", parts[k - 1]) and not parts[k].startswith("-"):
+            parts[k - 1 : k + 1] = [f"{parts[k - 1]} {parts[k]}"]
+    for word in parts:
         if width is not None and lines[-1].strip() and _width(f"{lines[-1]} {word}") > width - 2:
             lines.append(f"  {word}")
         else:

@@ -191,6 +191,8 @@ def test_what_is_wrong_with_a_frame(frame):
     with pytest.raises(ValueError, match="already"):
         fairpot.apply(model, frame, **named, column="w")
     assert list(fairpot.apply(model, frame, **named, column="w", replace=True)) == list(frame)
+    with pytest.raises(ValueError, match="'g' is the group"):
+        fairpot.apply(model, frame, **named, column="g", replace=True)
     with pytest.raises(TypeError, match="without changes"):
         fairpot.apply(model, frame, **named, changes="x.csv")
     with pytest.raises(TypeError, match="lazy frame has no rows yet"):
