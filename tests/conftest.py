@@ -16,6 +16,19 @@ calm = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
 settings.register_profile("steady", derandomize=True, max_examples=60, **calm)
 settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
 
+# What a terminal or a CI says of itself changes what is printed: tests say it where they mean it.
+for name in (
+    "COLUMNS",
+    "FORCE_COLOR",
+    "LINES",
+    "NO_COLOR",
+    "PYTHONWARNINGS",
+    "TERM",
+    "TTY_COMPATIBLE",
+    "TTY_INTERACTIVE",
+):
+    os.environ.pop(name, None)
+
 os.environ.setdefault("MPLBACKEND", "agg")  # pictures are drawn, and shown to nobody
 
 # What takes longest begins first, so that no worker is left alone with it at the end.

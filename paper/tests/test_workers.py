@@ -5,7 +5,6 @@ import signal
 import subprocess
 import sys
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 from types import ModuleType
 
@@ -67,8 +66,11 @@ def start(tmp_path, folder):
     """Run the script in a session of its own, so that every process it leaves can be told, and ended."""
     runs = []
 
+    def heard():  # also where the run itself ignores them
+        for each in (signal.SIGINT, signal.SIGTERM):
+            signal.signal(each, signal.SIG_DFL)
+
     def started(path, total, jobs, name):
-        heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # also where the run itself ignores it
         command = [sys.executable, worker_cases.__file__, path, folder, total, jobs, name]
         with open(tmp_path / "said", "wb") as said:  # a pipe would not end before the last process that holds it
             run = subprocess.Popen(

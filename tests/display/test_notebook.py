@@ -120,6 +120,7 @@ def test_every_result_shows_itself(case):
     for each in small_results(case):
         assert len(repr(each)) < 400
         assert "interval" in each._repr_html_()
+        ElementTree.fromstring(each._repr_html_())
 
 
 @pytest.mark.parametrize("case", CASES)

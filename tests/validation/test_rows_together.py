@@ -96,6 +96,9 @@ def test_a_split_keeps_its_labels():
     other = frame.sample(900, replace=True, random_state=2)
     with pytest.raises(ValueError, match="y_true has other index labels than y_score"):
         xauc_gap(other["y"], drawn_twice["score"], sensitive_features=drawn_twice["group"])
+    numbered = drawn_twice["score"].reset_index(drop=True)  # goes with any other column; these two do not
+    with pytest.raises(ValueError, match="sensitive_features has other index labels than y_true"):
+        xauc_gap(other["y"], numbered, sensitive_features=drawn_twice["group"])
     by_two = drawn_twice.set_index("group", append=True)
     with pytest.raises(ValueError, match="other index labels"):
         fairpot.metrics.auc(by_two["y"], other["score"])
