@@ -130,7 +130,8 @@ def trace(
             xauc = wins.cell(g, h), wins.cell(h, g)
             if partial and min(*wins.positives, *wins.negatives) == 0:  # who has nobody there is not even with others
                 xauc = np.nan, np.nan
-            seen.append((wins.auc(partial=partial), *xauc, (groups[g], groups[h]), keeps_order(first, maps)))
+            order = keeps_order(first, maps, moved_table if top is None else None)
+            seen.append((wins.auc(partial=partial), *xauc, (groups[g], groups[h]), order))
     auc, ab, ba, pairs, orders = zip(*seen)
     moved = tuple(g for g in groups if g != reference)
     return TradeoffCurve(
@@ -156,8 +157,10 @@ def _shown_pair(wins: WinMatrix, reference: int) -> tuple[int, int]:
     return (g, h) if wins.cell(g, h) >= wins.cell(h, g) else (h, g)
 
 
-def keeps_order(table: ScoreTable, maps: Maps) -> bool:
-    """Whether maps leave something of the order inside every group: not all of several scores become one."""
+def keeps_order(table: ScoreTable, maps: Maps, after: ScoreTable | None = None) -> bool:
+    """Whether maps, which make ``after`` of a table, leave of several scores of any group more than one."""
+    if after is not None:
+        return all(len(old.score) <= 1 or len(new.score) > 1 for old, new in zip(table.counts, after.counts))
     for group, move in maps.items():
         scores = table[group].score
         if len(scores) > 1 and np.ptp(move(scores[[0, -1]])) == 0 and np.ptp(move(scores)) == 0:
