@@ -58,10 +58,10 @@ def pair_curve(
     inside_a, inside_b = inner_half_wins(a, ties), inner_half_wins(b, ties)
     over, under, orders, inner = [], [], [], []
     for block in states:
-        low = np.searchsorted(a.score, block, side="left")
-        high = np.searchsorted(a.score, block, side="right")
-        over.append((n[low] + n[high] if half else 2 * n[low]) @ b.positive)
-        under.append((2 * p[-1] - p[low] - p[high] if half else 2 * (p[-1] - p[high])) @ b.negative)
+        low = np.searchsorted(a.score, block)
+        high = low + (a.score.take(low, mode="clip") == block)
+        over.append((n.take(low) + n.take(high) if half else 2 * n.take(low)) @ b.positive)
+        under.append((2 * p[-1] - p.take(low) - p.take(high) if half else 2 * (p[-1] - p.take(high))) @ b.negative)
         rises = np.asarray((block[:, 1:] > block[:, :-1]).all(axis=1))
         inner += [inside_b if up else inner_half_wins(b.rescored(row), ties) for up, row in zip(rises, block)]
         orders.append((np.ptp(block, axis=1) > 0) if len(b.score) > 1 else np.ones(len(block), dtype=bool))
