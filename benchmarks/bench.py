@@ -24,13 +24,14 @@ import numpy as np
 import ot
 from sklearn.metrics import roc_auc_score
 
-from fairpot import FairPOT, LogitShift, audit, compare
+from fairpot import FairPOT, LogitShift, ScoreMap, audit, compare
+from fairpot.export import RowScorer
 from fairpot.metrics import auc
 from fairpot.transport import project
 
 BANK = (647, 35_521)  # young and older clients in four fifths of the Bank data
 LAMBDAS = np.linspace(0, 1, 11)
-PARTS = ("start", "core", "many", "transport", "shift", "files")
+PARTS = ("start", "core", "many", "transport", "shift", "serve", "files", "memory")
 FIVE = (0.4, 0.25, 0.15, 0.12, 0.08)  # sizes of five groups
 SCAN = """import duckdb
 with duckdb.connect(config={"memory_limit": "2GB", "preserve_insertion_order": False}) as con:
@@ -161,28 +162,39 @@ def transport(table, repeat):
     )
 
 
-def shift(table, repeat=5):
-    """LogitShift by rule on a million different scores, in CPU time."""
+def shift(table, repeat=3):
+    """LogitShift by rule on a million different scores."""
     score, y, group = rows(10**6)
+    fit = LogitShift(max_gap=0.02).fit
+    times = best(
+        {"roc": lambda: roc_auc_score(y, score), "fit": lambda: fit(score, y, sensitive_features=group)}, repeat
+    )
+    table.row("LogitShift by rule", "1e6", times["fit"], "R", times["fit"] / times["roc"], 15)
 
-    def cpu(call):
-        start = time.process_time()
-        call()
-        return time.process_time() - start
 
-    sort = min(cpu(lambda: np.sort(score)) for _ in range(repeat))
-    fit = min(cpu(lambda: LogitShift(max_gap=0.02).fit(score, y, sensitive_features=group)) for _ in range(repeat))
-    table.row("LogitShift by rule, CPU", "1e6", fit, "np.sort", fit / sort, 60)
+def serve(table, calls=20_000):
+    """One score at a time, by a map of a thousand breakpoints."""
+    rng = np.random.default_rng(0)
+    one = RowScorer({"F": ScoreMap(np.sort(rng.random(1000)), np.sort(rng.random(1000)))})
+    scores = rng.random(calls).tolist()
+    took = best({"one": lambda: [one(score, "F") for score in scores]}, 9)["one"] / calls
+    table.row("one row served", "1", took, "a microsecond", took / 1e-6, 1)
 
 
 def process(*command):
     """Run a program; return its CPU seconds and the most memory it held, in bytes."""
-    started = subprocess.Popen([sys.executable, *map(str, command)], stdout=subprocess.DEVNULL)
+    known = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    started = subprocess.Popen([sys.executable, *map(str, command)], stdout=subprocess.DEVNULL, env=known)
     _, status, used = os.wait4(started.pid, 0)
     started.returncode = os.waitstatus_to_exitcode(status)
     if started.returncode:
         raise SystemExit(f"{command} ended with {started.returncode}")
     return used.ru_utime + used.ru_stime, used.ru_maxrss * 1024
+
+
+def least(*command, repeat=3):
+    """Run a program several times; return the least CPU seconds."""
+    return min(process(*command)[0] for _ in range(repeat))
 
 
 def start(table, repeat=9):
@@ -220,7 +232,6 @@ def files(table, n=10**7):
     import pyarrow.parquet as pq
 
     name, columns = f"{n:.0e}".replace("e+0", "e"), ["--score", "risk", "--label", "died", "--group", "sex", "--quiet"]
-    start = process("-c", "import fairpot.cli.fit, duckdb, pyarrow")[0]
     with tempfile.TemporaryDirectory() as folder:
         path, output, adjusted = (Path(folder) / each for each in ("rows.parquet", "map.json", "adjusted.parquet"))
         write_rows(path, n, FIVE)
@@ -231,14 +242,15 @@ def files(table, n=10**7):
         table.row("its peak memory", name, None, "--memory 2GB", peak / 2e9, 1.1)
         table.row("its map file", name, None, "5 MB", output.stat().st_size / 5e6, 1)
         write_rows(path, n, FIVE[:2], digits=4)
-        scan = process("-c", SCAN.replace("PATH", str(path)))[0]
+        scan = least("-c", SCAN.replace("PATH", str(path)))
         for command, more, aim in (
             ("audit", (), 1.5),
             ("fit", ("--max-gap", "0.05", "-o", output, "--force"), 1.5),
             ("fit", ("--max-gap", "0.05", "--confidence", "0.95"), 6),
         ):
-            took, _ = process("-m", "fairpot.cli", command, path, *columns, *more)
-            work = f"{command} {' '.join(each for each in more[:4] if isinstance(each, str))}".strip(" -of")
+            start = least("-c", f"import fairpot.cli.{command}, duckdb, pyarrow.compute")
+            took = least("-m", "fairpot.cli", command, path, *columns, *more)
+            work = f"{command} {' '.join(each for each in more if each not in ('-o', output, '--force'))}".strip()
             table.row(f"{work}, few distinct scores", name, took, "the scan", took / scan, 6 if aim == 6 else None)
             table.row("the same without the start", name, took - start, "the scan", (took - start) / scan, aim)
         content = "import pyarrow.parquet as pq, sys; new = pq.ParquetFile(sys.argv[1])"
@@ -247,17 +259,31 @@ with pq.ParquetWriter(sys.argv[2], new.schema_arrow.append(new.schema_arrow.fiel
     for batch in new.iter_batches(1 << 19):
         out.write_batch(batch.append_column("new", batch.column("risk")))
 """
-        walls, times = [], []
-        for command in (
+        commands = (
             ("-c", copy, path, adjusted),
             ("-m", "fairpot.cli", "apply", output, path, "-o", adjusted, "--force", "--quiet"),
-        ):
+        )
+        walls, times = [9e9, 9e9], [9e9, 9e9]
+        for k in (0, 1) * 3:
             began = time.perf_counter()
-            times.append(process(*command)[0])
-            walls.append(time.perf_counter() - began)
+            times[k] = min(times[k], process(*commands[k])[0])
+            walls[k] = min(walls[k], time.perf_counter() - began)
         assert pq.read_metadata(adjusted).num_rows == n
         table.row("apply to Parquet", name, times[1], "rewriting with PyArrow", times[1] / times[0], 1.3)
         table.row("the same, wall clock", name, walls[1], "rewriting with PyArrow", walls[1] / walls[0], 1.3)
+
+
+def memory(table, n=10**7):
+    """The most that commands hold, of 1e7 rows with as many scores in five groups, under three limits."""
+    columns = ["--score", "risk", "--label", "died", "--group", "sex", "--quiet"]
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "rows.parquet"
+        write_rows(path, n, FIVE)
+        for limit, size in (("500MB", 5e8), ("1GB", 1e9), ("2GB", 2e9)):
+            for command, more in (("audit", ()), ("fit", ("--lam", "0.3"))):
+                most = process("-m", "fairpot.cli", command, path, *columns, *more, "--memory", limit)[1]
+                work = f"peak memory of {' '.join((command, *more))}"
+                table.row(work, f"{n:.0e}".replace("e+0", "e"), None, f"--memory {limit}", most / size, 1.1)
 
 
 def core(table, sizes):
@@ -314,8 +340,12 @@ def main():
         transport(table, 5)
     if "shift" in options.parts:
         shift(table)
+    if "serve" in options.parts:
+        serve(table)
     if "files" in options.parts:
         files(table)
+    if "memory" in options.parts:
+        memory(table)
     print(f"\n{table.missed} targets missed." if table.missed else "\nAll targets met.")
     return 0
 

@@ -41,6 +41,8 @@ def numbers(data, maps):
 
 def main():
     warnings.simplefilter("ignore")
+    if "FAIRPOT_DATA" not in os.environ:
+        raise SystemExit("FAIRPOT_DATA is not set.\nHint: FAIRPOT_DATA=folder, where the two published files are.")
     for name, data in files(Path(os.environ["FAIRPOT_DATA"])):
         model = FairPOT().fit(data.scores, data.y, sensitive_features=data.group)
         before = numbers(data, model.maps_)

@@ -161,8 +161,9 @@ class Fold:
             orders = np.ones(len(values), dtype=bool) if found.orders is None else found.orders
             return Points(found.auc, sign * found.signed_gap[:, None], orders)
         each = [{} if model is None else self._maps(self.fit, float(value)) for value in values]
-        judged = [judge(table.rescored(maps), setting) for maps in each]
-        orders = np.array([model is None or keeps_order(table, maps) for maps in each])
+        after = [table.rescored(maps) for maps in each]
+        judged = [judge(one, setting) for one in after]
+        orders = np.array([model is None or keeps_order(table, *both) for both in zip(each, after)])
         return Points(np.array([one.auc for one in judged]), np.array([one.gaps for one in judged]), orders)
 
 

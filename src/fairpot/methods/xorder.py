@@ -208,17 +208,18 @@ def _walk(b: _Side, a: _Side, lams: Floats) -> NDArray[np.intp]:
             wins_a[:, 0] = alone_a[k]
         if k <= m:
             wins_b[:, k] = alone_b[k]
-    above = [_way_back([bits[row].tobytes() for bits in b_last], m, n) for row in range(len(lams))]
+    starts = np.cumsum([0, *(bits.shape[1] for bits in b_last)]).tolist()
+    above = [_way_back(bits.tobytes(), starts, m, n) for bits in np.concatenate(b_last, axis=1)]
     return np.array(above, dtype=np.intp)
 
 
-def _way_back(b_last: list[bytes], m: int, n: int) -> list[int]:
-    """Follow the bits from the last cell; return how many atoms of a were placed before each of b."""
+def _way_back(b_last: bytes, starts: list[int], m: int, n: int) -> list[int]:
+    """Follow the bits of all diagonals from the last cell; return how many of a were placed before each of b."""
     before = [0] * m
     i, j = m, n
     while i and j:
         place = i - max(1, i + j - n)
-        if b_last[i + j - 1][place >> 3] >> (7 - (place & 7)) & 1:
+        if b_last[starts[i + j - 1] + (place >> 3)] >> (7 - (place & 7)) & 1:
             i -= 1
             before[i] = j
         else:

@@ -58,10 +58,10 @@ def pair_curve(
     inside_a, inside_b = inner_half_wins(a, ties), inner_half_wins(b, ties)
     over, under, orders, inner = [], [], [], []
     for block in states:
-        low = np.searchsorted(a.score, block, side="left")
-        high = np.searchsorted(a.score, block, side="right")
-        over.append((n[low] + n[high] if half else 2 * n[low]) @ b.positive)
-        under.append((2 * p[-1] - p[low] - p[high] if half else 2 * (p[-1] - p[high])) @ b.negative)
+        low = np.searchsorted(a.score, block)
+        high = low + (a.score.take(low, mode="clip") == block)
+        over.append((n.take(low) + n.take(high) if half else 2 * n.take(low)) @ b.positive)
+        under.append((2 * p[-1] - p.take(low) - p.take(high) if half else 2 * (p[-1] - p.take(high))) @ b.negative)
         rises = np.asarray((block[:, 1:] > block[:, :-1]).all(axis=1))
         inner += [inside_b if up else inner_half_wins(b.rescored(row), ties) for up, row in zip(rises, block)]
         orders.append((np.ptp(block, axis=1) > 0) if len(b.score) > 1 else np.ones(len(block), dtype=bool))
@@ -130,7 +130,8 @@ def trace(
             xauc = wins.cell(g, h), wins.cell(h, g)
             if partial and min(*wins.positives, *wins.negatives) == 0:  # who has nobody there is not even with others
                 xauc = np.nan, np.nan
-            seen.append((wins.auc(partial=partial), *xauc, (groups[g], groups[h]), keeps_order(first, maps)))
+            order = keeps_order(first, maps, moved_table if top is None else None)
+            seen.append((wins.auc(partial=partial), *xauc, (groups[g], groups[h]), order))
     auc, ab, ba, pairs, orders = zip(*seen)
     moved = tuple(g for g in groups if g != reference)
     how: dict[str, Any] = {"pairs": pairs if len(moved) > 1 else None, "alpha": None if top is None else top[0]}
@@ -147,8 +148,10 @@ def _shown_pair(wins: WinMatrix, reference: int) -> tuple[int, int]:
     return (g, h) if wins.cell(g, h) >= wins.cell(h, g) else (h, g)
 
 
-def keeps_order(table: ScoreTable, maps: Maps) -> bool:
-    """Whether maps leave something of the order inside every group: not all of several scores become one."""
+def keeps_order(table: ScoreTable, maps: Maps, after: ScoreTable | None = None) -> bool:
+    """Whether maps, which make ``after`` of a table, leave of several scores of any group more than one."""
+    if after is not None:
+        return all(len(old.score) <= 1 or len(new.score) > 1 for old, new in zip(table.counts, after.counts))
     for group, move in maps.items():
         scores = table[group].score
         if len(scores) > 1 and np.ptp(move(scores[[0, -1]])) == 0 and np.ptp(move(scores)) == 0:
