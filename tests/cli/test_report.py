@@ -95,8 +95,6 @@ def test_small_groups_stay_out_of_the_repair_as_the_notes_say(run, tmp_path):
     said = run("report", tmp_path / "rows.csv", *asked, "--min-group", "50").out
     assert "note: M / l is left out of the comparison (" in said
     assert "Rows, by weight" in page.read_text()
-    without = run("report", tmp_path / "rows.csv", *asked[:-4], "--min-group", "50", "-o", page, "--force", expect=2)
-    assert "--min-group goes with a repair" in without.err
 
 
 def test_a_saved_map(run, folder, held_out, fitted, tmp_path):

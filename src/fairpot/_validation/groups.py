@@ -356,14 +356,14 @@ def _by_comparison(column: NDArray[Any]) -> tuple[Codes, list[Any]]:
     """Compare the column with each name as it is met; many names: sort after all."""
     codes = np.zeros(len(column), dtype=np.uint8)
     names = [column[0].item()]
-    rest = np.flatnonzero(column != column[0])
-    while len(rest):
+    other = np.asarray(column != column[0])
+    while other.any():
         if len(names) == _FEW:
             return _by_sort(column)
-        left = column[rest]
-        codes[rest] = len(names)
-        names.append(left[0].item())
-        rest = rest[left != left[0]]
+        codes += other
+        value = column[other.argmax()]
+        names.append(value.item())
+        other &= column != value
     return codes, names
 
 

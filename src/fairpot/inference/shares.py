@@ -57,13 +57,13 @@ class Merged(NamedTuple):
         """Sort the scores of all groups, which may come in any order."""
         every = np.concatenate(scores)
         order = np.argsort(every, kind="stable")  # groups mostly come sorted: this merges their runs
-        ranked = every[order]
-        starts = np.concatenate(([0], np.flatnonzero(ranked[1:] != ranked[:-1]) + 1))
-        length = np.diff(starts, append=len(every))
-        found = np.empty((3, len(every)), dtype=np.intp)
-        found[:, order] = np.arange(len(every)), np.repeat(starts, length), np.repeat(starts + length, length)
-        place, first, last = (np.split(each, np.cumsum([len(s) for s in scores])[:-1]) for each in found)
-        return cls(place, first, last, len(starts))
+        ranked, place = every.take(order), np.empty(len(every), dtype=np.intp)
+        place[order] = np.arange(len(every))
+        new = ranked[1:] != ranked[:-1]
+        ends = np.concatenate(([0], np.flatnonzero(new) + 1, [len(every)]))
+        level = place if len(ends) > len(every) else np.concatenate(([0], np.cumsum(new))).take(place)
+        parts, cuts = (place, ends.take(level), ends.take(level + 1)), np.cumsum([len(s) for s in scores])[:-1]
+        return cls(*(np.split(each, cuts) for each in parts), len(ends) - 1)
 
     def running(self, counts: Sequence[Counts]) -> Counts:
         """Sum the weights of each group along the order, from 0 on."""
