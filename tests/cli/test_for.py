@@ -80,7 +80,11 @@ def test_what_needs_outcomes_says_that_they_are_known(run, people, tmp_path):
         (["--for", "clinical"], "looks at who is flagged at a score"),
         (["--table", "csv"], "--table is the form of a rule's tables"),
         (["--for", "ll144", "--label", "outcome", "--table", "xml"], "xml"),
-        (["--for", "four-fifths", "--bound", 0.1], "--bound needs outcomes, which --for takes into account only where"),
+        (
+            ["--for", "four-fifths", "--time", "risk"],
+            "--time needs outcomes, which --for takes into account",
+        ),
+        (["--for", "four-fifths", "--bound", 0.1], "has no column 'label'"),
         (["--for", "ll144", "--threshold", 0.5], "--threshold does not go with this rule of --for, which looks at its"),
         (["--for", "ll144", "--min-ratio", 0.8], "--min-ratio does not go with this rule of --for"),
         (["--for", "clinical", "--threshold", 0.5, "--top", "10%"], "--top does not go with this rule"),

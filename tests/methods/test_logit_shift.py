@@ -96,7 +96,7 @@ def test_the_best_shift_within_a_bound(ties, spread, step):
         wanted = best_piece(fixed, moved, bound, ties)
         model = LogitShift(max_gap=float(bound), reference="a", ties=ties)
         if wanted is None:
-            with pytest.raises(InfeasibleRuleError, match="no shift keeps max_gap"):
+            with pytest.raises(InfeasibleRuleError, match="no repair strength keeps max_gap"):
                 model.fit(scores, y, sensitive_features=group, sample_weight=w)
             continue
         model.fit(scores, y, sensitive_features=group, sample_weight=w)
@@ -216,7 +216,7 @@ def test_nobody_overtakes_and_nothing_is_nothing():
 def test_zeros_and_ones_stay_and_are_told():
     scores, y, group = people(7, n=400)
     scores = np.where(scores < 0.3, 0.0, np.where(scores > 0.6, 1.0, scores))
-    with pytest.raises(InfeasibleRuleError, match=r"no shift keeps max_gap=0\.01"):
+    with pytest.raises(InfeasibleRuleError, match=r"no repair strength keeps max_gap=0\.01"):
         LogitShift(max_gap=0.01).fit(scores, y, sensitive_features=group)
     model = LogitShift().fit(scores, y, sensitive_features=group)
     after = model.transform(scores, sensitive_features=group)

@@ -96,7 +96,7 @@ def test_rules_curve_and_certificate(rows):
     assert certified.certificate_.bound == 0.15
     judged = certified.certify(*later[:2], sensitive_features=later[2], max_gap=0.2, confidence=0.9)
     assert judged.maps_ == certified.maps_
-    with pytest.raises(InfeasibleRuleError, match="no strength keeps max_gap"):
+    with pytest.raises(InfeasibleRuleError, match="no repair strength keeps max_gap"):
         kind(max_gap=0.01, factor=0.1).fit(s, y, sensitive_features=g)
 
 
