@@ -53,7 +53,7 @@ def test_a_gate_that_requires_within(run, csv, bound, answer, code):
     options = ["audit", csv, *COLUMNS, "--bound", bound]
     found = run(*options, "--json").json["verdict"]
     assert (found["answer"], found["bound"]) == (answer, bound)
-    assert f"{answer}: " in run(*options).out
+    assert run(*options).out.startswith(answer)
     gate = run(*options, "--require", "within", expect=code)
     assert ("FAILED" in gate.out) == (code == 3)
 
