@@ -148,6 +148,11 @@ def _with_common(family: Family, ground: Ground, rule: Rule, way: Way, search: O
     return way.plus(way.place_for(search.share_of(float(common.curve.gap[best])), strengths), strengths)
 
 
+def _size_of(counts: GroupCounts) -> tuple[float, ...]:
+    """Give what puts groups into an order: their rows, cases and scores."""
+    return tuple(float(each.sum()) for each in (counts.weight, counts.positive, counts.score))
+
+
 class OwnSearch:
     """The search for strengths of several groups, of which one stays, on the lists that a family gives them."""
 
@@ -156,11 +161,11 @@ class OwnSearch:
         if ground.top is not None:  # looked at in the scores as they came, not found again at every strength
             ground = replace(ground, top=None, cut=Cut(*ground.top, ground.table.thresholds(*ground.top)))
         self.family, self.given, self.ground = family, given, ground
-        self.groups = ground.table.groups
+        self.groups = sorted(ground.table.groups, key=lambda g: _size_of(ground.table[g]))  # whatever they are called
         self.neutral = 1.0 if family.dial.ratio else float(family.dial.identity or 0.0)
         self.lists = {g: self._values(g) for g in self.groups}
         merged = [ground.merged(size) for size in _ENTRIES]
-        detail = [[self._entry(g, c, each) for g, c in zip(self.groups, each.table.counts)] for each in merged]
+        detail = [[self._entry(g, each.table[g], each) for g in self.groups] for each in merged]
         capped = family.dial.identity is not None
         self.search = Search(detail, ground.ties, shy=family.shy, threshold=threshold, capped=capped)
 
