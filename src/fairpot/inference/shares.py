@@ -61,8 +61,9 @@ class Merged(NamedTuple):
         new = ranked[1:] != ranked[:-1]
         ends = np.concatenate(([0], np.flatnonzero(new) + 1, [len(every)]))
         level = place if len(ends) > len(every) else np.concatenate(([0], np.cumsum(new))).take(place)
-        parts, cuts = (place, ends.take(level), ends.take(level + 1)), np.cumsum([len(s) for s in scores])[:-1]
-        return cls(*(np.split(each, cuts) for each in parts), len(ends) - 1)
+        found, cuts = (place, ends.take(level), ends.take(level + 1)), np.cumsum([len(s) for s in scores])[:-1]
+        places, first, last = (np.split(each, cuts) for each in found)
+        return cls(places, first, last, len(ends) - 1)
 
     def running(self, counts: Sequence[Counts]) -> Counts:
         """Sum the weights of each group along the order, from 0 on."""
