@@ -81,7 +81,7 @@ def test_what_needs_outcomes_says_that_they_are_known(run, people, tmp_path):
         (["--table", "csv"], "--table is the form of a rule's tables"),
         (["--for", "ll144", "--label", "outcome", "--table", "xml"], "xml"),
         (
-            ["--for", "four-fifths", "--time", "risk"],
+            ["--for", "four-fifths", "--time", "times"],
             "--time needs outcomes, which --for takes into account",
         ),
         (["--for", "four-fifths", "--bound", 0.1], "has no column 'label'"),
@@ -97,7 +97,7 @@ def test_what_needs_outcomes_says_that_they_are_known(run, people, tmp_path):
     ],
 )
 def test_wrong_uses_are_refused(run, csv, options, said):
-    given = COLUMNS if not {"--label", "--bound"} & {*options} else [*COLUMNS[:2], *COLUMNS[4:]]
+    given = COLUMNS if not {"--label", "--bound", "--time"} & {*options} else [*COLUMNS[:2], *COLUMNS[4:]]
     assert said in run("audit", csv, *given, *options, expect=2).err
 
 

@@ -107,7 +107,7 @@ def check_events(event: Any, rows: int, name: str, competing: Any = None) -> NDA
             raise ValueError(f"{told}.\nHint: name the code of another event.")
         if _text(competing) not in texts.values():
             told = f"{argument('competing', competing)} is not in {name}, which holds {wording.listed(values)}"
-            raise ValueError(f"{told}.\nHint: name a code that is there, or leave it out.")
+            raise ValueError(f"{told}.\nHint: name one of these, or leave it out.")
         codes[_text(competing)] = 2
     odd, met = [value for value in values if texts[value] not in codes], {codes.get(text) for text in texts.values()}
     if odd:

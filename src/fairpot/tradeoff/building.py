@@ -57,9 +57,10 @@ def pair_curve(
     p, n = running(a.positive, a.negative)
     inside_a, inside_b = inner_half_wins(a, ties), inner_half_wins(b, ties)
     over, under, orders, inner = [], [], [], []
+    scores = np.append(a.score, np.nan)  # above them all there is none to tie with
     for block in states:
         low = np.searchsorted(a.score, block)
-        high = low + (a.score.take(low, mode="clip") == block)
+        high = low + (scores.take(low) == block)
         over.append((n.take(low) + n.take(high) if half else 2 * n.take(low)) @ b.positive)
         under.append((2 * p[-1] - p.take(low) - p.take(high) if half else 2 * (p[-1] - p.take(high))) @ b.negative)
         rises = np.asarray((block[:, 1:] > block[:, :-1]).all(axis=1))
