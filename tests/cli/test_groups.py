@@ -70,4 +70,4 @@ def test_missing_values_that_are_a_band_are_not_told_as_bad_rows(people, tmp_pat
 
 def test_one_edge_of_a_band_is_written_with_a_comma(csv, run):
     found = run("audit", csv, *COLUMNS[:4], "--group", "age", "--bands", "age:10,", "--json").json
-    assert [each["group"] for each in found["groups"]] == ["under 10", "10 and over"]
+    assert [each["group"] for each in found["groups"]] == ["under 10", "10+"]

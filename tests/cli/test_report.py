@@ -81,7 +81,7 @@ def test_bands_are_those_of_the_rows_that_are_fitted(run, tmp_path):
     more = ["--bands", "group:3", "--method", "logit-shift", "--strength", "0.1", "-o", tmp_path / "r.html", "--json"]
     found = run("report", tmp_path / "new.csv", "--fit-on", tmp_path / "past.csv", *more).json
     names = [each["group"] for each in found["effect"]["before"]["groups"]]
-    assert names == ["under 200", "200 to 399", "400 and over"]
+    assert names == ["under 200", "200 to 399", "400+"]
 
 
 def test_small_groups_stay_out_of_the_repair_as_the_notes_say(run, tmp_path):

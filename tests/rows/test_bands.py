@@ -133,7 +133,7 @@ def test_band_names_are_taken_for_groups_and_exports_say_so(tmp_path):
     numbers = loaded.transform([0.3, 0.3, 0.3], sensitive_features=[29, 30, None])
     names = loaded.transform([0.3, 0.3, 0.3], sensitive_features=["under 30", "30 to 49", "(missing)"])
     np.testing.assert_array_equal(names, numbers)
-    told = "groups are names of bands of age: under 30, 30 to 49, 50 and over"
+    told = "groups are names of bands of age: under 30, 30 to 49, 50+"
     for text in (loaded.to_sql("duckdb"), loaded.to_python(), loaded.to_javascript()):
         assert told in text.partition("\n")[0] + text.partition("\n")[2].partition("\n")[0]
     assert told in loaded.to_onnx().doc_string

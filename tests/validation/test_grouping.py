@@ -45,11 +45,11 @@ def test_bands_of_equal_size_are_those_of_quantiles(values, count):
 @pytest.mark.parametrize(
     ("edges", "values", "names"),
     [
-        ([25, 45], AGE, ("under 25", "25 to 44", "45 and over")),
-        ([25, 26, 1_000_000], [1, 25, 26, 2e6], ("under 25", "25", "26 to 999999", "1000000 and over")),
-        ([0.5, 1], [0, 0.7, 3], ("under 0.5", "0.5 to under 1", "1 and over")),
-        ([1, 2], [0.5, 1.5, 2.5], ("under 1", "1 to under 2", "2 and over")),
-        ([-1.5, 0], ["-2", "-1", "7"], ("under -1.5", "-1.5 to under 0", "0 and over")),
+        ([25, 45], AGE, ("under 25", "25 to 44", "45+")),
+        ([25, 26, 1_000_000], [1, 25, 26, 2e6], ("under 25", "25", "26 to 999999", "1000000+")),
+        ([0.5, 1], [0, 0.7, 3], ("under 0.5", "0.5 to under 1", "1+")),
+        ([1, 2], [0.5, 1.5, 2.5], ("under 1", "1 to under 2", "2+")),
+        ([-1.5, 0], ["-2", "-1", "7"], ("under -1.5", "-1.5 to under 0", "0+")),
     ],
 )
 def test_bands_are_named_in_plain_words(edges, values, names):
@@ -58,14 +58,14 @@ def test_bands_are_named_in_plain_words(edges, values, names):
 
 def test_bands_of_equal_size_begin_at_short_numbers():
     table = groups_of(pd.Series([0.1234, 1.2719283, 1.4719283, 9.87654321, 31, 48], name="x"), bands={"x": 3})[1]
-    assert table.groups == ("under 1.47", "1.47 to under 30", "30 and over")
+    assert table.groups == ("under 1.47", "1.47 to under 30", "30+")
     assert [counts.size for counts in table.counts] == [2, 2, 2]
 
 
 def test_missing_values_are_a_band_of_their_own_and_unknown_ones_stay():
     ages = [*AGE.tolist(), None, np.nan, 999, "asked"]
     found, table = groups_of(pd.Series(ages, name="age", dtype=object), bands={"age": [40]}, unknown=["999", "asked"])
-    assert table.groups == ("under 40", "40 and over", "999", "asked", "(missing)")
+    assert table.groups == ("under 40", "40+", "999", "asked", "(missing)")
     assert [*found[-4:]] == ["(missing)", "(missing)", "999", "asked"]
     assert table.unknown == ("999", "asked")
 
@@ -94,7 +94,7 @@ def test_unknown_groups_are_measured_apart():
     apart = audit(Y, SCORE, sensitive_features={"sex": SEX, "age": AGE}, bands={"age": [50]})
     assert [each.group for each in found.unknown.groups] == [
         "sex=Declined, age=under 50",
-        "sex=Declined, age=50 and over",
+        "sex=Declined, age=50+",
     ]
     assert len(found.ranking.groups) == 4
     assert found.left_out == ()

@@ -264,7 +264,7 @@ def _shortest(below: float, value: float) -> float:
 
 def _names(edges: Sequence[float], *, whole: bool) -> tuple[str, ...]:
     """Name the bands between edges; where values and edges are whole, by the last value that is inside."""
-    first, last = f"under {_text(edges[0])}", f"{_text(edges[-1])} and over"
+    first, last = f"under {_text(edges[0])}", f"{_text(edges[-1])}+"
     if whole and all(edge.is_integer() for edge in edges):
         ends = [(_text(low), _text(high - 1)) for low, high in pairwise(edges)]
         return first, *(low if low == high else f"{low} to {high}" for low, high in ends), last
