@@ -45,6 +45,15 @@ def test_fetch_and_write_real_data(run, data_home, tmp_path, monkeypatch):
     assert run("audit", tmp_path / "c.parquet", "--json").json["rows"] == 7214
 
 
+def test_real_data_that_cannot_be_had_say_where_to_get_them(run, tmp_path, monkeypatch):
+    monkeypatch.setenv("FAIRPOT_DATA", str(tmp_path))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path))
+    monkeypatch.setenv("HTTPS_PROXY", "http://127.0.0.1:9")  # nobody is there
+    said = run("datasets", "write", "bank", tmp_path / "bank.csv", expect=2).err
+    assert said.startswith("error: bank-full.csv was not found")
+    assert said.count("Hint:") == 1
+
+
 def test_group_without_a_command_shows_help(run):
     assert "Usage: fairpot datasets" in run("datasets").out
     assert "Usage: fairpot" in run().out

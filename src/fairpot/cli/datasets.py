@@ -23,7 +23,7 @@ from fairpot.cli._errors import Failure
 from fairpot.cli._options import SEED, force_option, option, output_options
 from fairpot.cli._printing import Output, count, shown
 from fairpot.rows.formats import Batches, Target, format_of_output, open_sink
-from fairpot.rows.output import complete_file
+from fairpot.rows.output import check_output, complete_file
 
 _OWN = ("score", "label", "group")
 _MODEL = "logistic_regression"
@@ -91,11 +91,12 @@ def write(name: str, output: str, rows: int | None, seed: int, force: bool, out:
     make, fetched = _SETS[name], name != "synthetic"
     if fetched and rows is not None:
         raise Failure("--rows is for generated data; this dataset has the rows it has.")
+    check_output(output, overwrite=force)  # before any work
+    with out.progress(f"scoring {name}", known=False):
+        drawn = [] if rows is None else [rows]
+        data = make() if fetched else make(*drawn, random_state=seed)
+        table = _scored(data, seed)
     with complete_file(output, overwrite=force) as place:
-        with out.progress(f"scoring {name}", known=False):
-            drawn = [] if rows is None else [rows]
-            data = make() if fetched else make(*drawn, random_state=seed)
-            table = _scored(data, seed)
         _write(table, place, Path(output))
     out.document(WrittenDocument(name, _MODEL, output, table.num_rows, tuple(table.column_names)))
     out.line(f"Written: {shown(output)}, {count(table.num_rows)} rows scored by {_MODEL}")
