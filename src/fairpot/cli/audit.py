@@ -4,94 +4,31 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
-from typing import Annotated, Any, Literal, Self
+from dataclasses import dataclass, fields, replace
+from typing import Annotated, Any
 
 import click
 
 from fairpot import words
 from fairpot._defaults import ADJUSTED
-from fairpot._log import tell
 from fairpot._validation import wording
 from fairpot.cli import _lines as lines
 from fairpot.cli import _options as opt
-from fairpot.cli._errors import ABOVE_LIMIT, Failure
+from fairpot.cli._errors import ABOVE_LIMIT
+from fairpot.cli._gates import FailAbove, Gates, RatioVerdicts, Verdicts, gate_options
 from fairpot.cli._printing import Inline, Output, Quantised, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options
 from fairpot.cli._settings import OF_OUTCOMES
 from fairpot.exceptions import FairpotWarning, InputFileError
-from fairpot.inference import Estimate, Verdict
 from fairpot.inference.change import compare_columns
 from fairpot.results import Audit
 from fairpot.results import audit as audit_table
-from fairpot.results.audit import GUARDS, Audits, Guards, strictest
-from fairpot.results.kinds import Group, Share
-from fairpot.results.rates import RatioVerdict
+from fairpot.results.audit import Audits
 from fairpot.results.ruled import Rule, Ruled, read_rule
 from fairpot.rows.readers import CountedRows
 
 _MOST = 6  # findings that are told before the next step
 _WINS = {"strict": "no win", "half": "half a win, --ties strict counts them as none"}
-
-
-@dataclass(frozen=True)
-class GapSeen:
-    """A gap that a gate looks at: overall, or in a top."""
-
-    metric: str
-    alpha: Share | None
-    gap: float
-    pair: tuple[Group, Group]
-
-
-@dataclass(frozen=True)
-class FailAbove:
-    """The gate --fail-above: the largest of the gaps that it looks at decides."""
-
-    limit: float
-    exceeded: bool
-    worst: GapSeen
-    gaps: tuple[GapSeen, ...]
-
-
-@dataclass(frozen=True)
-class Judged:
-    """What the rows say of a target gap."""
-
-    answer: Literal["within", "exceeds", "cannot tell"]
-    metric: str
-    alpha: Share | None
-    bound: float
-    level: float
-    gap: Estimate
-    text: str
-
-    @classmethod
-    def of(cls, found: Verdict) -> Self:
-        """Read it off a verdict."""
-        name = words.gap_name(found.alpha)
-        return cls(found.answer, name, found.alpha, found.bound, found.level, found.interval, str(found))
-
-
-@dataclass(frozen=True)
-class Verdicts:
-    """The gate --bound: the strictest of the verdicts, then all of them."""
-
-    strictest: Annotated[Judged, Inline]
-    all: tuple[Judged, ...]
-
-    @classmethod
-    def of(cls, found: list[Verdict]) -> Self | None:
-        """Read them off verdicts, if there are any."""
-        return cls(Judged.of(strictest(found)), tuple(map(Judged.of, found))) if found else None
-
-
-@dataclass(frozen=True)
-class RatioVerdicts:
-    """The gate --min-ratio: the strictest of the verdicts, then all of them."""
-
-    strictest: Annotated[RatioVerdict, Inline]
-    all: tuple[RatioVerdict, ...]
 
 
 @dataclass(frozen=True)
@@ -126,21 +63,7 @@ class AuditsDocument:
 )
 @opt.group_options
 @opt.threshold_option
-@opt.option("--fail-above GAP", "Exit with 3 if the measured gap is above GAP.", type=opt.SHARE)
-@opt.option(
-    "--fail-metric", "Which gap --fail-above and --bound look at; default: both, if --top is given.", type=GUARDS
-)
-@opt.option("--level LEVEL", "Confidence level.", type=opt.LEVEL, default=0.95)
-@opt.option("--bound GAP", "Say whether the gap is at most GAP.", type=opt.SHARE)
-@opt.option(
-    "--min-ratio RATIO",
-    "Exit with 3 if a selection rate is shown to be below this share of another.",
-    type=opt.TOP_SHARE,
-)
-@opt.option(
-    "--require", "With --bound or --min-ratio: exit with 3 unless the answer is shown to be this.", type=("within",)
-)
-@opt.option("--allow-chance", "Let a score pass that is not shown to be better than chance.")
+@gate_options
 @opt.option(
     "--for RULE",
     "Print the tables that a rule asks for: four-fifths, ll144, clinical, or a TOML file of your own.",
@@ -158,12 +81,6 @@ def audit(
     top_of: str,
     reference: str | None,
     only: str | None,
-    fail_above: float | None,
-    fail_metric: Guards | None,
-    bound: float | None,
-    min_ratio: float | None,
-    require: str | None,
-    allow_chance: bool,
     rule: str | None,
     no_label: bool,
     table: str | None,
@@ -200,25 +117,19 @@ def audit(
     """
     if not top:
         opt.needs("top_of", "says whose top it is: it needs the top to look at, --top 10%.")
-    if require is not None and bound is None and min_ratio is None:
-        raise click.UsageError("--require needs the bound to compare with: --bound 0.05 or --min-ratio 0.8, say.")
+    gates = Gates(**{each.name: options.pop(each.name) for each in fields(Gates)})
+    gates.check(bool(top))
     if rule is None:
         opt.needs("table", "is the form of a rule's tables: it needs --for ll144, say.")
     else:
         asked = read_rule(rule)
         if asked.needs_outcomes and no_label:
             raise click.UsageError(f"--for {rule} needs outcomes, and --no-label says that there are none.")
-        _check_with_rule(asked, gated=fail_above is not None or bound is not None)
+        _check_with_rule(asked, gated=gates.of_gaps)
         rows = replace(rows, missing="own") if asked.unknown else rows  # with those without a group
     if no_label:
         rows = rows.unlabelled()
         opt.without_outcomes(*OF_OUTCOMES)
-    if fail_metric is not None and fail_above is None and bound is None:
-        raise click.UsageError("--fail-metric says which gap --fail-above or --bound looks at, and neither is given.")
-    if fail_metric == "top" and not top:
-        raise click.UsageError("--fail-metric top needs the top to look at: --top 10%, say.")
-    if fail_above is None and (require is None or bound is None):
-        opt.needs("allow_chance", "is about a gate: it needs --fail-above, or --bound with --require.")
     if rows.other_scores:
         _check_several(rows)
     counted = _counted(rows, out)
@@ -233,41 +144,24 @@ def audit(
         out.document(AuditsDocument(rows.said(), several.to_dict()["models"]))
         lines.print_audits(out, several)
         return
-    limit = None if fail_above is None else _compared(found, fail_above, fail_metric)
-    judged = [] if bound is None else found.verdicts(bound, level=options["level"], guards=fail_metric)
-    bins = Quantised.of(counted.quantisation)
-    ratios = [] if min_ratio is None else found.ratio_verdicts(min_ratio, level=options["level"])
-    told = RatioVerdicts(strictest(ratios), tuple(ratios)) if ratios else None
-    out.document(AuditDocument(rows.said(), found, bins, limit, Verdicts.of(judged), told))
-    gated = limit is not None or (require is not None and bound is not None)
-    failed = chance = gated and not allow_chance and not found.better_than_chance
-    if chance:
-        out.line(shown(words.failed_by_chance(found.spoken.notes, "--allow-chance")), "bad")
-    failed |= not lines.print_verdicts(out, judged, require)
-    spoken = [each.named(lambda group: words.name_of(group, rows.groups)) for each in ratios]
-    failed |= not lines.print_verdicts(out, spoken, require)
-    if limit is not None and (limit.exceeded or not chance):
-        worst, names = limit.worst, [words.name_of(each, rows.groups) for each in limit.worst.pair]
-        said = words.gate(worst.metric, names, worst.gap, limit.limit)
-        out.line(shown(said), "bad" if limit.exceeded else "good")
-        failed |= limit.exceeded
+    bins, decided = Quantised.of(counted.quantisation), gates.decide(found, options["level"])
+    verdicts, ratios = Verdicts.of(decided.verdicts), RatioVerdicts.of(decided.ratios)
+    out.document(AuditDocument(rows.said(), found, bins, decided.limit, verdicts, ratios))
+    passed = decided.print(out, rows.groups)
     ruled = found.spoken.rule
     if ruled is not None:
         _print_rule(out, ruled, table)
         shown_too = ("left out", *words.FOLLOWED) if table is None else ()
         out.notes([note.text for note in found.spoken.notes if note.kind in shown_too])
     else:
-        _print_answer(out, found, rows, gated=bound is not None or limit is not None or bool(ratios))
+        _print_answer(out, found, rows, gated=gates.of_gaps or bool(decided.ratios))
         _print_tables(out, found, rows, everything=everything, rates=not all_rates)
         if all_rates:
             compared = {"to_reference": reference is not None, "lower_is_riskier": rows.lower_is_riskier}
             lines.print_every_rate(out, found.spoken.rates, **compared)
         if bins is not None:
             out.note(bins.text)
-    if gated or ratios:
-        answers = [*(each.answer for each in judged), *(each.answer for each in ratios)] or None
-        tell("gate", passed=not failed, chance=chance, gap=found.gap, verdict=answers)
-    if failed:
+    if not passed:
         raise click.exceptions.Exit(ABOVE_LIMIT)
 
 
@@ -427,19 +321,3 @@ def _next(found: Audit, rows: RowOptions) -> list[str] | None:
     if finding.alpha is not None and len(found.tops) == 1:  # a repair has one top
         again += ["--top", words.share(finding.alpha), *(["--top-of", "group"] if finding.region == "group" else [])]
     return ["fairpot", "fit", *rows.inputs, *rows.as_options(), *again, "--max-gap", "GAP", "-o", "map.json"]
-
-
-def _compared(found: Audit, limit: float, which: Guards | None) -> FailAbove:
-    """Compare the gaps with the limit; a gap that cannot be measured is an error, not a pass."""
-    looked_at = [*([found.ranking] if which != "top" else []), *(found.tops if which != "overall" else [])]
-    if any(each.gap is None or not all(pair.known for pair in each.gaps) for each in looked_at):
-        raise Failure(
-            "--fail-above cannot be decided: a gap cannot be measured, as a group lacks rows of one outcome.\n"
-            "Hint: run without --fail-above to see which; join small groups, or collect more rows."
-        )
-    gaps = []
-    for each in looked_at:
-        pair = max(each.gaps, key=lambda pair: pair.size).ranked
-        gaps.append(GapSeen(words.gap_name(each.alpha), each.alpha, pair.size, (pair.first, pair.second)))
-    worst = max(gaps, key=lambda each: each.gap)
-    return FailAbove(limit, worst.gap > limit, worst, tuple(gaps))
