@@ -74,7 +74,7 @@ def bank(folder: Path, by: str) -> Rows:
     coded = OneHotEncoder(sparse_output=False).fit_transform(x[text])
     x = np.hstack((x.drop(columns=text).to_numpy(), coded))
     scores = cross_val_predict(
-        HistGradientBoostingClassifier(max_iter=60),
+        HistGradientBoostingClassifier(max_iter=60, random_state=0),
         x,
         y,
         cv=StratifiedKFold(3, shuffle=True, random_state=0),
