@@ -89,6 +89,8 @@ def test_columns_that_do_not_fit_are_named():
     y, ward, _, _, models = wards(seed=16)
     with pytest.raises(ValueError, match="empty dict"):
         audit(y, {}, sensitive_features=ward)
+    with pytest.raises(ValueError, match="the same name"):
+        audit(y, {1: models["old"], "1": models["new"]}, sensitive_features=ward)
     with pytest.raises(ValueError, match=r"the scores of 'short': (.*)rows"):
         audit(y, {**models, "short": models["old"][1:]}, sensitive_features=ward)
     shuffled = pd.Series(models["new"]).sample(frac=1, random_state=0)

@@ -124,6 +124,17 @@ def test_a_ratio_is_within_below_or_cannot_be_told():
         assert found.to_dict()["ratio_low"] < found.ratio < found.ratio.high
 
 
+def test_a_group_of_which_nobody_is_selected_is_shown_to_be_below():
+    rng = np.random.default_rng(8)
+    g, s = np.repeat(["a", "b"], 200), np.concatenate((rng.random(200), 0.4 * rng.random(200)))
+    found = fairpot.audit(None, s, sensitive_features=g, threshold=0.6).ratio_verdict(0.8)
+    assert (found.answer, found.ratio.low, float(found.ratio)) == ("below", 0.0, 0.0)
+    assert 0.03 < found.ratio.high < 0.08  # about 3.7 / 200, by the rule of three, beside 0.4
+    assert found.to_dict()["ratio_se"] is None
+    of_ten = fairpot.audit(None, np.r_[s[:40], s[200:210]], sensitive_features=np.r_[g[:40], g[200:210]], threshold=0.6)
+    assert of_ten.ratio_verdict(0.8).answer == "cannot tell"
+
+
 def test_groups_of_equal_rates_are_as_rarely_shown_to_differ_as_verdicts_say():
     """Either group may come out lower by chance: both directions share the 5%."""
     rng, g = np.random.default_rng(6), np.repeat(["a", "b"], 200)

@@ -159,6 +159,23 @@ def test_the_clinical_tables_are_the_rates_of_the_audit():
         fairpot.audit(None, data.probability, **given)
 
 
+def test_a_rule_follows_ties_and_the_level_and_names_who_is_left_out():
+    data = fairpot.datasets.make_synthetic(900, random_state=0, as_frame=False)
+    y, score, group = data.target, data.probability.round(1), np.where(np.arange(900) < 12, "few", data.group)
+    given = {"sensitive_features": group, "threshold": 0.4, "min_group": 20}
+    found = fairpot.audit(y, score, **given, ties="strict", level=None, rule="clinical")
+    shown = {line.group: line.numbers[0].value for line in found.rule.tables[0].lines}
+    assert {each.group: float(each.auc) for each in found.ranking.groups} == {g: float(auc) for g, auc in shown.items()}
+    assert all(auc.low != auc.low for auc in shown.values())
+    assert "left out of the comparison" in str(found)
+    assert "left out of the comparison" in found._repr_html_()
+    pool = fairpot.audit(None, score, **given, level=None, rule="four-fifths")
+    assert "left out of the comparison" in fairpot.report.SelectionReport(pool).to_markdown()
+    assert not [number.reading for line in pool.rule.tables[0].lines for number in line.numbers if number.reading]
+    with pytest.raises(ValueError, match="Hint: FairnessReport"):
+        fairpot.report.SelectionReport(found)
+
+
 def test_rates_that_scores_do_not_have_are_named():
     data = fairpot.datasets.make_synthetic(500, random_state=0, as_frame=False)
     given = {"sensitive_features": data.group, "rule": "clinical"}
@@ -264,3 +281,5 @@ def test_an_unknown_rule_and_a_missing_file_are_named(tmp_path):
         read_rule("five-fifths")
     with pytest.raises(ValueError, match="there is no such file"):
         read_rule(tmp_path / "gone.toml")
+    with pytest.raises(TypeError, match=r"rule must be a name such as 'll144', .*got 3"):
+        read_rule(3)

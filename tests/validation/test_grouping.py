@@ -4,7 +4,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from fairpot import LogitShift, audit, score_table
+from fairpot import FairPOT, LogitShift, audit, score_table
 from fairpot._validation.grouping import Grouping
 
 RNG = np.random.default_rng(0)
@@ -128,6 +128,22 @@ def test_what_cannot_be_meant_is_one_clear_error(said, message):
     frame = pd.DataFrame({"sex": SEX, "age": AGE, "lost": np.nan})
     with pytest.raises((ValueError, TypeError), match=message):
         score_table(Y, SCORE, sensitive_features=frame, **said)
+
+
+def test_a_comma_in_a_value_parts_no_intersection():
+    race = ["Black, not Hispanic", "White, not Hispanic", "Other", "Black, Other"]
+    columns = {"race": np.tile(race, 30), "sex": np.repeat(["F", "M"], 60)}
+    given = {"y_true": np.tile([0, 1, 1], 40), "y_score": np.linspace(0, 1, 120), "sensitive_features": columns}
+    found = audit(**given, unknown=["Black, not Hispanic"]).unknown
+    assert [each.group for each in found.groups] == [f"race=Black, not Hispanic, sex={sex}" for sex in "FM"]
+    alone = audit(**given | {"sensitive_features": columns["race"]}, unknown=["Other"])
+    assert [each.group for each in alone.unknown.groups] == ["Other"]
+    maps = FairPOT(0.5).fit(given["y_score"], given["y_true"], sensitive_features=columns).fair_maps_
+    scorer, group = maps.row_scorer(missing_group="keep"), ("Black, not Hispanic", "F")
+    own = maps.transform([0.3], sensitive_features={name: [value] for name, value in zip(columns, group)})
+    assert scorer(0.3, group) == own[0]
+    assert scorer(0.3, (None, "F")) == 0.3
+    assert scorer(0.3, {"race": None, "sex": "F"}) == 0.3
 
 
 @pytest.mark.parametrize(("unknown", "left"), [(["F", "M", "Declined"], 0), (["F", "Declined"], 1)])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import decimal
 import math
+import re
 from bisect import bisect_right
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -151,7 +152,7 @@ class Grouping:
             if not each.names and each.column not in columns:
                 raise ValueError(
                     f"bands cut the column {each.column!r}, which is not a group column: {known}.\n"
-                    f"Hint: name it as a group, {argument('group', each.column)}, or leave its bands out."
+                    "Hint: cut one of these columns into bands, or leave the bands out."
                 )
 
     def check_weights(self, weights: Any) -> None:
@@ -209,7 +210,7 @@ class Grouping:
         if isinstance(group, dict):
             return {c: self.readings(self.of_column(c, alone=len(group) == 1), [v])[0] for c, v in group.items()}
         if isinstance(group, tuple):
-            columns = [part.partition("=")[0] for part in str(next(iter(known))).split(", ")]
+            columns = [part.partition("=")[0] for part in intersected(str(next(iter(known))))]
             return tuple(self.readings(self.of_column(c, alone=False), [v])[0] for c, v in zip(columns, group))
         return self.readings(self.of_column(None, alone=True), [group])[0]
 
@@ -239,10 +240,15 @@ def check_unmapped(unknown_group: Any, missing_group: Any, groups: Iterable[Hash
         raise ValueError(f"{said}.\nHint: leave it out.")
 
 
+def intersected(name: str) -> list[str]:
+    """Take the name of an intersection apart; a value may hold a comma."""
+    return re.split(r", (?=[^,=]*=)", name)
+
+
 def _parts(group: Hashable) -> set[str]:
     """Return the values that make a group, and its name, as text."""
     text = _plain(group)
-    return {text, *(part.partition("=")[2] or part for part in text.split(", "))}
+    return {text, *(part.partition("=")[2] or part for part in intersected(text))}
 
 
 def _number(value: Any) -> float | None:

@@ -16,7 +16,7 @@ from fairpot._arguments import argument
 from fairpot._optional import Lazy
 from fairpot._validation import wording
 from fairpot._validation.columns import as_column, as_native_columns, kept_rows, lacking, missing, reject_masked
-from fairpot._validation.grouping import MISSING, Grouping, lacks_part
+from fairpot._validation.grouping import MISSING, Grouping, intersected, lacks_part
 from fairpot.exceptions import MissingGroupError, UnseenGroupError
 
 if TYPE_CHECKING:
@@ -234,7 +234,7 @@ class GroupFinder:
 
 def _parts(group: Hashable) -> list[str]:
     """Split the name of an intersection of named columns; empty if it is none."""
-    parts = group.split(", ") if isinstance(group, str) else []
+    parts = intersected(group) if isinstance(group, str) else []
     return parts if len(parts) > 1 and all("=" in part for part in parts) else []
 
 

@@ -151,8 +151,7 @@ def audit(
     ruled = found.spoken.rule
     if ruled is not None:
         _print_rule(out, ruled, table)
-        shown_too = ("left out", *words.FOLLOWED) if table is None else ()
-        out.notes([note.text for note in found.spoken.notes if note.kind in shown_too])
+        out.notes(found.spoken.beside_rule if table is None else [])
     else:
         _print_answer(out, found, rows, gated=gates.of_gaps or bool(decided.ratios))
         _print_tables(out, found, rows, everything=everything, rates=not all_rates)

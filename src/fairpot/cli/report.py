@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import datetime
 import shlex
+import warnings
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -15,6 +16,7 @@ from fairpot.cli import _options as opt
 from fairpot.cli._methods import WISHES, asked, how_far, keep_option, method_option, one_wish
 from fairpot.cli._printing import Inline, Output, Quantised, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options, with_groups_of
+from fairpot.exceptions import FairpotWarning
 from fairpot.repair.fair_maps import load
 from fairpot.report.content import FORMATS, read_card
 from fairpot.results import Audit, Effect, audit
@@ -155,7 +157,9 @@ def _report_selection(rows: RowOptions, out: Output, output: str, force: bool, o
         table = rows.counted(out).table
         looked_at = {"alpha": [top_share(each, table) for each in options["top"]], "threshold": options["threshold"]}
         looked_at |= {"min_group": options["min_group"], "groups": listed_groups(options["only"], table.groups)}
-        found = audit(table, None, **looked_at, reference=named_group(options["reference"], table.groups))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore", FairpotWarning)  # the notes say it
+            found = audit(table, None, **looked_at, reference=named_group(options["reference"], table.groups))
         titled = {"title": options["title"]} if options["title"] else {}
         made = SelectionReport(found, **titled, source=", ".join(rows.inputs) or str(rows.sql))
         place.write_text(made._written(Path(output).suffix), encoding="utf-8", newline="\n")

@@ -375,7 +375,8 @@ class RowScorer:
         seen = self._find(group if self._grouping is None else self._grouping.of_row(group, self._formulas))
         if seen is not None:  # an intersection that is given by its values or columns, or a number in a band
             return self(score, seen)
-        missing = group is None or group != group
+        parts = group.values() if isinstance(group, dict) else group if isinstance(group, tuple) else (group,)
+        missing = any(each is None or each != each for each in parts)
         way = self._missing if missing else self._unknown
         if way != "error":
             s = _as_float(score)

@@ -321,6 +321,9 @@ class Measuring:
                 return Estimate(metric, value, se, *_between(rate, one, other, rho, tail), self.level)
             return Estimate(metric, value, se, level=self.level, reason=reason)
         value = one.value / other.value if other.value > 0 else np.nan
+        if reason is None and value == 0 and rate.scale == "share":  # Donner and Zou (2012)
+            high, low = _limits(rate, one, tail)[1], _limits(rate, other, tail)[0]
+            return Estimate(metric, 0.0, np.nan, 0.0, high / float(np.sqrt(low * (2 * other.value - low))), self.level)
         if reason is None and not min(one.value, other.value) > 0:
             reason = f"a {rate.title} is 0, of which a ratio has no interval"
         if reason is not None:

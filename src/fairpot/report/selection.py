@@ -40,6 +40,12 @@ class SelectionReport(Saved):
     title: str = "Selection rates and scores by group"
     source: str = ""
 
+    def __post_init__(self) -> None:
+        if self.audit.ranking.labelled:
+            raise ValueError(
+                "this audit knows outcomes.\nHint: FairnessReport writes it, from_predictions(y, score, ...)."
+            )
+
     def to_json(self) -> str:
         """Write the audit as JSON."""
         return json.dumps(self.audit.to_dict(), allow_nan=False, indent=1) + "\n"
@@ -52,7 +58,8 @@ class SelectionReport(Saved):
         """Write the answer, the tables and the notes as Markdown."""
         parts = [f"# {self.title}", *([f"Rows: {self.source}"] if self.source else [])]
         if self.audit.rule is not None:
-            return "\n\n".join([*parts, str(self.audit.spoken.rule)])
+            told = self.audit.spoken
+            return "\n\n".join([*parts, str(told.rule), *(f"- {text}" for text in told.beside_rule)])
         parts += self.audit.answer
         for caption, rows in self.audit.spoken.selection_tables():
             cells = [with_limits(row) for row in rows]

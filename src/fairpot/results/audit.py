@@ -73,7 +73,7 @@ def audit_table(
     apart = () if everything is None else everything.unknown
     with_unknown = table if everything is None else everything.only([*table.groups, *apart])
     gone = tuple(LeftOut(group, rows) for group, rows in (left_out or {}).items())
-    ruled = None if rule is None else measure_rule(rule, with_unknown, asked.looked_at, level, whole=not gone)
+    ruled = None if rule is None else measure_rule(rule, with_unknown, asked.looked_at, level, whole=not gone, ties=how)
     odd = [Note("left out", each.group, value=each.rows) for each in gone]
     tops: tuple[Ranking, ...] = ()
     calibrated, concordance = None, None
@@ -237,6 +237,8 @@ def _audit_models(y_true: Any, models: Mapping[str, Any], rows: Plain, looked_at
     """Audit several models' scores of the same rows, and compare each with the first."""
     if not models:
         raise ValueError("y_score is an empty dict.\nHint: audit(y_true, {'old': scores, 'new': other_scores}, ...).")
+    if len({*map(str, models)}) < len(models):
+        raise ValueError("two scores have the same name.\nHint: names are compared as text: 1 and '1' are one.")
     found: dict[str, Audit] = {}
     for name, scores in models.items():
         try:

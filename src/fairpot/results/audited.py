@@ -366,7 +366,7 @@ class Audit(Told):
     def __str__(self) -> str:
         told, ranking = self.spoken, self.ranking
         if told.rule is not None:
-            return str(told.rule)
+            return "\n".join([str(told.rule), *(f"note: {text}" for text in told.beside_rule)])
         auc = "-" if self.auc is None else words.FRACTIONS.with_interval(self.auc, auc=True)
         sized = [wording.rows_by(ranking.rows, ranking.weighted_rows)]
         if ranking.positives is not None:
@@ -377,6 +377,11 @@ class Audit(Told):
         for pair in told._pairs if len(ranking.gaps) > 1 else []:
             lines.append(f"{pair.first} over {pair.second}: gap {words.FRACTIONS.with_interval(pair.signed_gap)}")
         return "\n".join([*lines, *(f"note: {text}" for text in self.warnings if text not in lines)])
+
+    @property
+    def beside_rule(self) -> list[str]:
+        """What is said below a rule's tables: which groups are left out of them, and who left before a horizon."""
+        return [note.text for note in self.notes if note.kind in ("left out", *words.FOLLOWED)]
 
     @property
     def _weighed(self) -> list[str]:
@@ -394,7 +399,7 @@ class Audit(Told):
     def _repr_html_(self) -> str:
         told = self.spoken
         if told.rule is not None:
-            return told.rule._repr_html_()
+            return f"<div>{told.rule._repr_html_()}{notes(told.beside_rule)}</div>"
         bars = [bar(f"{pair.first} over {pair.second}", pair.signed_gap) for pair in told._pairs]
         pairs = rows_of(pair.ranked for pair in told.told.compared)
         tables = html_table(pairs, "Pairs of groups, the one ranked higher first")

@@ -13,7 +13,7 @@ from typing import Any, ClassVar, Literal, get_args
 
 from fairpot import words
 from fairpot._arguments import argument
-from fairpot._defaults import LEVEL
+from fairpot._defaults import LEVEL, Ties
 from fairpot._html import html_cells, notes, paragraph
 from fairpot._shown import ends_of, frame_of
 from fairpot._validation.grouping import MISSING
@@ -84,6 +84,8 @@ def read_rule(rule: str | PathLike[str]) -> Rule:
 
     from fairpot.modelfile.files import toml_of
 
+    if not isinstance(rule, str | PathLike):
+        raise TypeError(f"rule must be a name such as 'll144', or the path of a TOML file, got {rule!r:.60}.")
     path = os.fspath(rule)
     folder = resources.files("fairpot.results").joinpath("rules")
     known = sorted(each.name.removesuffix(".toml") for each in folder.iterdir() if each.name.endswith(".toml"))
@@ -286,7 +288,13 @@ class Ruled(Told):
 
 
 def measure_rule(
-    rule: str | PathLike[str], table: ScoreTable, cuts: Sequence[Cut], level: float | None, *, whole: bool = True
+    rule: str | PathLike[str],
+    table: ScoreTable,
+    cuts: Sequence[Cut],
+    level: float | None,
+    *,
+    whole: bool = True,
+    ties: Ties = "half",
 ) -> Ruled:
     """Measure what a rule asks for; the table is not ``whole`` where groups were left out of it."""
     asked, name = read_rule(rule), os.fspath(rule)
@@ -308,7 +316,7 @@ def measure_rule(
     if asked.each_column and len(table.group_columns) > 1:
         parts = [*(((column,), _by(table, k)) for k, column in enumerate(table.group_columns)), *parts]
     made = [
-        _table(asked, section, by, part, cut, level)
+        _table(asked, section, by, part, cut, level, ties)
         for by, part in parts
         for cut in where
         for section in asked.section
@@ -327,7 +335,7 @@ def _by(table: ScoreTable, place: int) -> ScoreTable:
 
 
 def _table(
-    rule: Rule, section: Section, by: tuple[str, ...], table: ScoreTable, cut: Cut, level: float | None
+    rule: Rule, section: Section, by: tuple[str, ...], table: ScoreTable, cut: Cut, level: float | None, ties: Ties
 ) -> Table:
     """Measure one table: unknown groups are counted, and those that are too small have no ratio."""
     names = {each.casefold() for each in (*rule.unknown, MISSING)}
@@ -344,7 +352,7 @@ def _table(
     lines = []
     for place, group in enumerate(table.groups):
         if group not in unknown:
-            numbers = _numbers(rule, section, found, table, place, level)
+            numbers = _numbers(rule, section, found, table, place, level, ties)
             lines.append(Line(group, table.counts[place].size, tuple(numbers)))
     at = next((words.cut(each, table.lower_is_riskier) for each in found.values() if each.at != "all"), "")
     rest = sum(table[g].size for g in unknown), tuple(small), rule.least_share
@@ -353,14 +361,21 @@ def _table(
 
 
 def _numbers(
-    rule: Rule, section: Section, found: Mapping[str, Rates], table: ScoreTable, place: int, level: float | None
+    rule: Rule,
+    section: Section,
+    found: Mapping[str, Rates],
+    table: ScoreTable,
+    place: int,
+    level: float | None,
+    ties: Ties,
 ) -> list[Number]:
     """Give the numbers of one group, and how its ratios read beside the rule's minimum."""
     numbers = []
     for name in section.rates:
         if name == _AUC:
             own = table.groups[place]
-            auc = confidence_interval("xauc", table, None, positive=own, negative=own, level=level or LEVEL)
+            auc = confidence_interval("xauc", table, None, positive=own, negative=own, ties=ties, level=level or LEVEL)
+            auc = auc if level is not None else Estimate(auc.metric, float(auc), reason="none were asked for")
             numbers.append(Number(rule.called(_AUC), auc if auc == auc else None))
             continue
         rate = found[name][name] if name in found else None
@@ -371,7 +386,7 @@ def _numbers(
             if highest and show == "ratio" and rate is not None and rate.groups[place].value > 0:
                 value = Estimate(f"{name}_ratio", 1.0, 0.0, 1.0, 1.0, level or LEVEL)
             one_of_many = f"{rule.called(name)}: " if rule.compares_several else ""
-            if show == "ratio" and rule.minimum and value is not None:
+            if show == "ratio" and rule.minimum and value is not None and level is not None:
                 reading = "highest" if highest else words.reading(value, rule.minimum, rule.called("minimum"))
             called = rule.called(name) if show == "value" else one_of_many + rule.called(show)
             numbers.append(Number(called, value, reading))
