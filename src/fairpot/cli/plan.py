@@ -101,7 +101,6 @@ def _arguments(rows: RowOptions, out: Output, options: opt.Options) -> opt.Optio
     if rows.inputs or rows.sql is not None:
         for name in _EXPECTED:
             opt.needs(name, "is for a plan without rows; the file has its own.")
-        opt.needs("high_score_means", "changes nothing here: a plan counts rows and judges nobody.")
         return {**options, "table": rows.counted(out).table}
     if (typed := typed_option()) is not None:
         raise click.UsageError(f"{typed} is about rows, and no file is named.")
