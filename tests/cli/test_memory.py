@@ -65,7 +65,7 @@ def test_the_process_keeps_to_it(many, command):
 
 
 def test_more_memory_keeps_every_score(run, some):
-    """A table of 50,000 entries is kept whatever the limit is; one of 60,000 is quantised below 320 MB."""
+    """A table of 50,000 entries is kept whatever the limit is; one of 60,000 is quantised below 360 MB."""
     command = ["fit", some, *COLUMNS, "--lam", "0.5", "--json"]
     assert json.loads(run(*command, "--memory", "310MB").out)["quantisation"] is not None
     assert json.loads(run(*command, "--memory", "1GB").out)["quantisation"] is None

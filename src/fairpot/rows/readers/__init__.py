@@ -30,7 +30,7 @@ Namer = Callable[[tuple[Any, ...]], Hashable]  # what a combination of values of
 Progress = Callable[[float], object]  # told how far a scan is, from 0 to 1
 RowsDone = Callable[[int, int | None], object]  # told the rows done, and those there are in all where that is known
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([KMGT])(i?))?B\s*", re.IGNORECASE)
-_PROGRAM = 300_000_000  # what Python and the libraries take before a row is read
+_PROGRAM = 340_000_000  # what Python and the libraries of a fit take before a row is read: 270 to 340 MB were seen
 # What the largest work on a table (a fit with its effect, a comparison, a report) takes for each entry, at its peak;
 # and for each row, where rows belong together and are kept one by one.
 _PER_ENTRY, _PER_CLUSTERED_ROW = 320, 740
