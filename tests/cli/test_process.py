@@ -48,6 +48,13 @@ def test_nobody_reads(csv):
     assert done.returncode == 141
 
 
+def test_json_to_nobody(csv):
+    """A standard output that was closed from the start takes no document."""
+    closed = partial(os.close, 1)
+    done = subprocess.run([*FAIRPOT, "audit", csv, *COLUMNS, "--json"], stderr=subprocess.PIPE, preexec_fn=closed)
+    assert (done.returncode, done.stderr) == (141, b"")
+
+
 def test_interrupted_while_reading():
     pipes = dict.fromkeys(("stdin", "stdout", "stderr"), subprocess.PIPE)
     heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # also where the run itself ignores it
@@ -59,6 +66,42 @@ def test_interrupted_while_reading():
         assert process.wait(300) == 130
         assert process.stdout.read() == b""
         assert process.stderr.read() == b"error: interrupted.\n"
+
+
+INTERRUPTED = """
+import signal, sys
+from fairpot.cli import main
+signal.signal(signal.SIGINT, signal.default_int_handler)
+
+class Last:
+    def __del__(self):
+        signal.raise_signal(signal.SIGINT)
+
+class Finder:
+    left = [Last()]
+
+    def find_spec(self, name, path=None, target=None):
+        if name == "duckdb":
+            self.left.clear()
+
+sys.meta_path.insert(0, Finder())
+sys.argv = ["fairpot", "audit", "-", *sys.argv[1:]]
+main()
+"""
+
+
+def test_interrupted_where_python_cannot_end(folder):
+    """In what is called when an object goes, or a module was loaded, Python tells of Ctrl-C with a traceback, and goes on."""
+    with subprocess.Popen(
+        [sys.executable, "-c", INTERRUPTED, *COLUMNS],
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        process.stdin.write((folder / "people.csv").read_bytes())
+        process.stdin.flush()
+        out, said = process.communicate()
+    assert (process.returncode, out, said) == (130, b"", b"error: interrupted.\n")
 
 
 def test_file_larger_than_allowed(fitted, tmp_path):

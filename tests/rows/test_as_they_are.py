@@ -359,3 +359,39 @@ def test_other_files_that_are_named_csv(tmp_path, kind):
     (tmp_path / "x.csv").write_bytes(content)
     with pytest.raises(InputFileError, match=message):
         count_rows(RowSource(tmp_path / "x.csv", score="s", groups="g"))
+
+
+@pytest.mark.parametrize("name", ["y.jsonl", "y.csv", "y.parquet", "y.xlsx"])
+def test_groups_of_json_that_are_not_of_one_type(tmp_path, name):
+    """What a group is called does not depend on the format that is written; text and truth stay apart."""
+    groups = ["a", True, "high", None, 7, False] * 20
+    rows = [{"s": i / 120, "y": i % 2, "g": group, "h": "x"} for i, group in enumerate(groups)]
+    (tmp_path / "x.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows if row["g"] is not None))
+    columns = {"score": "s", "group": ["g", "h"]}
+    table = fairpot.score_table(tmp_path / "x.jsonl", label="y", **columns)
+    assert len(table.groups) == 5
+    maps = {group: ScoreMap([0, 1], [2 + i, 3 + i]) for i, group in enumerate(table.groups)}
+    lined = apply(maps, tmp_path / "x.jsonl", tmp_path / "lined.jsonl", **columns)
+    done = apply(maps, tmp_path / "x.jsonl", tmp_path / name, **columns)
+    assert (done.rows, done.moved) == (lined.rows, lined.moved) == (100, 100)
+    if name == "y.parquet":
+        adjusted = [json.loads(line)["s_adjusted"] for line in (tmp_path / "lined.jsonl").read_text().splitlines()]
+        assert pyarrow.parquet.read_table(tmp_path / name)["s_adjusted"].to_pylist() == adjusted
+    with (tmp_path / "x.jsonl").open("a") as file:
+        file.write('{"s": 0.5, "y": 1, "g": null, "h": "x"}\n')
+    with pytest.raises(ValueError, match="1 row without a group"):
+        apply(maps, tmp_path / "x.jsonl", tmp_path / f"again-{name}", **columns)
+
+
+@pytest.mark.parametrize("name", ["y.jsonl", "y.csv", "y.parquet", "y.xlsx"])
+@pytest.mark.parametrize("score", ["[0.3]", '{"a": 1}', '"high"', "true"])
+def test_scores_of_json_that_are_no_numbers_are_named(tmp_path, score, name):
+    lines = [f'{{"s": 0.{i}, "g": "{"ab"[i % 2]}"}}' for i in range(10)]
+    lines[7] = f'{{"s": {score}, "g": "b"}}'
+    (tmp_path / "x.jsonl").write_text("\n".join(lines))
+    said = r"column 's' must be numbers, got 1 row that is not\.(.|\n)*\(row 8\)"
+    with pytest.raises(TypeError, match=said):
+        fairpot.score_table(tmp_path / "x.jsonl", **COLUMNS)
+    with pytest.raises(TypeError, match=said):
+        apply(MAPS, tmp_path / "x.jsonl", tmp_path / name, **COLUMNS)
+    assert not (tmp_path / name).exists()

@@ -785,3 +785,22 @@ def test_groups_that_are_not_utf8(tmp_path, name):
     with pytest.raises(InputFileError, match="Hint"):
         count_rows(RowSource(tmp_path / name, score="s", groups="g"))
     assert not (tmp_path / "y.csv").exists()
+
+
+@pytest.mark.parametrize("which", [1, 2, 3])
+def test_columns_whose_names_are_not_utf8(tmp_path, which):
+    """Parquet says each name twice, in its schema and beside the column: damaged, it is read or refused by both."""
+    table = pa.table({"s": [0.1, 0.2], "g": ["a", "b"], "note": ["x", "y"]})
+    pa.parquet.write_table(table, tmp_path / "x.parquet", store_schema=False)
+    data = bytearray((tmp_path / "x.parquet").read_bytes())
+    places = [place for place in range(len(data)) if data.startswith(b"note", place)]
+    assert len(places) == 2
+    for i, place in enumerate(places):
+        data[place] = 0xFF if which >> i & 1 else data[place]
+    (tmp_path / "x.parquet").write_bytes(data)
+    for _, act in ways(tmp_path / "x.parquet", tmp_path / "y.parquet"):
+        if which == 2:
+            assert act() == 2
+            continue
+        with pytest.raises(InputFileError, match=r"cannot be read as parquet: a name .* not UTF-8\nHint: the file may"):
+            act()

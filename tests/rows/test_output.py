@@ -12,7 +12,7 @@ import pytest
 
 from fairpot.exceptions import OutputFileError
 from fairpot.rows import RowSource, apply
-from fairpot.rows.output import complete_file, remove_leftovers, scratch_folder
+from fairpot.rows.output import complete_file, remove_leftovers, scratch_folder, to_standard_output
 from fairpot.transport import ScoreMap
 
 MAPS = {0: ScoreMap.identity(), 1: ScoreMap([0, 1], [0.5, 1])}
@@ -255,3 +255,19 @@ def _size(path):
         return path.stat().st_size
     except FileNotFoundError:
         return -1
+
+
+def test_what_a_killed_run_left_goes_with_the_next_to_standard_output(tmp_path, monkeypatch, capfdbinary):
+    """Also where nothing else of the run needs a temporary folder."""
+    monkeypatch.setenv("TMPDIR", str(tmp_path))
+    monkeypatch.setattr("tempfile.tempdir", None)
+    left = "from fairpot.rows.output import to_standard_output as out\nwith out('x') as place: print(place, flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", left], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as killed:
+        assert killed.stdout.readline()
+        killed.kill()
+    assert len(list(tmp_path.iterdir())) == 1
+    with to_standard_output("x") as place:
+        assert len(list(tmp_path.iterdir())) == 1
+        place.write_bytes(b"whole")
+    assert list(tmp_path.iterdir()) == []
+    assert capfdbinary.readouterr().out == b"whole"

@@ -103,6 +103,8 @@ class Output:
     def document(self, content: Any) -> None:
         """Write a record, or what another distribution's command has, as the JSON document, if that is asked for."""
         if self.as_json:
+            if sys.stdout is None:  # closed from the start: nobody can read the answer
+                raise BrokenPipeError
             context = click.get_current_context(silent=True)
             command = context.info_name if context else None
             head = {"version": __version__, "document": DOCUMENT, "command": command, "settings": in_force(context)}

@@ -116,7 +116,6 @@ def atomic_file(place: Path, *, overwrite: bool = False, inputs: Iterable[Path] 
     rights of the file it replaces, or else those of any new file, but is never readable for more people than each of
     ``inputs``.
     """
-    remove_leftovers(place.parent)
     with folder_beside(place) as folder:
         temporary = folder / place.name
         yield temporary
@@ -244,9 +243,7 @@ def taking_turns(folder: Path) -> Iterator[None]:
 
 def scratch_folder(owner: Any) -> Path:
     """Make such a folder in the temporary directory; it goes when ``owner`` does."""
-    home = Path(tempfile.gettempdir())
-    remove_leftovers(home)
-    folder, handle = _locked_folder(home, "scratch")
+    folder, handle = _locked_folder(Path(tempfile.gettempdir()), "scratch")
     weakref.finalize(owner, _remove, folder, handle, os.getpid())
     return folder
 
@@ -268,7 +265,11 @@ def remove_leftovers(folder: Path) -> list[Path]:
 
 
 def _locked_folder(home: Path, stem: str) -> tuple[Path, int | None]:
-    """Make a folder and lock it; should another run have taken it for a leftover in between, make another."""
+    """Make a folder and lock it; should another run have taken it for a leftover in between, make another.
+
+    What killed runs left in the same place goes first.
+    """
+    remove_leftovers(home)
     while True:
         tail = f".fairpot-{secrets.token_hex(8)}.tmp"
         folder = home / ("." + os.fsdecode(os.fsencode(stem)[: _LONGEST - len(tail) - 1]) + tail)

@@ -180,10 +180,9 @@ class Mapper:
     """Apply maps batch by batch; what is wrong with rows is counted to the end, then told at once."""
 
     def __init__(self, source: RowSource, batches: Batches, maps: Mapping[Hashable, ScoreMap], how: Applying) -> None:
-        self.name, self.maps, self.how, self.kind = source.score, maps, how, batches.kind
+        self.name, self.maps, self.how = source.score, maps, how
         self.decimal = "." if batches.layout is None else batches.layout.decimal
         schema, named = batches.schema, source.group_columns
-        self.places = GroupPlaces(source, list(maps), how, batches.kind)
         self.dropped = self.outside = self.words = 0
         self.unmapped = {-1: 0, -2: 0}  # rows without a map that were let through
         self.whole_scores = self.whole_results = True
@@ -191,13 +190,17 @@ class Mapper:
         self.bad: list[Floats] = []
         self.whole = False
         self.score = find_column(source.score, schema.names, "the input", "score")
+        self.kind = batches.kind_of(self.score)
         self.groups = [find_column(g, schema.names, "the input", "group") for g in named]
+        kinds = [batches.kind_of(place) for place in self.groups]
+        self.places = GroupPlaces(source, list(maps), how, kinds)
         if self.kind == "typed":
             type_, types = schema.field(self.score).type, pa.types
             text = types.is_dictionary(type_) and not types.is_floating(type_.value_type)
             check_score_type("VARCHAR" if text else str(type_), self.name)
             self.whole = types.is_integer(type_)
-            for place in self.groups:
+        for place, kind in zip(self.groups, kinds):
+            if kind == "typed":
                 check_plain(schema.field(place).type, schema.names[place])
 
     @property

@@ -116,8 +116,10 @@ def unreadable(path: Path | str, what: str, error: BaseException) -> InputFileEr
     """Say why a file cannot be read, in one line and a hint."""
     if isinstance(error, PermissionError):
         return InputFileError(f"{path} cannot be opened: permission denied.\nHint: check who may read it.")
-    if isinstance(error, UnicodeError):
+    if isinstance(error, UnicodeError) and what in (*TEXT, "jsonl"):
         return InputFileError(not_text(path, None))
+    if isinstance(error, UnicodeError):
+        error = ValueError("a name or a text in it is not UTF-8")
     lines = [line for line in str(error).splitlines() if line.strip()] or [type(error).__name__]
     return InputFileError(
         f"{path} cannot be read as {what}: {wording.without_quotes(lines[0].strip())[:_LONGEST]}\n"
@@ -141,9 +143,14 @@ class Batches:
     columns: Sequence[str] | None = None  # where the schema does not name them: batches hold lines, kept as they are
     files: Mapping[Path, Layout] = field(default_factory=dict)  # none for a query
     numbers: frozenset[int] = frozenset()  # places of columns of text that a workbook holds as numbers
+    mixed: frozenset[int] = frozenset()  # places of columns of JSON, whose values have no type in common
 
     def __iter__(self) -> Iterator[Any]:
         return self.read()
+
+    def kind_of(self, place: int) -> Kind:
+        """How the values of a column come."""
+        return "json" if place in self.mixed else self.kind
 
     @property
     def layout(self) -> Layout | None:

@@ -127,28 +127,25 @@ def batches(files: dict[Path, Layout], wanted: Format, source: Roles, how: Apply
     """Read lines as they are where they become lines again, and else as columns."""
     layouts = files.values()
     if wanted != "jsonl":
-        return _columns(files, _as_cell if wanted == "xlsx" else as_json)
+        return _columns(files)
     needed = dict.fromkeys([source.score, *source.group_columns, *how.keep], as_json)
     schema = _texts([LINE, *needed])
     found = file_batches(files, schema, lambda path, _: _turned(path, needed, schema), "json")
     return replace(found, columns=list(dict.fromkeys(column for layout in layouts for column in layout.columns)))
 
 
-def _columns(files: dict[Path, Layout], mixed: Callable[[Any], str | None]) -> Batches:
-    """Read numbers, booleans and text where all values are; anything else as ``mixed`` has it, such as its JSON."""
+def _columns(files: dict[Path, Layout]) -> Batches:
+    """Read numbers, booleans and text where all values are; anything else as its JSON."""
     kinds: dict[str, set[str]] = {}
     for path in files:
         for _, row in rows(path):
             for name, value in row.items():
                 kinds.setdefault(name, set()).add(_kind(value))
     types = {name: _type(met - {"none"}) for name, met in kinds.items()}
-    turns = {name: mixed if type_ is None else lambda value: value for name, type_ in types.items()}
+    turns = {name: as_json if type_ is None else lambda value: value for name, type_ in types.items()}
     schema = pa.schema([pa.field(name, type_ or pa.string()) for name, type_ in types.items()])
-    return file_batches(files, schema, lambda path, _: _turned(path, turns, schema))
-
-
-def _as_cell(value: Any) -> str | None:
-    return value if isinstance(value, str) else as_json(value)
+    mixed = frozenset(place for place, type_ in enumerate(types.values()) if type_ is None)
+    return replace(file_batches(files, schema, lambda path, _: _turned(path, turns, schema)), mixed=mixed)
 
 
 def _kind(value: Any) -> str:

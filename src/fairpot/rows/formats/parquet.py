@@ -201,11 +201,11 @@ def _like(path: Path, target: Target) -> dict[str, Any]:
     metadata = pq.read_metadata(arrow_file(path))
     if metadata.num_row_groups == 0 or metadata.num_columns == 0:
         return {}
-    group = metadata.row_group(0)
-    columns = {c.path_in_schema: c for c in map(group.column, range(group.num_columns))}
-    codec = columns[next(iter(columns))].compression
-    leaves = {leaf.path: _width_of(leaf) or 8 for leaf in map(metadata.schema.column, range(metadata.num_columns))}
-    coded = [n for n, c in columns.items() if 2 * c.total_uncompressed_size < leaves[n] * c.num_values]
+    group, leaves = metadata.row_group(0), list(map(metadata.schema.column, range(metadata.num_columns)))
+    codec, coded = group.column(0).compression, []
+    for column, leaf in zip(map(group.column, range(group.num_columns)), leaves):
+        if 2 * column.total_uncompressed_size < (_width_of(leaf) or 8) * column.num_values:
+            coded.append(leaf.path)
     if target.column is not None and target.score in coded:
         coded.append(target.column)  # where scores are few, adjusted ones are
     return {

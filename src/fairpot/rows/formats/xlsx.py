@@ -210,6 +210,7 @@ class Writer(Sink):
         super().__init__(sheet, batches, target)
         self._rows, self._neutralise = 0, target.neutralise
         self._numbers = batches.numbers - {self.place}
+        self._mixed = batches.mixed
         self._decimal = "." if batches.layout is None else batches.layout.decimal
         self.stream.write(f'{_HEAD}<worksheet xmlns="{_MAIN}"><sheetData>'.encode())
         if len(self.names) > _MOST_COLUMNS:
@@ -225,6 +226,8 @@ class Writer(Sink):
                 texts = (text.replace(self._decimal, ".") for text in column.to_pylist())
                 cells.append([f"<c><v>{text}</v></c>" if text else "<c/>" for text in texts])
                 continue
+            if place in self._mixed:
+                column = pa.array([_as_text(value) for value in column.to_pylist()], pa.string())
             if self._neutralise and column.type in (pa.string(), pa.large_string()):
                 column = neutralised(column.cast(pa.large_string()))
             cells.append([_cell(value) for value in column.to_pylist()])
@@ -244,6 +247,11 @@ class Writer(Sink):
             super().close()
         finally:
             self._book.close()
+
+
+def _as_text(value: str | None) -> str | None:
+    """Write a text of JSON without its quotes, and anything else as its JSON."""
+    return json.loads(value) if value is not None and value.startswith('"') else value
 
 
 def _part(name: str) -> zipfile.ZipInfo:

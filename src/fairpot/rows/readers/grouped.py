@@ -203,8 +203,11 @@ def _dictionary(column: Any) -> tuple[NDArray[np.int64], Any]:
 class GroupPlaces:
     """Find the map of each row's group by its place: -1 for a group without one, -2 for a missing one."""
 
-    def __init__(self, source: Roles, known: Sequence[Hashable], how: Applying, kind: Kind | None = None) -> None:
-        self.columns, self.known, self.kind = source.group_columns, list(known), kind or source.kind
+    def __init__(
+        self, source: Roles, known: Sequence[Hashable], how: Applying, kinds: Sequence[Kind] | None = None
+    ) -> None:
+        self.columns, self.known = source.group_columns, list(known)
+        self.kinds = [source.kind] * len(self.columns) if kinds is None else kinds
         self.grouping = source.grouping or Grouping()
         alone = len(self.columns) == 1
         self.bands = [self.grouping.of_column(name, alone=alone) for name in self.columns]
@@ -237,10 +240,10 @@ class GroupPlaces:
         """Say which groups are missing and which have no map, with the rows of each."""
         gone, unseen = ([self.coder.keys[i] for i in np.flatnonzero(self.places == place)] for place in (-2, -1))
         if gone and self.ways[-2] == "error":
-            first = next(j for key in gone for j, v in enumerate(key) if _missing(readings(v, self.kind)[:1]).any())
+            first = next(j for key in gone for j, ways in enumerate(self._readings(key)) if _missing(ways[:1]).any())
             yield MissingGroupError(wording.ungrouped(f"column {self.columns[first]!r}", self.rows_at(-2)))
         if unseen and self.ways[-1] == "error":
-            names = [_name_of(self.columns, [readings(v, self.kind)[0] for v in key]) for key in unseen]
+            names = [_name_of(self.columns, [ways[0] for ways in self._readings(key)]) for key in unseen]
             told = wording.unseen_groups("the input", self.rows_at(-1), names, self.known, optional=True)
             yield UnseenGroupError(told)
 
@@ -249,9 +252,12 @@ class GroupPlaces:
         place = self._place(key)
         return _UNKNOWN if place < 0 else self.known[place]
 
+    def _readings(self, key: Sequence[Any]) -> list[list[Any]]:
+        return [readings(value, kind) for value, kind in zip(key, self.kinds)]
+
     def _place(self, key: Sequence[Any]) -> int:
         """Find a combination, of which each value may be read in some ways."""
-        ways = [self.grouping.readings(own, readings(value, self.kind)) for own, value in zip(self.bands, key)]
+        ways = [self.grouping.readings(own, values) for own, values in zip(self.bands, self._readings(key))]
         if _missing([each[0] for each in ways]).any():
             return -2
         for choice in product(*ways):
