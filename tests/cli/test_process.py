@@ -91,7 +91,7 @@ main()
 
 
 def test_interrupted_where_python_cannot_end(folder):
-    """In what is called when an object goes, or a module was loaded, Python tells of Ctrl-C with a traceback, and goes on."""
+    """In what is called when an object goes, Python tells of Ctrl-C with a traceback, and goes on."""
     with subprocess.Popen(
         [sys.executable, "-c", INTERRUPTED, *COLUMNS],
         stdin=subprocess.PIPE,

@@ -261,8 +261,8 @@ def test_what_a_killed_run_left_goes_with_the_next_to_standard_output(tmp_path, 
     """Also where nothing else of the run needs a temporary folder."""
     monkeypatch.setenv("TMPDIR", str(tmp_path))
     monkeypatch.setattr("tempfile.tempdir", None)
-    left = "from fairpot.rows.output import to_standard_output as out\nwith out('x') as place: print(place, flush=True); input()"
-    with subprocess.Popen([sys.executable, "-c", left], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as killed:
+    code = "from fairpot.rows.output import to_standard_output as out\nwith out('x'): print(1, flush=True); input()"
+    with subprocess.Popen([sys.executable, "-c", code], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as killed:
         assert killed.stdout.readline()
         killed.kill()
     assert len(list(tmp_path.iterdir())) == 1
