@@ -135,9 +135,10 @@ def _changes() -> Schema:
         for name, ends in (("signed_gaps", ("first", "second")), ("xauc", ("positive", "negative")))
     }
     change = {"$ref": "#/$defs/Change"}
+    properties = {"auc": change, "gap": change, "headline": {"anyOf": [change, {"type": "null"}]}, **pairs}
     return {
         "Change": {"description": "A number before and after.", **_object({**_CHANGE, "signed": signed}, ("signed",))},
-        "Changes": {"description": "What a repair changes.", **_object({"auc": change, "gap": change, **pairs})},
+        "Changes": {"description": "What a repair changes.", **_object(properties)},
     }
 
 

@@ -195,7 +195,7 @@ def print_audits(out: Output, found: Audits) -> None:
         sized = [[shown(name), *with_limits(each.auc), *with_limits(each.finding.gap)] for name, each in rows]
         out.table("The same rows", ["score", "AUC", *ends, found[first].finding.metric, *ends], sized)
         changes = [
-            [shown(f"{name} minus {first}"), *_changed(change.auc), *_changed(change.gap)]
+            [shown(f"{name} minus {first}"), *_changed(change.auc), *_changed(change.headline or change.gap)]
             for name, change in found.changes.items()
         ]
         if changes:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Collection, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -27,6 +27,7 @@ from fairpot.inference.shares import (
     small_sample_factor,
     why_not,
 )
+from fairpot.metrics.cells import compared_groups
 from fairpot.metrics.rank import check_ties
 from fairpot.table import Maps, ScoreTable
 from fairpot.transport import Floats
@@ -62,13 +63,15 @@ class _Views:
     def sums(self, rows: Floats) -> _Sums:
         """Estimate weighted sums of the shares, one for each row of weights."""
         if self.table.clusters is not None:
-            free = np.full(len(rows), min(units.min() for units in self.shares.units) - 1.0)
+            fewest = np.minimum(*self.shares.units)
+            free = np.where(rows != 0, fewest, np.inf).min(axis=1) - 1.0
         else:
             free = self._degrees_of_freedom(rows)
-        return _Sums(rows @ self.shares.value, rows @ self.shares.covariance @ rows.T, free)
+        covariance = np.nan_to_num(self.shares.covariance)  # that of a share without pairs is in no sum that is read
+        return _Sums(rows @ np.nan_to_num(self.shares.value), rows @ covariance @ rows.T, free)
 
     def se(self, row: Floats) -> float:
-        return float(np.sqrt(np.maximum(row @ self.shares.covariance @ row, 0.0)))
+        return float(np.sqrt(np.maximum(row @ np.nan_to_num(self.shares.covariance) @ row, 0.0)))
 
     def _degrees_of_freedom(self, sums: Floats) -> Floats:
         """Compute Welch and Satterthwaite's degrees of freedom over the cells of each sum."""
@@ -78,7 +81,7 @@ class _Views:
             for group, cell in enumerate(self.found.cells[side]):
                 square = self.table.squared(group, side == 0)[cell.entries].astype(np.float64)
                 weights = (sums * factor)[:, cell.shares]
-                variance = ((weights @ cell.values) ** 2) @ square
+                variance = ((weights @ np.nan_to_num(cell.values)) ** 2) @ square
                 rests = sums[:, cell.shares] != 0
                 free = np.where(rests, units[cell.shares] - 1, np.inf).min(axis=1, initial=np.inf)
                 top += variance
@@ -178,6 +181,8 @@ class Changes(ShownBars):
     auc, gap : Change
         ``gap`` is the xAUC gap, the largest over pairs; its ``signed`` is the change of the signed gap of the pair
         that had the largest before.
+    headline : Change or None
+        The same of the groups that are not too small to be compared, of which audits speak.
     signed_gap : dict of (group, group) to Change
         xAUC(first over second) - xAUC(second over first).
     xauc : dict of (positive, negative) to Change
@@ -186,6 +191,7 @@ class Changes(ShownBars):
 
     auc: Change
     gap: Change
+    headline: Change | None
     signed_gap: dict[tuple[Hashable, Hashable], Change]
     xauc: dict[tuple[Hashable, Hashable], Change]
 
@@ -195,6 +201,7 @@ class Changes(ShownBars):
 
     def _listed(self) -> list[dict[str, Any]]:
         named = [("auc", ("", ""), self.auc), ("gap", ("", ""), self.gap)]
+        named += [] if self.headline is None else [("headline", ("", ""), self.headline)]
         named += [("signed_gap", (str(g), str(h)), each) for (g, h), each in self.signed_gap.items()]
         named += [("xauc", (str(g), str(h)), each) for (g, h), each in self.xauc.items()]
         return [
@@ -215,15 +222,20 @@ class Changes(ShownBars):
         def named(found: dict[tuple[Hashable, Hashable], Change]) -> dict[tuple[Hashable, Hashable], Change]:
             return {(name(first), name(second)): each for (first, second), each in found.items()}
 
-        groups = None if self.gap.groups is None else (name(self.gap.groups[0]), name(self.gap.groups[1]))
-        gap = replace(self.gap, groups=groups)
-        return Changes(self.auc, gap, named(self.signed_gap), named(self.xauc))
+        def of_pair(found: Change) -> Change:
+            if found.groups is None:
+                return found
+            return replace(found, groups=(name(found.groups[0]), name(found.groups[1])))
+
+        headline = None if self.headline is None else of_pair(self.headline)
+        return Changes(self.auc, of_pair(self.gap), headline, named(self.signed_gap), named(self.xauc))
 
     def to_dict(self) -> dict[str, Any]:
         """Give plain values for JSON."""
         return {
             "auc": self.auc.to_dict(),
             "gap": self.gap.to_dict(),
+            "headline": None if self.headline is None else self.headline.to_dict(),
             "signed_gaps": [{"first": g, "second": h, **c.to_dict()} for (g, h), c in self.signed_gap.items()],
             "xauc": [{"positive": g, "negative": h, **c.to_dict()} for (g, h), c in self.xauc.items()],
         }
@@ -289,41 +301,62 @@ def compare_views(table: ScoreTable, before: View, after: View, *, ties: str = "
     gaps = differ[1::2] - differ[2::2]
     paired = _Views(table, pairs, kernel, (before, after))
     found = paired.sums(np.vstack((differ, gaps)))
-    reason = why_not(table, pairs, paired.shares)
+    reasons = [why_not(table, [pair], paired.shares.take([k])) for k, pair in enumerate(pairs)]
     low, high = found.limits(tail)
     names = [(table.groups[p.winners[0]], table.groups[p.losers[0]]) for p in pairs[1:]]
 
-    def change(k: int, ends: Floats) -> Change:
+    def change(k: int, ends: Floats, reason: str | None) -> Change:
         first, second = map(float, ends)
         limits = (np.nan, np.nan) if reason is not None else (float(low[k]), float(high[k]))
-        return Change(first, second, second - first, float(found.se[k]), *limits, level, reason)
+        se = float(found.se[k]) if first == first else np.nan
+        return Change(first, second, second - first, se, *limits, level, reason)
 
     value = paired.shares.value.reshape(2, many)
     signed = value[:, 1::2] - value[:, 2::2]
-    by_pair = {names[2 * k]: change(many + k, signed[:, k]) for k in range(signed.shape[1])}
-    gap = _gap_change(paired, many, signed, tail, level, reason)
-    # With the change of the largest gap goes that of its pair, seen from the group that was ahead.
-    pair, own = max(by_pair.items(), key=lambda each: np.nan_to_num(abs(each[1].before)))
-    pair, own = ((pair[1], pair[0]), own.reversed()) if own.before < 0 else (pair, own)
-    by_direction = {name: change(1 + k, value[:, 1 + k]) for k, name in enumerate(names)}
-    return Changes(change(0, value[:, 0]), replace(gap, groups=pair, signed=own), by_pair, by_direction)
+    why = [there or back for there, back in zip(reasons[1::2], reasons[2::2])]
+    by_pair = {names[2 * k]: change(many + k, signed[:, k], why[k]) for k in range(signed.shape[1])}
+
+    def largest(groups: Collection[Hashable]) -> Change | None:
+        places = [k for k, pair in enumerate(by_pair) if set(pair) <= set(groups)]
+        reason = next((why[k] for k in places if why[k] is not None), None)
+        measured = [k for k in places if not np.isnan(signed[:, k]).any()]
+        if not measured:
+            return None
+        gap = _gap_change(paired, many, (signed[:, measured], measured), tail, level, reason)
+        # With the change of the largest gap goes that of its pair, seen from the group that was ahead.
+        pair = list(by_pair)[max(measured, key=lambda k: abs(signed[0, k]))]
+        own = by_pair[pair]
+        pair, own = (pair[::-1], own.reversed()) if own.before < 0 else (pair, own)
+        return replace(gap, groups=pair, signed=own)
+
+    by_direction = {name: change(1 + k, value[:, 1 + k], reasons[1 + k]) for k, name in enumerate(names)}
+    auc = change(0, value[:, 0], reasons[0])
+    nothing = Change(np.nan, np.nan, np.nan, np.nan, np.nan, np.nan, level, next(filter(None, why), None))
+    return Changes(auc, largest(table.groups) or nothing, largest(compared_groups(table)), by_pair, by_direction)
 
 
-def _gap_change(paired: _Views, many: int, signed: Floats, tail: float, level: float, reason: str | None) -> Change:
-    """Limit the change of the largest gap, whichever pair has it before and after.
+# Signed gaps before and after, a column for each pair of groups, and the places of these pairs among all.
+Signed = tuple[Floats, Sequence[int]]
+
+
+def _gap_change(paired: _Views, many: int, gaps: Signed, tail: float, level: float, reason: str | None) -> Change:
+    """Limit the change of the largest of some gaps, whichever pair has it before and after.
 
     Let a be the pair that is truly the widest after. The gap before is at least that of any pair b, so that the change
     is at most (after of a) - (before of b): of a itself, and of the pair that looks the widest. Of every a that may be
     it, the smaller of the two upper limits holds, which share the tail; the largest of these is the upper limit. The
     lower one is the same with before and after, and all signs, changed over.
     """
+    signed, places = gaps
     widest = [int(np.argmax(np.abs(row))) for row in signed]
     start, end = (float(abs(signed[when, widest[when]])) for when in range(2))
-    se = paired.se(_gap_row(many, 1, widest[1]) - _gap_row(many, 0, widest[0]))
+    was, now = (_gap_row(many, when, places[widest[when]]) for when in range(2))
+    alike = widest[0] == widest[1] or signed[0, widest[0]] * signed[1, widest[1]] >= 0
+    se = paired.se(now - was if alike else now + was)
     if reason is not None:
         return Change(start, end, end - start, se, np.nan, np.nan, level, reason)
-    keys = list(itertools.product(range(signed.shape[1]), (1.0, -1.0)))
-    rows = [{(k, sign): sign * _gap_row(many, when, k) for k, sign in keys} for when in range(2)]
+    keys = list(itertools.product(range(len(places)), (1.0, -1.0)))
+    rows = [{(k, sign): sign * _gap_row(many, when, places[k]) for k, sign in keys} for when in range(2)]
     named = [_may_be_widest(paired, rows[when], signed[when]) for when in range(2)]
     sums, spent = [], []
     for when in (1, 0):

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Collection, Hashable
 
 import numpy as np
 
-from fairpot._defaults import SMALL
+from fairpot._defaults import FEWEST, SMALL
 from fairpot._validation.grouping import lacks_part
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
@@ -40,6 +40,21 @@ def carrying_groups(table: ScoreTable) -> tuple[Hashable, ...]:
         g for g, known, n in zip(table.groups, named, np.minimum(*table.independent)) if known and n >= SMALL
     )
     return enough or table.groups
+
+
+def compared_groups(table: ScoreTable, small: Collection[Hashable] = ()) -> tuple[Hashable, ...]:
+    """Name the groups that can carry a headline: those with 30 rows with and without the outcome.
+
+    Where fewer than two have, those whose gaps have intervals. In a top where there are none, those that have as many
+    over all rows, so are not ``small``; else all groups.
+    """
+    fewest = np.minimum(*table.independent)
+    known = [(group, n) for group, n in zip(table.groups, fewest) if group not in small]
+    for enough in (SMALL, FEWEST):
+        large = tuple(group for group, n in known if n >= enough - 1e-9)
+        if len(large) > 1:
+            return large
+    return tuple(group for group, _ in known) if small and len(known) > 1 else table.groups
 
 
 def reversed_score(table: ScoreTable) -> Note | None:

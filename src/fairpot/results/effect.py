@@ -6,6 +6,8 @@ from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
 
+import numpy as np
+
 from fairpot import words
 from fairpot._arguments import by_name
 from fairpot._defaults import LEVEL, Meaning, Region, Ties, Weights
@@ -137,13 +139,15 @@ class Effect(Told):
     def rows(self) -> list[Row]:
         """Return the main numbers before and after: AUC and gap over all rows and in the top, calibration.
 
-        The gap of two groups is seen from the one that was ranked higher before: below 0 the repair overshoots.
+        Where two groups are compared, the gap is seen from the one that was ranked higher before: below 0 the repair
+        overshoots.
         """
         found, changes = [], self.changes
         for was, now in zip((self.before.ranking, *self.before.tops), (self.after.ranking, *self.after.tops)):
             auc = gap = None
             if was.top is None and changes is not None:
-                auc, gap = changes.auc, changes.gap.signed if len(was.gaps) == 1 else changes.gap
+                auc, gap = changes.auc, changes.headline
+                gap = gap.signed if gap is not None and len(was.compared) == 1 else gap
             found.append(_row(words.auc_name(was.alpha), was.auc, now.auc, auc))
             found.append(_row(words.gap_name(was.alpha), *_seen_alike(was, now), gap))
         both = zip(self.before.ranking.groups, self.after.ranking.groups)
@@ -200,14 +204,16 @@ def _row(metric: str, before: Estimate | None, after: Estimate | None, known: Ch
     if before is None or after is None:
         return Row(metric, before, after, None)
     change, reason = float(after) - float(before), "it was not computed here" if known is None else known.reason
+    if known is not None and reason is None and not np.allclose((known.before, known.after), (before, after)):
+        reason = "a pair whose gap is clear stands for a larger gap that may be chance, before or after"
     if known is None or reason is not None:
         return Row(metric, before, after, Estimate("change", change, reason=reason))
     return Row(metric, before, after, Estimate("change", change, known.se, known.low, known.high, known.level))
 
 
 def _seen_alike(before: Ranking, after: Ranking) -> tuple[Estimate | None, Estimate | None]:
-    """Give the gap before and after: of two groups both seen from the one that was ranked higher before."""
-    if len(before.gaps) > 1 or before.told is None:
+    """Give the gap before and after: of the only pair that is compared, seen from the one ranked higher before."""
+    if len(before.compared) != 1 or before.told is None:
         return before.headline, after.headline
     first, second = before.told.first, before.told.second
     return before.told.signed_gap, after.pair(first, second).signed_gap

@@ -87,5 +87,5 @@ class Audits(ShownBars):
         ]
         first = next(iter(self.audits))
         for name, change in self.changes.items():
-            lines += [f"{first} -> {name}: AUC {change.auc}", f"{first} -> {name}: gap {change.gap}"]
+            lines += [f"{first} -> {name}: AUC {change.auc}", f"{first} -> {name}: gap {change.headline}"]
         return "\n".join([*lines, *(f"note: {text}" for text in self._notes())])

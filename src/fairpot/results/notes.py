@@ -50,7 +50,7 @@ def notes_of_audit(
         yield from small_cells(table.above(starts), top.top.alpha)
     if calibration is None and whole.score_range is not None:
         yield Note("not probabilities", value=whole.score_range[0], other=whole.score_range[1])
-    yield from _ties(whole.tied)
+    yield from _ties(whole)
 
 
 def notes_of_follow_up(table: ScoreTable) -> Iterator[Note]:
@@ -79,13 +79,15 @@ def _chance(half: Ranking) -> Iterator[Note]:
             yield Note("chance", group, value=float(auc), other=None if auc.low != auc.low else auc.low)
 
 
-def _ties(tied: Tied | None) -> Iterator[Note]:
+def _ties(whole: Ranking) -> Iterator[Note]:
+    tied, pair = whole.tied, whole.told
     if tied is None:
         return
     if _differ(tied.auc_strict, tied.auc_half):
         yield Note("ties auc", value=tied.auc_strict, other=tied.auc_half)
     if _differ(tied.gap_strict, tied.gap_half):
-        yield Note("ties gap", value=tied.gap_strict, other=tied.gap_half)
+        named = ((pair.first, pair.second),) if pair is not None and len(whole.gaps) > 1 else ()
+        yield Note("ties gap", value=tied.gap_strict, other=tied.gap_half, pairs=named)
 
 
 def _differ(strict: float | None, half: float | None) -> bool:
@@ -114,7 +116,17 @@ def notes_of_effect(
     for each in moves:
         if each.moved and each.group in small and len(small) < len(sizes):
             yield Note("small and moved", each.group, value=each.moved, other=each.rows)
+    yield from _larger_left_out(before.ranking, after.ranking)
     yield from _ties_disagree(before.ranking.tied, after.ranking.tied)
+
+
+def _larger_left_out(before: Ranking, after: Ranking) -> Iterator[Note]:
+    """Say where a pair with a group that is too small to be compared has a larger gap after the repair."""
+    if after.headline is None or after.gap is None or not set(after.gap.groups or ()) & set(after.small_groups):
+        return
+    first, second = after.gap.groups or ("", "")
+    was = before.pair(first, second).signed_gap
+    yield Note("larger left out", value=float(after.gap), other=was, pairs=((first, second),))
 
 
 def _ties_disagree(before: Tied | None, after: Tied | None) -> Iterator[Note]:

@@ -10,7 +10,7 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from fairpot._defaults import FEWEST, LEVEL, MOST_COMPARED, SMALL, TIES, Region, Ties
+from fairpot._defaults import LEVEL, MOST_COMPARED, TIES, Region, Ties
 from fairpot._docs import documented
 from fairpot._validation import wording
 from fairpot.counts import GroupCounts
@@ -19,7 +19,7 @@ from fairpot.inference.merged import Counted, count_ranking, shares
 from fairpot.inference.rates import Cut, Measuring, top_rate
 from fairpot.inference.region import estimate_region
 from fairpot.inference.shares import GapEstimates, Pairs, ShareEstimates, all_pairs, cross_pairs, inside, why_not
-from fairpot.metrics.cells import carrying_groups
+from fairpot.metrics.cells import carrying_groups, compared_groups
 from fairpot.metrics.wins import WinMatrix
 from fairpot.results.calibration import Calibration
 from fairpot.results.kinds import Count, Derived, Group, Known, Plain, Range, Score, Share
@@ -117,7 +117,10 @@ class Pair:
 
 @dataclass(frozen=True)
 class Tied:
-    """Pairs with equal scores, and the ranking by both conventions."""
+    """Pairs with equal scores, and the ranking by both conventions.
+
+    The gaps are those of the pair of groups that the headline is about, seen from the one that it names first.
+    """
 
     share: Share
     auc_strict: float | None
@@ -279,7 +282,8 @@ def rank(
     """
     counted, passed = _Counted.of(table, ties, level, top)
     shown = passed.table
-    large = _large_groups(shown, small)
+    compared = compared_groups(shown, small)
+    large = [table.groups.index(group) for group in compared]
     reference = _ahead(counted, passed) if reference is None and table.labelled else reference
     rows = range(len(table.groups))
     gap = counted.largest(rows)
@@ -310,7 +314,7 @@ def rank(
         gaps=tuple(pairs) if table.labelled else (),
         xauc=tuple(counted.cell(i, j) for i in rows for j in rows if i != j and table.labelled),
         groups=tuple(numbers),
-        tied=_tied(passed) if top is None and table.labelled else None,
+        tied=_tied(passed, headline) if top is None and table.labelled else None,
         **_rates(found, None),
     )
 
@@ -471,21 +475,6 @@ def _rates(top: Measuring | None, group: int | None) -> Plain:
     return {name: found for name, found in known.items() if found == found}
 
 
-def _large_groups(shown: ScoreTable, small: Collection[Hashable]) -> list[int]:
-    """Give the places of the groups that can carry a headline: those with 30 rows with and without the outcome.
-
-    Where fewer than two have, those whose gaps have intervals. In a top where there are none, those that have as many
-    over all rows; else all groups.
-    """
-    fewest = np.minimum(*shown.independent)
-    known = [g for g, name in enumerate(shown.groups) if name not in small]
-    for enough in (SMALL, FEWEST):
-        large = [g for g in known if fewest[g] >= enough - 1e-9]
-        if len(large) > 1:
-            return large
-    return known if small and len(known) > 1 else list(range(len(fewest)))
-
-
 def _ahead(counted: _Counted, passed: Counted) -> Hashable:
     """Name the group that a repair would keep: ranked highest, or lowest where a high place harms, of large groups."""
     xauc = _xauc(counted.matrix)
@@ -506,13 +495,13 @@ def _xauc(matrix: WinMatrix) -> Floats:
     return np.asarray(np.divide(matrix.half_wins / 2, pairs, out=np.full(pairs.shape, nan), where=pairs > 0))
 
 
-def _tied(passed: Counted) -> Tied:
-    """Give the share of pairs with equal scores, and the ranking by both conventions."""
-    found: dict[str, float | None] = {}
+def _tied(passed: Counted, headline: Estimate | None) -> Tied:
+    """Give the share of pairs with equal scores, and AUC and gap of the headline by both conventions."""
+    numbers: dict[str, float | None] = {}
+    places = [passed.table.groups.index(group) for group in getattr(headline, "groups", None) or ()]
     for how in TIES:
         matrix = passed.matrix(how)
         pairs, xauc = float(matrix.pairs.sum()), _xauc(matrix)
-        found[f"auc_{how}"] = float(matrix.half_wins.sum()) / 2 / pairs if pairs else None
-        gaps = np.abs(xauc - xauc.T)[np.triu_indices(len(xauc), 1)]
-        found[f"gap_{how}"] = float(np.nanmax(gaps)) if np.isfinite(gaps).any() else None
-    return Tied(passed.tied_share, **found)
+        numbers[f"auc_{how}"] = float(matrix.half_wins.sum()) / 2 / pairs if pairs else None
+        numbers[f"gap_{how}"] = float(xauc[tuple(places)] - xauc[tuple(places[::-1])]) if places else None
+    return Tied(passed.tied_share, **numbers)

@@ -24,6 +24,7 @@ Kind = Literal[
     "ties auc",
     "ties gap",
     "ties disagree",
+    "larger left out",
     "unknown",
     "bounds",
     "no bounds",
@@ -91,7 +92,10 @@ _SAID: dict[str, str] = {
     "not probabilities": "Calibration is not measured: scores run from {value:g} to {other:g}, and are not "
     "probabilities.",
     "ties auc": "Ties matter: the AUC is {auc} if a tie is no win, {other_auc} if it is half of one.",
-    "ties gap": "Ties matter: the overall gap is {gap}{of} if a tie is no win, {other_gap} if it is half of one.",
+    "larger left out": "The overall gap leaves out groups that are too small to be compared: that of {first} over "
+    "{second} goes from {other_gap} to {gap}{of}, and is larger.",
+    "ties gap": "Ties matter: the overall gap{between} is {gap}{of} if a tie is no win, {other_gap} if it is half of "
+    "one.",
     "ties disagree": "Ties matter: AUC changes by {value:+.4f} if a tie is half a win, by {other:+.4f} if it is none; "
     "one of them shows a loss as a gain.",
     "unknown": "{group} means that the group is not known: {rows} rows are measured apart, and compared with nobody.",
@@ -136,6 +140,7 @@ def written(note: Note, style: Style = FRACTIONS, outcome: str = "the outcome") 
         where="The score" if note.group is None else f"In {note.group} the score",
         lost=len(lost),
         **dict(zip(("first", "second"), next(iter(note.pairs), ()))),
+        between=" of {} over {}".format(*note.pairs[0]) if note.pairs else "",
         rows=wording.shown_rows(value),
         other_rows=wording.shown_rows(other),
         auc=style.auc(value),
