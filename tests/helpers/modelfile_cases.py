@@ -54,7 +54,7 @@ def models(names=NAMES["text"]) -> dict[str, Any]:
         "FairPOT, monotone": FairPOT(0.6, reference=names[0], monotone=True),
         "FairPOT, lam by rule": FairPOT(None, ties="half"),
         "FairPOT, lam by group": FairPOT(max_gap=0.3, reference=last),
-        "Wasserstein": WassersteinRepair(),
+        "Wasserstein": WassersteinRepair(t=1),
         "Wasserstein, part of the way": WassersteinRepair(0.3),
         "Wasserstein, unmoved": WassersteinRepair(0),
         "Wasserstein, probabilities": WassersteinRepair(0.7, keep="probabilities"),

@@ -51,7 +51,7 @@ def test_equals_the_exact_integral_for_any_number_of_groups(parts, t):
 @pytest.mark.parametrize("data", ["bank_scores", "compas_scores"])
 def test_equals_pot_on_real_scores(data, request):
     scores, _, group = request.getfixturevalue(data)
-    moved = WassersteinRepair().fit_transform(scores, sensitive_features=group)
+    moved = WassersteinRepair(t=1).fit_transform(scores, sensitive_features=group)
     names, sizes = np.unique(group, return_counts=True)
     parts = {g: np.sort(scores[group == g]) for g in names}
     for g in names:
@@ -68,7 +68,7 @@ def test_equals_pot_on_real_scores(data, request):
 def test_groups_of_equal_size_become_equal_bit_for_bit():
     rng = np.random.default_rng(3)
     scores, group = rng.random(3000), np.repeat(["a", "b", "c"], 1000)
-    moved = WassersteinRepair().fit_transform(scores, sensitive_features=group)
+    moved = WassersteinRepair(t=1).fit_transform(scores, sensitive_features=group)
     a, b, c = (np.sort(moved[group == g]) for g in "abc")
     np.testing.assert_array_equal(a, b)
     np.testing.assert_array_equal(a, c)
@@ -115,7 +115,7 @@ def test_row_order_does_not_matter_and_ties_stay_ties(compas_scores):
 
 
 def test_new_scores_are_interpolated_and_edges_hold():
-    fitted = WassersteinRepair().fit([0.9, 0.7, 0.5, 0.3], sensitive_features=["M", "M", "F", "F"])
+    fitted = WassersteinRepair(t=1).fit([0.9, 0.7, 0.5, 0.3], sensitive_features=["M", "M", "F", "F"])
     new = fitted.transform([0.95, 0.8, 0.1, 0.4], sensitive_features=["M", "M", "F", "F"])
     np.testing.assert_allclose(new, [0.7, 0.6, 0.5, 0.6], rtol=0, atol=1e-15)
 
@@ -127,7 +127,7 @@ def vector_auc(y, s, *, half):
 
 def test_tradeoff_equals_metrics_of_transformed_rows(compas_scores):
     train, test = (compas_scores.take(slice(k, None, 9)) for k in (0, 1))
-    fitted = WassersteinRepair().fit(train.scores, train.y, sensitive_features=train.group)
+    fitted = WassersteinRepair(t=1).fit(train.scores, train.y, sensitive_features=train.group)
     curve = fitted.tradeoff(*test[:2], sensitive_features=test.group, lams=[0, 0.3, 1], ties="half")
     assert curve.signed_gap[0] >= 0
     for point, t in enumerate(curve.lam):
@@ -143,13 +143,13 @@ def test_tradeoff_equals_metrics_of_transformed_rows(compas_scores):
 
 def test_default_curve_has_a_hundred_and_one_points_and_uses_the_fitted_rows(compas_scores):
     scores, y, group = compas_scores
-    fitted = WassersteinRepair().fit(scores, y, sensitive_features=group)
+    fitted = WassersteinRepair(t=1).fit(scores, y, sensitive_features=group)
     curve = fitted.tradeoff()
     assert len(curve) == 101
     assert (curve.lam[0], curve.lam[-1]) == (0, 1)
     assert curve.gap[-1] < curve.gap[0]
     with pytest.raises(ValueError, match="fitted without y"):
-        WassersteinRepair().fit(scores, sensitive_features=group).tradeoff()
+        WassersteinRepair(t=1).fit(scores, sensitive_features=group).tradeoff()
 
 
 @pytest.mark.parametrize("ties", ["strict", "half"])
@@ -173,12 +173,12 @@ def test_wrong_parameters(params, match):
 
 
 def test_wrong_rows():
-    fitted = WassersteinRepair().fit([0.1, 0.2, 0.3], sensitive_features=["a", "b", "c"])
+    fitted = WassersteinRepair(t=1).fit([0.1, 0.2, 0.3], sensitive_features=["a", "b", "c"])
     with pytest.raises(UnseenGroupError, match="'d'"):
         fitted.transform([0.1], sensitive_features=["d"])
     with pytest.raises(TypeError, match="y is missing"):
         fitted.tradeoff([0.1, 0.2], sensitive_features=["a", "b"])
     with pytest.raises(ValueError, match="single group"):
-        WassersteinRepair().fit([0.1, 0.2], sensitive_features=["a", "a"])
+        WassersteinRepair(t=1).fit([0.1, 0.2], sensitive_features=["a", "a"])
     with pytest.raises(TypeError, match="lams must be a number"):
         fitted.tradeoff([0.1, 0.2], [0, 1], sensitive_features=["a", "b"], lams=["x"])

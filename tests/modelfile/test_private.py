@@ -127,7 +127,7 @@ def test_few_of_one_outcome():
             {"groups": ["F", "M"]},
             "rows (or clusters) of 'F' make up",
         ),  # two of two hundred move
-        (WassersteinRepair(), {}, "rows (or clusters) of 'few' make up"),
+        (WassersteinRepair(t=1), {}, "rows (or clusters) of 'few' make up"),
         (PostLogit(2.0, reference="M"), {}, None),
         (LogitShift(0.3, reference="M"), {}, None),
     ],
@@ -400,7 +400,7 @@ def test_a_private_repair_is_nearly_the_same(tmp_path):
 
 
 def test_private_counts(tmp_path):
-    content = saved(people(n=437).fit(WassersteinRepair()), tmp_path / "m", private=True)
+    content = saved(people(n=437).fit(WassersteinRepair(t=1)), tmp_path / "m", private=True)
     for each in content["fitted_on"]["groups"]:
         counts = each["counts"]
         assert all(counts[name] % 10 == 0 for name in ("rows", "positives", "negatives", "scores"))

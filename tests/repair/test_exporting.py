@@ -76,7 +76,7 @@ def test_other_forms():
 
 
 def test_simplify(tmp_path):
-    model = WassersteinRepair().fit(DATA.scores, sensitive_features=DATA.group)
+    model = WassersteinRepair(t=1).fit(DATA.scores, sensitive_features=DATA.group)
     small = model.fair_maps_.simplify(max_error=0.05)
     assert small.error <= 0.05 + 1e-12
     assert sum(after for _, after in small.knots.values()) < sum(before for before, _ in small.knots.values())

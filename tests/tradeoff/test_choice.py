@@ -11,12 +11,12 @@ from fairpot.tradeoff.choice import Choice
 from fairpot.tradeoff.rules import Rule
 
 
-def judged(signed, auc, rule=None, benefit=None, before=None, **options):
+def judged(signed, auc, rule=None, benefit=None, **options):
     signed = np.array(signed, dtype=float)
     lam = options.pop("lam", np.linspace(0, 1, len(signed)))
     options = {"unrepaired_auc": 0.8} | options
     curve = TradeoffCurve(lam, np.array(auc), 0.5 + signed / 2, 0.5 - signed / 2, ("b",), "a", **options)
-    return Choice(curve, rule or Rule(), None if benefit is None else np.array(benefit), before)
+    return Choice(curve, rule or Rule(), None if benefit is None else np.array(benefit))
 
 
 def random_choice(rng, rule, n=12):
@@ -25,9 +25,9 @@ def random_choice(rng, rule, n=12):
     auc = np.where(rng.random(n) < 0.1, np.nan, auc)
     identity = [None, 0.0, float(rng.integers(0, n))][rng.integers(3)]
     orders = rng.random(n) < 0.9
-    benefit, before = (rng.integers(0, 4, n) / 10, 0.2) if rule.net_benefit_at is not None else (None, None)
+    benefit = rng.integers(0, 4, n) / 10 if rule.net_benefit_at is not None else None
     lam = np.arange(float(n))
-    return judged(signed, auc, rule, benefit, before, orders=orders, identity=identity, lam=lam)
+    return judged(signed, auc, rule, benefit, orders=orders, identity=identity, lam=lam)
 
 
 RULES = [
@@ -67,7 +67,7 @@ def test_no_point_that_keeps_the_rule_is_better(rule):
             assert all((point.gap, -point.auc) <= (curve.gap[k] + 1e-12, -curve.auc[k] + 1e-12) for k in kept)
             continue
         worth = curve.auc if found.benefit is None else found.benefit
-        most = np.inf if curve.identity is None else 0.8 if found.benefit is None else 0.2
+        most = np.inf if curve.identity is None or found.benefit is not None else 0.8
         best = max(min(worth[k], most) for k in kept)
         assert min(worth[place], most) == pytest.approx(best)
         assert found.merit() == pytest.approx(best)
@@ -144,4 +144,4 @@ def test_what_cannot_be_chosen_is_said():
         top.chosen()
     with pytest.raises(InfeasibleRuleError, match=r"max_auc_loss=0.01: the highest AUC is 0.7 at lam=1"):
         judged((0.1, 0.2), (0.6, 0.7), Rule(max_auc_loss=0.01), identity=None).chosen()
-    assert judged((0.3, 0.1), (0.8, 0.7), Rule(0.2), (0.3, 0.25), 0.3).chosen().net_benefit == 0.25
+    assert judged((0.3, 0.1), (0.8, 0.7), Rule(0.2), (0.3, 0.25)).chosen().net_benefit == 0.25

@@ -63,7 +63,7 @@ def post_logit(train: ScoreRows, test: ScoreRows, reference: Hashable) -> Outcom
 
 def wasserstein(train: ScoreRows, test: ScoreRows, reference: Hashable) -> Outcome:
     """Match the quantiles of the test rows, as the paper's baseline does; it has no reference group."""
-    return Outcome([_applied(_fitted(WassersteinRepair(), test), test)])
+    return Outcome([_applied(_fitted(WassersteinRepair(t=1.0), test), test)])
 
 
 def xorder(train: ScoreRows, test: ScoreRows, reference: Hashable) -> Outcome:

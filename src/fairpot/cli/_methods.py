@@ -100,11 +100,8 @@ class Wish:
 
     def make(self, settings: Mapping[str, Any]) -> Repair:
         made = method_called(self.method)
-        rules = dict(self.rules)
-        if self.value is None and not rules and made._unasked is not None:
-            rules = {"max_auc_loss": 1.0}  # the smallest gap, whatever it costs, where none is asked for by default
         own = settings_for(self.method, settings)
-        given: dict[str, Any] = {made.dial.name: self.value, **rules, "confidence": self.confidence, **own}
+        given: dict[str, Any] = {made.dial.name: self.value, **self.rules, "confidence": self.confidence, **own}
         return made(**given)
 
     @contextmanager

@@ -233,22 +233,17 @@ def by_group(values: Mapping[Hashable, float]) -> list[dict[str, Any]]:
 
 
 class Worth(NamedTuple):
-    """What certified values are chosen by: AUC, whose loss may be bounded, or net benefit; each with what it was."""
+    """What certified values are chosen by: AUC, whose loss may be bounded, or net benefit."""
 
     auc: Floats
     auc_before: float
     benefit: Floats | None = None
-    benefit_before: float | None = None
 
-    @property
-    def most(self) -> Floats:
-        """What is worth most: net benefit where it is known, else AUC."""
-        return self.auc if self.benefit is None else self.benefit
-
-    @property
-    def before(self) -> float:
-        """The same of the scores as they came."""
-        return self.auc_before if self.benefit_before is None else self.benefit_before
+    def most(self, capped: bool) -> Floats:
+        """What is worth most: net benefit where it is known, else AUC; with ``capped`` up to what it was."""
+        if self.benefit is not None:
+            return self.benefit
+        return np.minimum(self.auc, self.auc_before) if capped else self.auc
 
 
 def choose_certified(
@@ -293,9 +288,7 @@ def choose_certified(
     worth = worth or Worth(dial.auc.value, float(unrepaired.auc.value[0]))
     if max_auc_loss is not None:
         mask = _within_loss(worth, mask, bound, max_auc_loss, name)
-    most = np.where(mask, worth.most, -np.inf)
-    if unmoved is not None:
-        most = np.minimum(most, worth.before)
+    most = np.where(mask, worth.most(capped=unmoved is not None), -np.inf)
     equals = np.flatnonzero(most >= most.max() - 1e-12)
     place = int(equals[0])
     if unmoved is not None:  # of equals the nearest to that which changes nothing

@@ -254,15 +254,14 @@ class Evidence:
         """The part of the list that the gap is of."""
         return self.top or self.cut
 
-    def net_benefits(self, values: Any, threshold: float) -> tuple[Floats, float]:
-        """Give the net benefit at each value of the dial, and that of the scores as they came; of folds, their mean."""
+    def net_benefits(self, values: Any, threshold: float) -> Floats:
+        """Give the net benefit at each value of the dial; of folds, their mean."""
         require_probabilities([part.table for part in self.parts], threshold)
         after = [
             [net_benefit(part.table, threshold, part.table.view(maps)) for maps in part.steps(values)]
             for part in self.parts
         ]
-        before = [net_benefit(part.table, threshold) for part in self.parts]
-        return np.mean(after, axis=0), float(np.mean(before))
+        return np.asarray(np.mean(after, axis=0))
 
     def tops(self, values: Any, dial: str) -> FixedTops | None:
         """Find where the top begins at the values at which every group has rows enough in it; insist on one."""

@@ -64,7 +64,7 @@ class WassersteinRepair(Repair):
     Parameters
     ----------
     t : float in [0, 1] or None, default None
-        How far to go to the barycentre; 0 changes nothing. None goes all the way, unless a rule is given.
+        How far to go to the barycentre; 0 changes nothing. None: chosen in ``fit`` by rule.
     {repairing}
 
     Attributes
@@ -83,6 +83,5 @@ class WassersteinRepair(Repair):
     dial: ClassVar[Dial] = DIAL
     learn = staticmethod(learn)
     _moves_by: ClassVar[str] = "moved towards what the groups have in common (their barycentre)"
-    _unasked: ClassVar[float | None] = 1.0
 
     t: float | None = None

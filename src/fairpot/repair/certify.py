@@ -96,7 +96,7 @@ def _worth(
     else:
         traced = ground.trace(family, values[places])
         auc, before = traced.auc, traced.unmoved_auc
-    return Worth(auc, before, *(held.net_benefits(places, rule.net_benefit_at) if rule.net_benefit_at else ()))
+    return Worth(auc, before, held.net_benefits(places, rule.net_benefit_at) if rule.net_benefit_at else None)
 
 
 def fold_count(table: ScoreTable, dial: str, alpha: float | None = None) -> int:

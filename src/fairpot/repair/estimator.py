@@ -73,8 +73,6 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     learn: ClassVar[Callable[..., Family]]
     _moves_by: ClassVar[str] = "moved towards {reference}"
     _needs_outcomes: ClassVar[bool] = False
-    # The strength where none is given and no rule either; None: the smallest gap is looked for.
-    _unasked: ClassVar[float | None] = None
     # To scikit-learn's routing the first argument is data, whatever its name; groups and what they need come unasked.
     __metadata_request__fit: ClassVar = {"scores": UNUSED, **dict.fromkeys(ROUTED, True)}
     __metadata_request__transform: ClassVar = ROUTED_TO_TRANSFORM

@@ -152,9 +152,9 @@ def _check_without_outcomes(model: Repair, rule: Rule) -> None:
     if model._needs_outcomes:
         raise ValueError(
             f"{type(model).__name__} looks at outcomes and needs y.\n"
-            "Hint: pass y; WassersteinRepair, or FairPOT with lam and reference, do without."
+            "Hint: pass y; WassersteinRepair with t, or FairPOT with lam and reference, do without."
         )
-    wanted = [name] if getattr(model, name) is None and (rule.given or model._unasked is None) else []
+    wanted = [name] if getattr(model, name) is None else []
     wanted += ["reference"] if model.reference is None and takes_reference(type(model)) else []
     if wanted:
         chosen = f"{name} is chosen by its effect on outcomes"
@@ -212,7 +212,7 @@ def fitted(model: Repair, table: ScoreTable, groups: Any, min_group: Any) -> dic
     left_out = tuple(g for g in table.groups if g not in kept.groups)
     warn_of_table(kept, table)
     rule, given = rule_of(model), getattr(model, model.dial.name)
-    chosen = given is None and (bool(rule.given) or model._unasked is None)
+    chosen = given is None
     fit, certificate = begin(model, kept, table) if chosen else start(model, kept, table), None
     if model.confidence is not None:
         strength, certificate = certify(fit.final, fit.again, fit.ground, rule, float(model.confidence))
@@ -228,7 +228,7 @@ def fitted(model: Repair, table: ScoreTable, groups: Any, min_group: Any) -> dic
             raise InfeasibleRuleError(f"{error}{_other_method(model, fit, rule)}") from error
         strength = point.lam
     else:
-        strength = fit.family.dial.check(model._unasked if given is None else given, model.dial.name)
+        strength = fit.family.dial.check(given, model.dial.name)
         _warn_of_flat(fit, strength)
     if chosen:
         _warn_of_needless(type(model).__name__, fit, rule, certificate)

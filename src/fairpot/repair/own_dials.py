@@ -166,7 +166,7 @@ class OwnSearch:
         self.lists = {g: self._values(g) for g in self.groups}
         merged = [ground.merged(size) for size in _ENTRIES]
         detail = [[self._entry(g, each.table[g], each) for g in self.groups] for each in merged]
-        capped = family.dial.identity is not None
+        capped = family.dial.identity is not None and threshold is None
         self.search = Search(detail, ground.ties, shy=family.shy, threshold=threshold, capped=capped)
 
     def _values(self, group: Hashable) -> Floats:

@@ -29,7 +29,6 @@ class Choice:
     curve: TradeoffCurve
     rule: Rule
     benefit: Floats | None = None
-    benefit_before: float | None = None
 
     def chosen(self) -> TradeoffPoint:
         """Choose by the rule; say what can be had if nothing keeps it."""
@@ -145,14 +144,13 @@ class Choice:
         return defined if curve.orders is None else defined & curve.orders
 
     def _worth(self) -> Floats:
-        """What a point is worth: within a gap AUC or net benefit, not counting what is above that of before."""
+        """What a point is worth: within a gap net benefit, or AUC, not counting what is above that of before."""
         if self.rule.max_gap is None:
             return -self.curve.gap
-        curve, worth = self.curve, self.curve.auc if self.benefit is None else self.benefit
-        if curve.identity is None:
-            return worth
-        before = curve.unmoved_auc if self.benefit is None else self.benefit_before
-        return worth if before is None else np.minimum(worth, before)
+        if self.benefit is not None:
+            return self.benefit
+        # Chance and ties add AUC on the fitted rows: no reason to move more.
+        return self.curve.auc if self.curve.identity is None else np.minimum(self.curve.auc, self.curve.unmoved_auc)
 
     def _best(self, places: NDArray[np.intp]) -> int:
         """Find the best of some places; of equals the one nearest to the scores as they came."""

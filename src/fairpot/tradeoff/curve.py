@@ -310,7 +310,7 @@ class TradeoffCurve:
         between its points as well, as ``fit`` does.
 
         Nobody is moved without need: if the original scores keep ``max_gap``, they are the choice, as its ``note``
-        says; if not, an AUC or net benefit above theirs counts as equal to it.
+        says; if not, an AUC above theirs counts as equal to it.
 
         Parameters
         ----------
@@ -339,7 +339,7 @@ class TradeoffCurve:
         """Say what each point is worth under a rule."""
         if rule.net_benefit_at is None:
             return Choice(self, rule)
-        return Choice(self, rule, *(self.whole or self._known_rows()).net_benefits(self.lam, rule.net_benefit_at))
+        return Choice(self, rule, (self.whole or self._known_rows()).net_benefits(self.lam, rule.net_benefit_at))
 
     @property
     def unmoved(self) -> int | None:
@@ -383,8 +383,8 @@ class TradeoffCurve:
             places = places[np.isin(self.lam[places], tops.places)]
         worth = None if self.whole is None else Worth(self.auc[places], self.unmoved_auc)
         if rule.net_benefit_at is not None:
-            benefits = (self.whole or evidence).net_benefits(self.lam[places], rule.net_benefit_at)
-            worth = Worth(self.auc[places], self.unmoved_auc, *benefits)
+            benefit = (self.whole or evidence).net_benefits(self.lam[places], rule.net_benefit_at)
+            worth = Worth(self.auc[places], self.unmoved_auc, benefit)
         dial = self._estimates(places) if self.whole is None else evidence.held(self.lam[places], tops)
         place, certificate = choose_certified(
             dial,

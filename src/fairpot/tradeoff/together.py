@@ -40,7 +40,7 @@ class Search:
     """Groups with a dial each, of which one stays.
 
     ``detail`` has the same groups with few entries, with more, and whole. Groups that are nearer than ``shy`` must not
-    be moved differently. With a ``threshold`` net benefit takes the place of AUC. With ``capped``, what is above that
+    be moved differently. With a ``threshold`` net benefit takes the place of AUC. With ``capped``, an AUC above that
     of the groups as they are counts as equal to it.
     """
 
