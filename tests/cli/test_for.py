@@ -64,6 +64,39 @@ def test_a_rule_with_outcomes_and_a_gate(run, csv):
     assert "below four fifths" in failed
 
 
+@pytest.mark.parametrize(
+    ("words", "favourable", "lowest"),
+    [
+        ([], "at 0.5 or above", "White"),
+        (["--high-score-means", "help"], "at 0.5 or above", "White"),
+        (["--high-score-means", "harm"], "below 0.5", "Black"),
+        (["--lower-is-riskier"], "at 0.5 or below", "Black"),
+        (["--lower-is-riskier", "--high-score-means", "help"], "above 0.5", "White"),
+        (["--lower-is-riskier", "--high-score-means", "harm"], "at 0.5 or below", "Black"),
+    ],
+)
+def test_rules_and_gates_are_about_the_favourable_side(run, tmp_path, words, favourable, lowest):
+    """Of denials: 38% of Black and 12% of White applicants are at 1, where nothing else is said of it."""
+    group = np.repeat(["Black", "White"], [400, 600])
+    score = np.concatenate([np.arange(400) < 152, np.arange(600) < 72]).astype(int)
+    pd.DataFrame({"score": score, "group": group}).to_csv(tmp_path / "denied.csv", index=False)
+    told = ["audit", tmp_path / "denied.csv", *words, "--threshold", 0.5, "--for", "four-fifths"]
+    text = run(*told, "--min-ratio", 0.8, expect=3).out
+    assert f"FAILED: a selection rate is below 0.8 of another {favourable}" in text
+    assert f"Selection rates by group, {favourable}" in text
+    assert f"Selected means {favourable}" in text
+    [line] = [line for line in text.splitlines() if line.startswith(lowest)]
+    assert "below four fifths" in line
+    asked = "if that is a bad thing for the person, say --high-score-means"
+    assert (asked in text) == ("--high-score-means" not in words)
+    found = run(*told, "--min-ratio", 0.8, "--json", expect=3).json
+    assert found["ratio_verdict"]["lowest"] == lowest
+    assert found["ratio_verdict"]["favourable"] == ("spared" if favourable in ("below 0.5", "above 0.5") else "flagged")
+    assert found["rule"]["tables"][0]["selected"] == favourable
+    assert favourable in run(*told, "--table", "csv").out.splitlines()[1]
+    assert f"Selected means {favourable}" in run(*told, "--table", "markdown").out
+
+
 def test_what_needs_outcomes_says_that_they_are_known(run, people, tmp_path):
     people.rename(columns={"outcome": "label"}).to_csv(tmp_path / "scores.csv", index=False)
     told = ["audit", tmp_path / "scores.csv", "--score", "risk", "--group", "sex", "--for", "four-fifths"]

@@ -31,12 +31,16 @@ _Members = tuple[Indices, Counts, Indices]
 
 
 class Cut(NamedTuple):
-    """Where rows are selected: at a score or above it, in a top share, above the median, or nowhere."""
+    """Where rows are selected: at a score or above it, in a top share, above the median, or nowhere.
+
+    With ``below`` the others are: those below a score, outside a top share, or below the median.
+    """
 
     at: Literal["score", "top", "median", "all"] = "all"
     threshold: float | None = None  # on the scale of the table
     alpha: float | None = None
     region: Region = "pooled"
+    below: bool = False
 
 
 NOWHERE = Cut()
@@ -56,8 +60,8 @@ class Cells:
     members: _Members | None  # of clusters: unit, weight and cell of each row
 
     @classmethod
-    def at(cls, counts: Sequence[GroupCounts], levels: Sequence[float]) -> Cells:
-        """Add up what is below and from a score on, by group and outcome: with the outcome first, selected last."""
+    def at(cls, counts: Sequence[GroupCounts], levels: Sequence[float], below: bool = False) -> Cells:
+        """Add up what is below and from a score on, by group and outcome: with the outcome first, the lower before."""
         first = [int(np.searchsorted(c.score, level)) for c, level in zip(counts, levels)]
         sums = [
             [[column[:k].sum(), column[k:].sum()] for sides in _columns(c) for column in sides]
@@ -67,7 +71,7 @@ class Cells:
         place, y, on = (axis.ravel() for axis in np.indices(weight.shape))
         members = _members(counts, lambda g, side, entry: 4 * g + 2 * side + (entry >= first[g]))
         ends = weight.ravel().astype(np.float64), square.ravel().astype(np.float64), counted.ravel()
-        return cls(place, _floats(y == 0), _floats(on), np.zeros(len(y)), *ends, members)
+        return cls(place, _floats(y == 0), _floats(on != below), np.zeros(len(y)), *ends, members)
 
     @classmethod
     def of(cls, counts: Sequence[GroupCounts]) -> Cells:
@@ -172,7 +176,7 @@ class Measuring:
         if not rate.needs_cut:
             return self.every
         if levels not in self._cells:
-            self._cells[levels] = Cells.at(self.table.counts, levels)
+            self._cells[levels] = Cells.at(self.table.counts, levels, self.cut.below)
         return self._cells[levels]
 
     def counted(self, name: str, places: Places) -> tuple[float | None, float]:
@@ -225,13 +229,13 @@ class Measuring:
         units, spread = cells.units(at, among), value * (1 - value)
         if not np.isfinite(variance):
             few = "the scores are too large to be squared"
-        elif self._is_made(name, places) or (
+        elif self.is_made(name, places) or (
             rate.scale == "share" and self.populations and variance * units < 1e-9 * spread
         ):
             few = "the cut is made so that it is this share"
         return Piece(value, error, variance, units, few)
 
-    def _is_made(self, name: str, places: Places) -> bool:
+    def is_made(self, name: str, places: Places) -> bool:
         """Whether the cuts of these groups are made so that a share of them is selected, but for equal scores."""
         own = [p for p in self.populations if set(p.groups) & set(places)]
         sure = all(set(p.groups) <= set(places) and not p.coarse for p in own)
@@ -293,14 +297,22 @@ class Measuring:
         return Estimate(found.metric, found.value, found.se, low, high, self.level, note=open_note(cuts))
 
     def _levels(self, cuts: Sequence[Population], places: Sequence[int]) -> Levels:
-        """Give the lowest score that is selected in each group; where the cut is above the median, it is the next."""
+        """Give the score at which the cut lies in each group; where it is above the median, it is the next."""
         level = list(self.own)
         for population, place in zip(cuts, places):
-            first = place + (self.cut.at == "median")
+            first = place + (self.cut.at == "median" and not self.cut.below)
             start = float(population.score[first]) if first < len(population.score) else np.inf
             for g in population.groups:
                 level[g] = start
         return tuple(level)
+
+    def variance_of_difference(self, name: str, first: Places, second: Places, levels: Levels) -> float:
+        """Compute the variance of the difference of two rates."""
+        rate, one, other = RATES[name], self.piece(name, first, levels), self.piece(name, second, levels)
+        cells = self.cells(rate, levels)
+        if set(first) & set(second) or cells.members is not None or (rate.needs_cut and self.populations):
+            return cells.spread(one.error - other.error)  # clusters or a cut join groups that are apart
+        return one.variance + other.variance
 
     def _estimate(self, kind: Kind, name: str, first: Places, second: Places, levels: Levels, tail: float) -> Estimate:
         rate, metric = RATES[name], name if kind == "value" else f"{name}_{kind}"
@@ -309,9 +321,7 @@ class Measuring:
             ends = _limits(rate, one, tail) if one.reason is None else (np.nan, np.nan)
             return Estimate(metric, one.value, one.se, *ends, self.level, reason=one.reason)
         other = self.piece(name, second, levels)
-        cells, both = self.cells(rate, levels), one.variance + other.variance
-        if set(first) & set(second) or cells.members is not None or (rate.needs_cut and self.populations):
-            both = cells.spread(one.error - other.error)  # clusters or a cut join groups that are apart
+        both = self.variance_of_difference(name, first, second, levels)
         scale = 2 * float(np.sqrt(one.variance * other.variance))
         rho = float(np.clip((one.variance + other.variance - both) / scale, -1, 1)) if scale > 0 else 0.0
         reason = one.reason or other.reason
@@ -377,7 +387,8 @@ def _populations(table: ScoreTable, cut: Cut) -> tuple[Population, ...]:
         return ()
     [found] = populations(table, 0.5, "pooled")
     running = np.cumsum(found.rows)
-    own = int(np.searchsorted(running, running[-1] / 2))  # the lower median: what is above it is above the median
+    # The lower median: what is above it is above the median. What is below the upper one is below it.
+    own = int(np.searchsorted(running, running[-1] / 2, side="right" if cut.below else "left"))
     deviation = found.deviation.copy()
     deviation[own] = 0.0
     return (replace(found, own=own, deviation=deviation),)

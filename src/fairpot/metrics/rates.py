@@ -51,6 +51,7 @@ class Rate:
     ``scale`` says how limits are found and whether there is a ratio: a "share" has Wilson's; a "mean" those of a t
     distribution; a "positive" number those of its logarithm; and of a "free" one, which may be below 0, no ratio.
     ``rests_on`` gives the rows of which an interval needs enough, where those are not the ones below the line.
+    ``side`` says whether it counts people who are "flagged" or those who are "spared"; of any other rate it is None.
 
     Examples
     --------
@@ -68,6 +69,7 @@ class Rate:
     needs_cut: bool = True
     needs_risk: bool = False
     rests_on: Callable[[Terms], tuple[Floats, ...]] | None = None
+    side: Literal["flagged", "spared"] | None = None
 
     def needed(self, rows: Terms) -> tuple[Floats, ...]:
         """Give the rows of which an interval needs enough: one kind, or those of either outcome."""
@@ -119,10 +121,10 @@ _OF_RISKS: dict[str, Any] = {"needs_cut": False, "needs_risk": True, "rests_on":
 
 RATES: dict[str, Rate] = {
     "selection_rate": Rate("selection rate", "rows", lambda r: (r.on, r.one), needs_outcomes=False),
-    "tpr": Rate("true positive rate", _CASES, lambda r: (r.on * r.y, r.y)),
-    "fpr": Rate("false positive rate", _OTHERS, lambda r: (r.on * r.n, r.n)),
-    "fnr": Rate("false negative rate", _CASES, lambda r: (r.off * r.y, r.y)),
-    "tnr": Rate("true negative rate", _OTHERS, lambda r: (r.off * r.n, r.n)),
+    "tpr": Rate("true positive rate", _CASES, lambda r: (r.on * r.y, r.y), side="flagged"),
+    "fpr": Rate("false positive rate", _OTHERS, lambda r: (r.on * r.n, r.n), side="flagged"),
+    "fnr": Rate("false negative rate", _CASES, lambda r: (r.off * r.y, r.y), side="spared"),
+    "tnr": Rate("true negative rate", _OTHERS, lambda r: (r.off * r.n, r.n), side="spared"),
     "ppv": Rate("positive predictive value", "flagged rows", lambda r: (r.on * r.y, r.on)),
     "npv": Rate("negative predictive value", "rows not flagged", lambda r: (r.off * r.n, r.off)),
     "accuracy": Rate("accuracy", "rows", lambda r: (r.on * r.y + r.off * r.n, r.one)),

@@ -25,6 +25,8 @@ from fairpot.transport import Floats
 
 # The share of the ranking that is looked at where nobody says where is acted.
 SHARE = 0.1
+# Who is counted: those from the cut on, or those whom it spares.
+Side = Literal["flagged", "spared"]
 # The rates that a screen shows unless all are asked for.
 SCREEN = ("selection_rate", "tpr", "fpr", "ppv")
 
@@ -158,7 +160,8 @@ class RatioVerdict(Told):
 
     ``answer`` is "within" (no ratio is below the bound), "below" (one is) or "cannot tell"; either of the first two is
     wrong at most ``1 - level`` of the time. ``ratio`` is the lowest measured, or the lowest of those that are shown to
-    be below, with its two-sided interval; ``lowest`` and ``highest`` are its groups.
+    be below, with its two-sided interval; ``lowest`` and ``highest`` are its groups. Who is selected follows from what
+    a high score does to a person: where it harms, ``favourable`` is "spared", and those count who are not flagged.
     """
 
     derived: ClassVar[Derived] = {"text": str}
@@ -172,7 +175,9 @@ class RatioVerdict(Told):
     lowest: Group | None
     highest: Group | None
     ratio: Estimate
+    favourable: Side = "flagged"
     lower_is_riskier: bool = False
+    high_score_means: Meaning | None = None
 
     @property
     def text(self) -> str:
@@ -186,13 +191,20 @@ class RatioVerdict(Told):
         return self.text
 
 
+def favourable_side(table: ScoreTable) -> Side:
+    """Say who gets what is good for them: those at a high place of the ranking, unless that was said to harm."""
+    return "spared" if table.ranked_high_means == "harm" else "flagged"
+
+
 def ratio_verdict(table: ScoreTable, cut: Cut, bound: float, level: float) -> RatioVerdict:
-    """Say whether the selection rate of some group is below a share of another's.
+    """Say whether the selection rate of some group is below a share of another's, on the favourable side of the cut.
 
     Within: the lower limit of every ratio, each wrong with probability ``1 - level``, is at least the bound
     (intersection of one-sided tests, at no price). Below: the upper limit of one of them is below it, where the pairs
     share that probability (Bonferroni), as the pair was chosen, and which of its groups is the lower.
     """
+    side = favourable_side(table)
+    cut = cut._replace(below=side == "spared")
     pairs, delta = list(itertools.permutations(range(len(table.groups)), 2)), 1 - level
     levels = level, 1 - 2 * delta, 1 - 2 * delta / len(pairs)
     two_sided, within, below = (Measuring(table, cut, each) for each in levels)
@@ -208,7 +220,8 @@ def ratio_verdict(table: ScoreTable, cut: Cut, bound: float, level: float) -> Ra
         answer = "within"
     first, last = clear or next(iter(known), pairs[0])
     told = cut.at, cut.alpha, _start(two_sided), table.groups[first], table.groups[last]
-    return RatioVerdict(answer, bound, level, *told, ratios[first, last], table.lower_is_riskier)
+    said = side, table.lower_is_riskier, table.high_score_means
+    return RatioVerdict(answer, bound, level, *told, ratios[first, last], *said)
 
 
 @dataclass(frozen=True)

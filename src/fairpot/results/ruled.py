@@ -6,37 +6,44 @@ import csv
 import functools
 import io
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, fields, replace
 from os import PathLike
 from typing import Any, ClassVar, Literal, get_args
 
 from fairpot import words
 from fairpot._arguments import argument
-from fairpot._defaults import LEVEL, Ties
+from fairpot._defaults import LEVEL, Meaning, Ties
 from fairpot._html import html_cells, notes, paragraph
 from fairpot._shown import ends_of, frame_of
 from fairpot._validation.grouping import MISSING
 from fairpot.counts import GroupCounts
 from fairpot.inference import Estimate, confidence_interval
-from fairpot.inference.rates import NOWHERE, Cut
+from fairpot.inference.rates import NOWHERE, Cut, Measuring
+from fairpot.inference.same_rate import RateTest, same_rate
 from fairpot.metrics.rates import RATES
 from fairpot.results.kinds import Count, Derived, Group, Plain, Share, Told
-from fairpot.results.rates import Rates, measurable, rates_at
+from fairpot.results.rates import Rate, Rates, favourable_side, measurable, rates_at
 from fairpot.table import ScoreTable
 from fairpot.words.style import values_of
 from fairpot.words.tables import markdown_lines
 
-Show = Literal["value", "difference", "ratio"]
+Show = Literal["value", "difference", "ratio", "test"]
 Where = Literal["asked", "threshold", "median"]
 _AUC = "auc"  # the one number of a rule that is not a rate
-_HEADS = ("", "by", "where", "group", "rows")  # columns that have their names, or none
+_SELECTED = "selection_rate"  # the one rate of a rule that is of the favourable side of a cut
+_SIDE = "selected"
+_UNTESTED = RateTest(None, None, None)
+_HEADS = ("", "by", "where", "group", "rows", _SIDE)  # columns that have their names, or none
 _SEE = "Hint: see https://fairpot.github.io/fairpot/how-to/rules.html"
 
 
 @dataclass(frozen=True)
 class Section:
-    """One table of a rule: which rates, and whether they are shown, or their differences or ratios to the highest."""
+    """One table of a rule: which rates, and what is shown of them.
+
+    That is the rate itself, its difference or ratio to the highest, or a test of whether it differs from that.
+    """
 
     title: str
     rates: tuple[str, ...]
@@ -107,7 +114,7 @@ def _rule(content: Plain, path: str) -> Rule:
     choices: list[tuple[str, Sequence[str], Sequence[str]]] = [("cut", [rule.cut], get_args(Where))]
     choices += [("rates", each.rates, (*RATES, _AUC)) for each in made]
     choices += [("show", each.show, get_args(Show)) for each in made]
-    choices += [("names", list(rule.names or ()), (*RATES, _AUC, "rows", "ratio", "difference", "minimum"))]
+    choices += [("names", list(rule.names or ()), (*RATES, _AUC, "rows", "ratio", "difference", "test", "minimum"))]
     for key, given, allowed in choices:
         for place, value in enumerate(given):
             if value in given[:place]:
@@ -117,7 +124,7 @@ def _rule(content: Plain, path: str) -> Rule:
     for key, share in (("minimum", rule.minimum), ("least_share", rule.least_share)):
         if not 0 <= share <= 1:
             raise ValueError(f"the rule {path!r}: {key} must lie in [0, 1], got {share!r}.\n{_SEE}")
-    called = [rule.called(name) for name in (*RATES, _AUC, "ratio", "difference")]
+    called = [rule.called(name) for name in (*RATES, _AUC, "ratio", "difference", "test")]
     for name in (rule.names or {}).values():
         if called.count(name) > 1 or name.strip() in _HEADS:
             raise ValueError(f"the rule {path!r}: names has {name!r}, which would name two columns.\n{_SEE}")
@@ -130,9 +137,11 @@ def _check_rates(section: Section, rule: Rule, where: str) -> None:
     """Insist on rates that can be shown as asked for, without outcomes where the rule needs none."""
     for name in section.rates:
         rate = RATES.get(name)
-        lacks = {"difference", "ratio"} if rate is None else {"ratio"} if rate.scale == "free" else set()
-        for show in lacks.intersection(section.show):
-            raise ValueError(f"{where}: {name} has no {show}.\n{_SEE}")
+        lacks = set[str]() if rate is not None and rate.scale == "share" else {"test"}
+        lacks |= {"difference", "ratio"} if rate is None else {"ratio"} if rate.scale == "free" else set()
+        for show in section.show:  # in their order: the first is named
+            if show in lacks:
+                raise ValueError(f"{where}: {name} has no {show}.\n{_SEE}")
         if (rate is None or rate.needs_outcomes) and not rule.needs_outcomes:
             raise ValueError(f"{where}: {name} needs outcomes, and needs_outcomes is false.\n{_SEE}")
 
@@ -165,11 +174,15 @@ def _all_texts(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Number:
-    """A number of a rule's table, as the rule calls it; ``reading`` says how a ratio compares with its minimum."""
+    """A number of a rule's table, as the rule calls it; ``reading`` says how a ratio compares with its minimum.
+
+    A test has no value: ``test`` is it.
+    """
 
     name: str
     value: Estimate | None
     reading: str | None = None
+    test: RateTest | None = None
 
 
 @dataclass(frozen=True)
@@ -183,17 +196,33 @@ class Line:
 
 @dataclass(frozen=True)
 class Table:
-    """One table of a rule: by which columns, at which cut, which groups are not compared, which rates there are not."""
+    """One table of a rule: by which columns, at which cut, which groups are not compared, which rates there are not.
+
+    ``selected`` names the side of the cut that counts as selected, where a table has selection rates or reads ratios;
+    it follows from what a high score means. ``not_read`` are the rates of the other side, whose ratios are not read.
+    """
 
     title: str
     by: tuple[str, ...]
     where: str
+    selected: str | None
+    high_score_means: Meaning | None
+    lower_is_riskier: bool
+    not_read: tuple[str, ...]
+    minimum_called: str
     rows_called: str
     lines: tuple[Line, ...]
     unknown: Count
     left_out: tuple[Group, ...]
     least_share: Share
     not_known: tuple[str, ...]
+
+    @property
+    def side(self) -> str | None:
+        """Which side of the cut counts as selected, and why, in words."""
+        if self.selected is None:
+            return None
+        return words.selected_means(self.selected, self.high_score_means, self.lower_is_riskier)
 
     def cells(self) -> tuple[list[str], list[list[str]]]:
         """Write the table: heads and rows, each number with its limits in one cell, and its reading in the next."""
@@ -202,17 +231,26 @@ class Table:
             read = any(number.reading for number in column)
             heads += [column[0].name, *["reading"][: int(read)]]
             for row, number in zip(rows, column):
-                row += [words.FRACTIONS.in_cell(number.value), *[number.reading or ""][: int(read)]]
+                test = number.test
+                cell = words.FRACTIONS.in_cell(number.value) if test is None else words.test_cell(test)
+                row += [cell, *[number.reading or ""][: int(read)]]
         return heads, rows
 
     def notes(self) -> list[str]:
-        """Say which groups are not compared, and why numbers have no interval."""
-        said = [words.unknown_rows(self.unknown)] if self.unknown else []
+        """Say who counts as selected, how was tested, which groups are not compared, and why there is no interval."""
+        numbers = [number for line in self.lines for number in line.numbers]
+        said = [text for text in [self.side] if text is not None]
+        said += [words.not_read(self.not_read, self.minimum_called)] if self.not_read else []
+        tests = [number.test for number in numbers if number.test is not None]
+        methods = {test.method for test in tests if test.method is not None}
+        said += [words.how_tested(methods)] if methods else []
+        said += [words.unknown_rows(self.unknown)] if self.unknown else []
         said += [words.left_out_small(self.left_out, self.least_share)] if self.left_out else []
         said += [words.not_of_probabilities(self.not_known)] if self.not_known else []
-        known = [number.value for line in self.lines for number in line.numbers]
-        reasons = {each.reason for each in known if each is not None and each.reason is not None}
-        return said + [f"no interval: {reason}" for reason in sorted(reasons)]
+        estimates = [number.value for number in numbers if number.value is not None]
+        reasons = {each.reason for each in estimates if each.reason is not None}
+        said += [f"no interval: {reason}" for reason in sorted(reasons)]
+        return said + [f"no test: {reason}" for reason in sorted({test.reason for test in tests if test.reason})]
 
 
 @dataclass(frozen=True, repr=False)
@@ -242,11 +280,12 @@ class Ruled(Told):
             for line in (*table.lines, *unknown):
                 key = " x ".join(table.by), table.where, line.group
                 row = found.setdefault(key, dict(zip(("by", "where", "group"), key)) | {"rows": line.rows})
+                row |= {} if table.side is None else {_SIDE: table.side}
                 for number in line.numbers:
-                    row |= ends_of(number.name, number.value)
-                    row |= {} if number.reading is None else {f"{number.name}: reading": number.reading}
-        columns = dict.fromkeys(column for row in found.values() for column in row)
-        return [columns | row for row in found.values()]
+                    row |= _columns(number)
+        columns = dict.fromkeys(column for row in found.values() for column in row if column != _SIDE)
+        last = dict.fromkeys(column for row in found.values() for column in row if column == _SIDE)  # a sentence
+        return [columns | last | row for row in found.values()]
 
     def frame(self) -> Any:
         """Return the tables as one frame (pandas, Polars or PyArrow, whichever is in use)."""
@@ -312,14 +351,16 @@ def measure_rule(
             f"Hint: {argument('threshold', 0.2)}, or the score in use."
         )
     where = {"median": [Cut("median")], "threshold": at_score, "asked": cuts}[asked.cut]
+    spared = favourable_side(table) == "spared"
     parts = [(tuple(table.group_columns), table)]
     if asked.each_column and len(table.group_columns) > 1:
         parts = [*(((column,), _by(table, k)) for k, column in enumerate(table.group_columns)), *parts]
     made = [
-        _table(asked, section, by, part, cut, level, ties)
+        _table(asked, section, by, part, cut._replace(below=below), level, ties)
         for by, part in parts
         for cut in where
-        for section in asked.section
+        for whole_section in asked.section
+        for section, below in _sides(whole_section, spared=spared)
         if cut is where[0] or any(name != _AUC and RATES[name].needs_cut for name in section.rates)
     ]
     return Ruled(name, asked.title, asked.source, asked.date, tuple(made), asked.judgement)
@@ -334,6 +375,15 @@ def _by(table: ScoreTable, place: int) -> ScoreTable:
     return replace(table, groups=tuple(joined), counts=added, group_columns=(table.group_columns[place],))
 
 
+def _sides(section: Section, *, spared: bool) -> list[tuple[Section, bool]]:
+    """Part selection rates, which are of the favourable side of a cut, from rates of those who are flagged."""
+    selected = tuple(name for name in section.rates if name == _SELECTED)
+    others = tuple(name for name in section.rates if name != _SELECTED)
+    if not spared or not selected:
+        return [(section, False)]
+    return [(replace(section, rates=names), below) for names, below in ((selected, True), (others, False)) if names]
+
+
 def _table(
     rule: Rule, section: Section, by: tuple[str, ...], table: ScoreTable, cut: Cut, level: float | None, ties: Ties
 ) -> Table:
@@ -346,24 +396,60 @@ def _table(
     small = [g for g in known if table[g].size < rule.least_share * total]
     compared = [g for g in known if g not in small]
     found: dict[str, Rates] = {}
+    tests: dict[str, tuple[RateTest, ...]] = {}
     for where in (cut, NOWHERE):
         there = [name for name in measurable(table, where) if name in section.rates]
-        found |= dict.fromkeys(there, rates_at(table, where, level=level, names=there, compared=compared))
+        rates = rates_at(table, where, level=level, names=there, compared=compared)
+        found |= dict.fromkeys(there, rates)
+        tests |= {name: _tests(table, where, rates[name], compared) for name in there if "test" in section.show}
     lines = []
     for place, group in enumerate(table.groups):
         if group not in unknown:
-            numbers = _numbers(rule, section, found, table, place, level, ties)
+            numbers = _numbers(rule, section, found, tests, table, place, level, ties)
             lines.append(Line(group, table.counts[place].size, tuple(numbers)))
-    at = next((words.cut(each, table.lower_is_riskier) for each in found.values() if each.at != "all"), "")
+    turned, spared = table.lower_is_riskier, favourable_side(table) == "spared"
+    at_cut = next((each for each in found.values() if each.at != "all"), None)
+    at = "" if at_cut is None else words.cut(at_cut, turned, spared=cut.below)
+    read = rule.minimum > 0 and "ratio" in section.show
+    sided = _SELECTED in found or (read and any(RATES[name].side for name in found))
+    selected = words.cut(at_cut, turned, spared=spared) if at_cut is not None and sided else None
+    against = tuple(rule.called(name) for name in section.rates if read and _against(name, table))
     rest = sum(table[g].size for g in unknown), tuple(small), rule.least_share
     absent = tuple(rule.called(name) for name in section.rates if name not in (_AUC, *found))
-    return Table(section.title, by, at, rule.called("rows"), tuple(lines), *rest, absent)
+    side = selected, table.high_score_means, turned, against, rule.called("minimum")
+    return Table(section.title, by, at, *side, rule.called("rows"), tuple(lines), *rest, absent)
+
+
+def _against(name: str, table: ScoreTable) -> bool:
+    """Whether a rate counts people on the side that is not favourable, so that the highest is the worst off."""
+    return name != _AUC and RATES[name].side not in (None, favourable_side(table))
+
+
+def _tests(table: ScoreTable, cut: Cut, rate: Rate, compared: Sequence[Hashable]) -> tuple[RateTest, ...]:
+    """Test whether groups that are compared have the same rate as the one with the highest."""
+    if rate.highest is None:
+        return (_UNTESTED,) * len(table.groups)
+    measuring, highest = Measuring(table, cut), table.groups.index(rate.highest)
+    return tuple(
+        same_rate(measuring, rate.rate, (g,), (highest,)) if group in compared and g != highest else _UNTESTED
+        for g, group in enumerate(table.groups)
+    )
+
+
+def _columns(number: Number) -> Plain:
+    """Give the columns of a number: with its limits and its reading, or those of a test."""
+    if number.test is not None:
+        known = {"SD": number.test.deviations, "p": number.test.p_value, "method": number.test.method}
+        return {f"{number.name}: {name}": value for name, value in known.items()}
+    read = {} if number.reading is None else {f"{number.name}: reading": number.reading}
+    return ends_of(number.name, number.value) | read
 
 
 def _numbers(
     rule: Rule,
     section: Section,
     found: Mapping[str, Rates],
+    tests: Mapping[str, Sequence[RateTest]],
     table: ScoreTable,
     place: int,
     level: float | None,
@@ -381,13 +467,22 @@ def _numbers(
         rate = found[name][name] if name in found else None
         highest = rate is not None and rate.highest == table.groups[place]
         for show in section.show:
+            one_of_many = f"{rule.called(name)}: " if rule.compares_several else ""
+            called = rule.called(name) if show == "value" else one_of_many + rule.called(show)
+            if show == "test":
+                numbers.append(Number(called, None, test=tests[name][place] if name in tests else _UNTESTED))
+                continue
             value: Estimate | None = None if rate is None else getattr(rate.groups[place], show)
             reading = None
             if highest and show == "ratio" and rate is not None and rate.groups[place].value > 0:
                 value = Estimate(f"{name}_ratio", 1.0, 0.0, 1.0, 1.0, level or LEVEL)
-            one_of_many = f"{rule.called(name)}: " if rule.compares_several else ""
-            if show == "ratio" and rule.minimum and value is not None and level is not None:
+            if (
+                show == "ratio"
+                and rule.minimum
+                and value is not None
+                and level is not None
+                and not _against(name, table)
+            ):
                 reading = "highest" if highest else words.reading(value, rule.minimum, rule.called("minimum"))
-            called = rule.called(name) if show == "value" else one_of_many + rule.called(show)
             numbers.append(Number(called, value, reading))
     return numbers

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from fairpot._defaults import SMALL
+from fairpot._arguments import argument
+from fairpot._defaults import SMALL, Meaning
 from fairpot._validation import wording
 from fairpot.words.notes import CHANCE as CHANCE
 from fairpot.words.notes import FOLLOWED as FOLLOWED
@@ -26,6 +27,7 @@ from fairpot.words.style import share as share
 
 if TYPE_CHECKING:
     from fairpot.inference import Change, Verdict
+    from fairpot.inference.same_rate import RateTest
     from fairpot.results.audited import Audit
     from fairpot.results.concordances import PairConcordance
     from fairpot.results.effect import Effect
@@ -331,11 +333,53 @@ def selected(action: Action, most: int = 4) -> str:
     return f"{at}: {'; '.join(parts)}."
 
 
-def cut(found: Rates | RatioVerdict, lower_is_riskier: bool = False) -> str:
-    """Say where rows are flagged."""
+def cut(found: Rates | RatioVerdict, lower_is_riskier: bool = False, *, spared: bool = False) -> str:
+    """Say where rows are flagged, or where they are spared that."""
     if found.at == "median":
-        return f"{'below' if lower_is_riskier else 'above'} the median score"
-    return _at(None if found.at == "top" else found.threshold, found.alpha, lower_is_riskier)
+        return f"{'below' if lower_is_riskier != spared else 'above'} the median score"
+    if not spared:
+        return _at(None if found.at == "top" else found.threshold, found.alpha, lower_is_riskier)
+    if found.at == "top":
+        return f"outside the top {share(found.alpha or 0.0)}"
+    return f"{'above' if lower_is_riskier else 'below'} {found.threshold:g}"
+
+
+def selected_means(where: str, means: Meaning | None, lower_is_riskier: bool = False) -> str:
+    """Say which side of a cut counts as selected, and why; where nobody said what a score does, how to say it."""
+    if means is None:
+        bad = argument("high_score_means", "help" if lower_is_riskier else "harm")
+        return f"Selected means {where}; if that is a bad thing for the person, say {bad}."
+    return f"Selected means {where}, as a high score {'benefits' if means == 'help' else 'harms'} the person."
+
+
+def not_read(rates: Sequence[str], called: str) -> str:
+    """Say of which rates a high ratio is no good sign, so that it is not read beside a minimum."""
+    said = "They count" if len(rates) > 1 else "It counts"
+    return f"Not read beside {called}: {listed(rates, 20)}. {said} people on the side that is not favourable."
+
+
+def how_tested(methods: Collection[str]) -> str:
+    """Say how differences from the group with the highest rate were tested."""
+    how = "; ".join(text for name, text in _TESTS.items() if name in methods)
+    return f"Test: no difference from the highest, {how}. It does not allow for choosing among several groups."
+
+
+_TESTS = {
+    "pooled": "in standard deviations (SD) of the pooled share",
+    "fisher": "Fisher's exact test where few are expected",
+    "weights": "in standard errors (SE) that allow for weights",
+    "clusters": "in standard errors (SE) that take clusters as independent, not rows",
+}
+
+
+def test_cell(test: RateTest) -> str:
+    """Write a test as short as a cell of a table wants it."""
+    if test.p_value is None:
+        return FRACTIONS.none
+    chance = "p < 0.001" if test.p_value < 0.001 else f"p = {test.p_value:.3f}"
+    if test.deviations is None:
+        return f"Fisher, {chance}"
+    return f"{abs(test.deviations):.1f} {'SD' if test.method == 'pooled' else 'SE'}, {chance}"
 
 
 def flagged(found: Rates, lower_is_riskier: bool = False) -> str:
@@ -350,10 +394,13 @@ count = wording.shown_rows
 
 
 def reading(ratio: Any, minimum: float, called: str) -> str:
-    """Say how a ratio with its interval compares with a minimum."""
-    if ratio.reason is None and ratio.high < minimum:
-        return f"below {called}"
-    return f"not below {called}" if ratio.reason is None and ratio.low >= minimum else "cannot tell"
+    """Say how a measured ratio compares with a minimum, and whether its interval lies on the same side of it."""
+    if ratio != ratio:
+        return "cannot tell"
+    below = ratio < minimum
+    sure = ratio.reason is None and (ratio.high < minimum if below else ratio.low >= minimum)
+    said = f"{'below' if below else 'not below'} {called}"
+    return said if sure else f"{said}, as measured"
 
 
 def unknown_rows(rows: float) -> str:
@@ -398,14 +445,20 @@ def selection(found: Rates, lower_is_riskier: bool = False) -> str:
 
 def ratio_verdict(found: RatioVerdict) -> str:
     """Say whether a ratio of selection rates is below a bound, or cannot be told."""
-    where, pair = cut(found, found.lower_is_riskier), f"{found.lowest} to {found.highest}"
+    where, pair = _selected(found), f"{found.lowest} to {found.highest}"
     measured = f"{pair}: {_measured(FRACTIONS.with_interval(found.ratio, auc=True))}"
+    side = selected_means(where, found.high_score_means, found.lower_is_riskier)
     if found.answer == "cannot tell":
         told = f"whether a group's selection rate {where} is below {found.bound:g} of another's"
-        return f"cannot tell {told} ({found.ratio.reason or measured})"
+        return f"cannot tell {told} ({found.ratio.reason or measured}). {side}"
     whose = "no group's" if found.answer == "within" else "a group's"
     told = f"{whose} selection rate {where} is below {found.bound:g} of another's"
-    return f"with {level(found.level)} confidence, {told} ({measured})"
+    return f"with {level(found.level)} confidence, {told} ({measured}). {side}"
+
+
+def _selected(found: RatioVerdict) -> str:
+    """Say on which side of the cut people count as selected."""
+    return cut(found, found.lower_is_riskier, spared=found.favourable == "spared")
 
 
 def _measured(number: str) -> str:
@@ -499,7 +552,7 @@ def ratio_failed(found: RatioVerdict) -> str:
     """Say that a gate on ratios of selection rates fails."""
     said = f"it was not shown that every selection rate is at least {found.bound:g} of every other"
     said = f"a selection rate is below {found.bound:g} of another" if found.answer == "below" else said
-    return f"FAILED: {said} {cut(found, found.lower_is_riskier)}"
+    return f"FAILED: {said} {_selected(found)}"
 
 
 def quantised(auc: float, xauc: float, score: float) -> str:
