@@ -116,7 +116,8 @@ def _units(table: ScoreTable, groups: tuple[int, ...], threshold: float, alpha: 
     sums = np.bincount(clusters.unit[rows], weights=clusters.weight[rows] * (inside - share))
     there = count_units(clusters.unit[rows])
     variance = float((sums**2).sum()) / total**2 * there / max(there - 1, 1)
-    return min(share * (1 - share) / variance, total) if variance > 0 else float(there)
+    most = sum(table.counts[g].size for g in groups)
+    return min(share * (1 - share) / variance, most) if variance > 0 else float(there)
 
 
 def _deviation(above: Floats, size: float, alpha: float, own: int) -> Floats:

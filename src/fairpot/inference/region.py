@@ -36,6 +36,7 @@ from fairpot.inference.shares import (
 )
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
+from fairpot.transport.plan import WEIGHT_TOLERANCE
 
 Limits = tuple[Floats, Floats]
 
@@ -255,9 +256,10 @@ def near_cut(table: ScoreTable, population: Population, above: float, total: flo
     rows = total**2 / square
     reach = min(0.5 * rows**0.7 * total / rows, above, total - above)
     running = np.cumsum(population.rows)
-    middle = total - above
-    low = score[min(int(np.searchsorted(running, middle - reach, side="right")), len(running) - 1)]
-    high = score[min(int(np.searchsorted(running, middle + reach)), len(running) - 1)]
+    # Scores whose running weight is an end of the window but for round-off are at that end, whatever weights are times.
+    middle, hair = total - above, WEIGHT_TOLERANCE * total
+    low = score[min(int(np.searchsorted(running, middle - reach + hair, side="right")), len(running) - 1)]
+    high = score[min(int(np.searchsorted(running, middle + reach - hair)), len(running) - 1)]
     near = np.zeros((2, len(table.groups)))
     for g in groups:
         counts = table.counts[g]

@@ -98,6 +98,7 @@ def meaning(finding: Finding, outcome: str = "the outcome") -> str:
 
 def _both(there: float, back: float) -> tuple[str, str]:
     """Write two numbers of 100 so that they differ where they do."""
+    there, back = round(there, 9), round(back, 9)
     digits = 0 if round(there) != round(back) or abs(there - back) < 0.05 else 1
     return f"{there:.{digits}f}", f"{back:.{digits}f}"
 

@@ -28,7 +28,8 @@ class Style:
         """Write a number with so many decimals: no minus before a zero, a dash for what cannot be measured."""
         if value is None or value != value:
             return self.none
-        rounded = round(float(value), digits) + 0.0
+        # Round-off first: a half that weights times a constant leave a hair below is written as a half.
+        rounded = round(round(float(value), 12), digits) + 0.0
         written = f"{rounded:{sign if rounded else ''}.{digits}f}"
         return written.replace("-", self.minus)
 
