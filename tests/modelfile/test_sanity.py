@@ -1,9 +1,12 @@
 """A fresh checksum on maps that no fit gives is refused; what a fit gives never is."""
 
+import itertools
 import json
+import re
 
 import numpy as np
 import pytest
+from sklearn.base import clone
 
 import fairpot
 import modelfile_cases as cases
@@ -114,6 +117,66 @@ def test_every_fit_can_be_loaded(tmp_path, seed):
         fitted = model.fit(data.scores * scale + shift, y, sensitive_features=data.group)
         fitted.save(tmp_path / "m", overwrite=True)
         fairpot.load(tmp_path / "m")
+
+
+def kinds_of_scores(z, group):
+    """Give scores of every width and scale from one random number a row, which ranks the last group highest."""
+    p = 1 / (1 + np.exp(1 - z))
+    return {
+        "narrow": 0.4 + 0.02 * np.tanh(z),
+        "rare": 1e-3 * np.exp(z / 2),
+        "within round-off": 0.5 + 1e-12 * z,
+        "wide": p,
+        "negative": -p,
+        "far below zero": 50 * z - 1000,
+        "integer": np.round(3 * z) + 10,
+        "far from zero": 1e9 + z,
+        "certain": np.where(z < 0, 0.0, np.where(z > 2, 1.0, p)),
+        "constant in a group": np.where(group == "F", 0.3, p),
+        "constant in another": np.where(group == "M", 5.0, np.round(3 * z)),
+        "constant in each": np.where(group == "F", 0.6, 0.3),
+    }
+
+
+# Probabilities cannot be made, and people cannot be hidden, where a fit or a part of it has too few scores.
+REFUSED = "fewer than 10 rows|in the top 50%"
+WAYS = ({}, {"top": 0.5}, {"top": 0.5, "repair": "top"}, {"keep": "grid"}, {"keep": "probabilities"})
+
+
+@pytest.mark.parametrize(
+    ("kind", "names"),
+    [
+        *itertools.product(kinds_of_scores(np.zeros(1), np.array(["F"])), ["FM"]),
+        *itertools.product(["narrow", "negative", "constant in a group"], ["FMX"]),
+    ],
+)
+def test_whatever_a_fit_makes_is_saved_and_exported(tmp_path, kind, names):
+    rng = np.random.default_rng(3)
+    group = np.repeat(list(names), 60)
+    y = rng.random(len(group)) < 0.4
+    scores = kinds_of_scores(rng.normal(y + 0.5 * np.repeat(np.arange(len(names)), 60), 1.0), group)[kind]
+    refusals = []
+    for method, way in itertools.product((FairPOT(0.6), LogitShift(), OptimalMerge(), WassersteinRepair(0.7)), WAYS):
+        repair = clone(method).set_params(**way)
+        try:
+            repair.fit(scores, y, sensitive_features=group)
+        except ValueError as error:
+            refusals.append(str(error))
+            continue
+        adjusted = repair.transform(scores, sensitive_features=group)
+        repair.save(tmp_path / "map.json", overwrite=True)
+        loaded = fairpot.load(tmp_path / "map.json")
+        assert loaded.transform(scores, sensitive_features=group).tobytes() == adjusted.tobytes()
+        assert all((loaded.to_sql("postgres"), loaded.to_python(), loaded.to_javascript()))
+        try:
+            repair.save(tmp_path / "private.json", overwrite=True, private=True)
+        except ModelFileError as error:
+            refusals.append(str(error))
+            continue
+        fairpot.load(tmp_path / "private.json")
+    assert len(refusals) < 20
+    refused = [refusal for refusal in refusals if not re.search(REFUSED, refusal)]
+    assert refused == []
 
 
 def test_files_are_counted_before_they_are_built(tmp_path):

@@ -240,9 +240,10 @@ def _check_range(limits: list[float], where: str) -> None:
 def _check_plausible(model: ModelFile) -> None:
     """Refuse maps that turn the order of a group round, or lead far away from the fitted scores.
 
-    Every method keeps the order of a group's scores, but for one place: FairPOT may step down where the moved part
-    begins; on a grid, anywhere. And but for OptimalMerge, whose odds may lead beyond scores that are no probabilities,
-    and shifts of any size, new scores lie within the fitted range or not further outside than it is wide.
+    A fit keeps the order of a group's scores, but for one place: FairPOT may step down where the moved part begins; on
+    a grid, over as many scores as lie on the step. Of scores that are all probabilities it makes probabilities, or
+    scores no further outside the fitted range than that is wide. Other scores may be led anywhere, by OptimalMerge's
+    odds and by shifts of any size.
     """
     low, high = map(float, model.fitted_on["score_range"])
     with np.errstate(over="ignore"):
@@ -261,15 +262,15 @@ def _check_plausible(model: ModelFile) -> None:
             with np.errstate(over="ignore"):
                 steps = np.diff(values)
             falls = np.flatnonzero(steps < -_ROUND_OFF * width)
-            if model.on_grid and model.method == "FairPOT":  # one way down, over as many scores as lie on it
+            if model.on_grid:
                 falls = falls[1:] if len(falls) and (steps[falls[0] : falls[-1]] > 0).any() else falls[:0]
             elif content["below"] == "identity":
                 falls = falls[falls > 0]
             if len(falls):
                 _implausible(group, f"turns the order of the scores round: its values fall {len(falls)} times")
             least, most = float(values.min()), float(values.max())
-            near = least >= low - width and most <= high + width
-            if not near and (model.method != "OptimalMerge" or (low >= 0 and high <= 1)):
+            probabilities = low >= 0 and high <= 1
+            if probabilities and (least < min(low - width, 0.0) or most > max(high + width, 1.0)):
                 told = f"leads to scores from {least:g} to {most:g}, far outside the fitted range, {low:g} to {high:g}"
                 _implausible(group, told)
 
