@@ -13,12 +13,10 @@ ROOT = Path(fairpot.__file__).parent
 MODULE = re.compile(r"fairpot(\.[a-z_]\w*)+")
 # From the bottom up; a layer imports only from those below it.
 ORDER = (
-    (
-        "_svg",
-        "_lazy",
-    ),
+    ("_defaults", "_svg", "_lazy"),
+    ("_said",),
     ("_docs",),
-    ("_arguments", "_defaults", "_html", "_log", "_version", "_warn", "exceptions"),
+    ("_arguments", "_html", "_log", "_version", "_warn", "exceptions"),
     ("_lineage",),
     ("_optional",),
     ("_shown",),
@@ -41,8 +39,9 @@ ORDER = (
 )
 # Results draw themselves when they are asked to: one function leads to the pictures above them, by name. Another
 # leads from the name of a method to its file: a repair knows no method, and every file of maps names one. A third leads
-# from the path of a map file to its maps, which are then applied to rows.
-BY_NAME = {("_shown", "display"), ("registry", "methods"), ("applying", "repair")}
+# from the path of a map file to its maps, which are then applied to rows. The door for columns leads to that for frames
+# and files, so that whatever takes the ones takes the others.
+BY_NAME = {("_shown", "display"), ("registry", "methods"), ("applying", "repair"), ("counting", "rows")}
 LAYERS = {part: layer for layer, parts in enumerate(ORDER) for part in parts}
 
 

@@ -10,6 +10,8 @@ import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
+from fairpot._said import WORDS
+
 _PARAMETERS = """\
 y_true : column of shape (n,)
     Outcomes, 0/1 or booleans; other two-valued outcomes with ``pos_label``.
@@ -21,29 +23,9 @@ y : column of shape (n,)
     Outcomes, 0/1.
 X : frame or array of shape (n, d)
     Features, as the model takes them.
-sensitive_features : column of shape (n,), or frame with several columns
-    Group of each row; several columns form intersections.
-sample_weight : column of shape (n,)
-    Weights: how much each row counts; ``weights`` says where they are something else.
-clusters : column of shape (n,)
-    What rows have in common that are not independent of each other, such as the patient of each visit.
-weights : {"frequency", "importance"} or None
-    What ``sample_weight`` means: how much a row counts ("importance", which None takes too, also for whole numbers), or
-    a number of rows ("frequency").
-pos_label : a value
-    The positive value where outcomes are not 0/1 or booleans.
-lower_is_riskier : bool
-    Whether a low score means high risk, as with credit scores.
-high_score_means : {"help", "harm"} or None
-    What a high score does to the person who has it: "help" (offered a place, a loan) or "harm" (denied, flagged).
-    Sentences are worded by it, and where it harms, the default reference is the group ranked lowest.
 reference : name of a group or None
     The group that a repair does not change and that pairs are seen from. None takes the one ranked highest, or, where a
     high score harms, the one ranked lowest.
-groups : list of group names or None
-    Compare these only; the scores of others do not change.
-min_group : int
-    Groups with fewer rows are left out of the comparison, and named; their scores do not change.
 group : name of a group
     The group to look at.
 positive : name of a group
@@ -75,8 +57,6 @@ missing_group : {"error", "keep", "null"}
 other_scale : {"error", "warn"} or None
     What is done about scores that seem to be on another scale than those of ``fit``. None stops if nine in ten lie far
     outside the fitted range, and warns otherwise.
-drop_missing : bool
-    Whether rows with a missing value are left out, with a warning that counts them, instead of an error.
 maps : dict of group to ScoreMap
     Also show what these make of the scores, such as ``repair.maps_``.
 table : ScoreTable
@@ -96,29 +76,6 @@ max_bytes : int
 """
 # What every export takes; what every repair method, and every model for the top, takes, and has when it is fitted.
 _BLOCKS = {
-    "rows": """\
-sensitive_features : column of shape (n,), or frame with several columns
-    Group of each row; several columns form intersections.
-sample_weight, weights : column of shape (n,), and {"frequency", "importance"} or None
-    Weights, and what they mean: so many rows, or how much a row counts, which None takes too.
-clusters : column of shape (n,)
-    What rows that belong together share, such as the patient of each visit.
-pos_label, lower_is_riskier : a value, and bool
-    The positive outcome, if not 1; whether a low score means high risk, as with credit scores.
-high_score_means : {"help", "harm"} or None
-    What a high score does to a person. It decides the default reference and how sentences are worded.""",
-    "grouping": """\
-bands : dict of column to edges, or to a number of bands
-    Cut numbers: ``{"age": [25, 45, 65]}`` says where bands begin, ``{"age": 4}`` makes four.
-unknown, missing_group : list of values, and {"error", "own"}
-    Values that mean that the group is not known: such rows are measured apart, compared with
-    nobody and not moved. Whether rows without a group are an error, or a group "(missing)".""",
-    "compared": """\
-reference : name of a group or None
-    The group whose scores do not change, and that pairs are seen from. None takes the group ranked
-    highest, or lowest where a high score harms.
-groups, min_group : list of group names or None, and int
-    Compare these only, with this many rows or more; the scores of others do not change.""",
     "exported": """\
 maps : dict of group to ScoreMap, KnownMaps or SimplifiedMaps
     The ``maps_`` of a fitted method or of a loaded map file; its ``exported`` knows more of them, which is written
@@ -192,8 +149,12 @@ def _filled(doc: str, of: Callable[..., Any]) -> str:
     parameters = inspect.signature(of).parameters
 
     def entry(name: str) -> str:
+        if name == "said":  # all that is said of rows there
+            return "\n".join(word.entry(each) for each, word in WORDS.items() if each in parameters)
         if name in _BLOCKS:
             return _BLOCKS[name]
+        if name in WORDS and name not in _ENTRIES:
+            return WORDS[name].entry(name)
         head, _, body = _ENTRIES[name].rstrip().partition("\n")
         default = parameters[name].default if name in parameters else inspect.Parameter.empty
         if default is not inspect.Parameter.empty:

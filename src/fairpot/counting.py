@@ -7,12 +7,16 @@ import hashlib
 import re
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
-from typing import Any, cast
+from importlib import import_module
+from os import PathLike
+from typing import Any, NamedTuple, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._defaults import MEANINGS, WEIGHTS, Meaning, Weights
+from fairpot._arguments import argument
+from fairpot._defaults import MEANINGS, MOST_COMPARED, MOST_SELECTED, WEIGHTS, Meaning, Weights
+from fairpot._said import COLUMNS, ENDS, NAMES, Said, first_said, is_said, without
 from fairpot._validation import (
     Rows,
     check_alignment,
@@ -22,7 +26,7 @@ from fairpot._validation import (
     without_missing,
     wording,
 )
-from fairpot._validation.columns import is_frame
+from fairpot._validation.columns import frame_column, has_names
 from fairpot._validation.followed import NOT_AFTER_TIME, AfterTime, check_after_time, check_followed, check_known
 from fairpot._validation.grouping import Grouping
 from fairpot._validation.groups import group_columns
@@ -36,74 +40,178 @@ def as_table(
     y_true: Any,
     y_score: Any = None,
     *,
-    sensitive_features: Any = None,
-    sample_weight: Any = None,
-    clusters: Any = None,
-    weights: str | None = None,
-    pos_label: Any = None,
-    lower_is_riskier: bool = False,
-    high_score_means: Meaning | None = None,
     grouping: Grouping | None = None,
     grouped: bool = True,
     labelled: bool = True,
     names: tuple[str, ...] = ("y_true", "y_score"),
     order: str | None = None,
-    drop_missing: bool = False,
-    after: AfterTime = NOT_AFTER_TIME,
+    **rows: Unpack[Said],
 ) -> ScoreTable:
-    """Count rows; a table stays as it is.
+    """Count rows: columns, or a frame or files whose columns are named; a table stays as it is.
 
-    Rows are told as to :func:`fairpot.score_table`; ``grouping`` is what is said of values of group columns. Without
-    ``grouped`` all rows are one group, "all", and without ``labelled`` outcomes may be missing. ``names`` are what
-    messages call outcomes, scores and, where that is not the usual, groups, weights, clusters, times and events;
-    ``order`` is what they say where outcomes and scores look swapped. Outcomes ``after`` a time are those by its
-    horizon.
+    ``grouping`` is what a fit said of values of group columns. Without ``grouped`` all rows are one group, "all", and
+    without ``labelled`` outcomes may be missing. ``names`` are what messages call outcomes, scores and, where that is
+    not the usual, groups, weights, clusters, times and events; ``order`` is what they say where outcomes and scores
+    look swapped.
     """
-    names = (*names, *("sensitive_features", "sample_weight", "clusters", "time", "event")[len(names) - 2 :])
-    columns = dict(zip(names, (y_true, y_score, sensitive_features, sample_weight, clusters, *after[:2])))
-    meaning = {"weights": weights, "pos_label": pos_label, "lower_is_riskier": lower_is_riskier or None}
-    for own in names[:2]:
-        table = columns[own]
+    for name, table in zip(names, (y_true, y_score)):
         if isinstance(table, ScoreTable):
-            given = {**columns, own: None, **meaning, **after._asdict(), "drop_missing": drop_missing or None}
-            given |= {} if grouping is None else {grouping.said: grouping}
-            return refuse_beside_table(table, given).meaning(high_score_means)
+            columns = dict(zip(names, (y_true, y_score)))
+            refuse_beside_table(table, {**columns, name: None, **without(rows, BESIDE_TABLES)})
+            return meant(table, rows)
+    known = grouping_of(rows)
+    if is_by_name(y_true, y_score, rows):
+        counted = _counted_by_name(y_score if y_true is None else y_true, rows, known or grouping)
+        if labelled:
+            counted.require("this", hint="name the column with the outcome, label=...")
+        return meant(counted, rows)
+    if (first := first_said(rows, NAMES)) is not None:
+        raise TypeError(_NOT_BY_NAME.format(first))
+    return meant(_count_columns(y_true, y_score, rows, known or grouping, Door(grouped, labelled, names, order)), rows)
+
+
+def grouping_of(rows: Said) -> Grouping | None:
+    """Check what is said of the values of group columns; None where nothing is."""
+    return Grouping.of(rows.get("bands"), rows.get("unknown"), rows.get("missing_group", "error"))
+
+
+_NOT_BY_NAME = (
+    "{} names a column of a frame or file, but the rows are columns themselves.\n"
+    "Hint: score_table(y_true, y_score, sensitive_features=...), or score_table(frame, score=..., label=...)."
+)
+# What the columns of a frame or of files are called, unless any is named.
+USUAL: Said = {"score": "score", "label": "label", "group": "group"}
+# What may be said of a table that does not say it itself.
+BESIDE_TABLES = ("high_score_means", "groups", "min_group")
+
+
+class Door(NamedTuple):
+    """How columns are taken: whether there must be groups and outcomes, and what messages call them."""
+
+    grouped: bool = True
+    labelled: bool = True
+    names: tuple[str, ...] = ("y_true", "y_score")
+    order: str | None = None
+
+
+def is_by_name(y_true: Any, y_score: Any, rows: Said) -> bool:
+    """Whether rows are a frame, or files, whose columns are named."""
+    if y_true is not None and y_score is not None:
+        return False
+    given = y_score if y_true is None else y_true
+    if first_said(rows, NAMES) is not None:
+        return given is not None
+    return isinstance(given, str | PathLike) or hasattr(given, "reader") or has_names(given)
+
+
+def columns_of(frame: Any, scores: Mapping[str, Any] | None, rows: Said) -> tuple[Any, dict[str, Any], Said]:
+    """Take outcomes, several scores, and what is said of rows, from a frame by the names of its columns.
+
+    Without ``scores`` it is the one that is named; without any name, columns are called score, label and group.
+    """
+    if first_said(rows, NAMES) is None:
+        rows = {**rows, **USUAL}
+    given = first_said(rows, COLUMNS)
+    if given is not None:
+        raise TypeError(f"{given} is a column of its own, but the rows are a frame.\nHint: name the columns.")
+    by_part = {**COLUMNS, **dict(zip(ENDS, ENDS))}
+    columns = {
+        part: frame_column(frame, rows[name])  # type: ignore[literal-required]
+        for part, name in by_part.items()
+        if rows.get(name) is not None
+    }
+    label = rows.get("label")
+    outcomes = None if label is None else frame_column(frame, label)
+    taken = {name: frame_column(frame, column) for name, column in (scores or {"score": rows.get("score")}).items()}
+    return outcomes, taken, cast(Said, {**without(rows, NAMES), **columns})
+
+
+def _counted_by_name(source: Any, rows: Said, grouping: Grouping | None) -> ScoreTable:
+    """Lead to what reads frames and files, which are counted as columns are, or by queries."""
+    counted: ScoreTable | None = import_module("fairpot.rows.door").counted_rows(source, rows, grouping)
+    if counted is None:
+        raise TypeError(_NOT_BY_NAME.format(first_said(rows, NAMES)))
+    return counted
+
+
+def meant(table: ScoreTable, rows: Said) -> ScoreTable:
+    """Store in a table what changes no count."""
+    meant = table.meaning(rows.get("high_score_means"))
+    return meant.comparing(rows.get("groups"), rows.get("min_group", 0))
+
+
+def _count_columns(y_true: Any, y_score: Any, rows: Said, grouping: Grouping | None, door: Door) -> ScoreTable:
+    """Check and count columns."""
+    usual = ("sensitive_features", "sample_weight", "clusters", "time", "event")
+    names = (*door.names, *usual[len(door.names) - 2 :])
+    columns: dict[str, Any] = dict(zip(names, (y_true, y_score, *map(rows.get, usual))))
+    after = AfterTime(*map(rows.get, AfterTime._fields))
+    pos_label, weights = rows.get("pos_label"), rows.get("weights")
     is_followed = check_after_time(after, **{names[0]: y_true}, pos_label=pos_label)
-    if labelled and y_true is None and not is_followed:
+    if door.labelled and y_true is None and not is_followed:
         raise TypeError(f"{names[0]} is missing.\nHint: pass the outcome of each row, 0 or 1.")
-    if y_score is None and is_frame(y_true):
-        raise TypeError(
-            f"{names[1]} is missing, and {names[0]} is a frame with several columns.\n"
-            "Hint: say which column is which, score_table(frame, score=..., label=..., group=...), and pass that."
-        )
     check_weights_word(weights)
-    check_meaning(high_score_means)
+    check_meaning(rows.get("high_score_means"))
     if grouping is not None:
         grouping.check_weights(weights)
-    if drop_missing:
+    if rows.get("drop_missing"):
         check_alignment(**columns)
         columns, dropped = without_missing(columns)
     y_true, y_score, sensitive_features, sample_weight, clusters, *ends = columns.values()
-    rows = check_rows(
+    checked = check_rows(
         y_score,
         y_true,
         sensitive_features,
         sample_weight,
-        grouped=grouped,
+        grouped=door.grouped,
         pos_label=pos_label,
         names=names[:4],
-        order=order,
+        order=door.order,
         beside={name: columns[name] for name in names[4:]},
         grouping=grouping,
     )
     if is_followed:
-        after = check_followed(after._replace(time=ends[0], event=ends[1]), len(rows.scores), names[5:])
-    if drop_missing and dropped["rows"]:
-        warn_user(wording.dropped_rows(dropped, len(rows.scores)), UserWarning)
-    about: dict[str, Any] = {"weights": weights, "lower_is_riskier": lower_is_riskier, "name": names[4]}
-    table = count(rows, clusters=clusters, **about, after=after)
-    named = group_columns(sensitive_features) if grouped else ()
-    return replace(table, group_columns=named).meaning(high_score_means)
+        after = check_followed(after._replace(time=ends[0], event=ends[1]), len(checked.scores), names[5:])
+    if rows.get("drop_missing") and dropped["rows"]:
+        warn_user(wording.dropped_rows(dropped, len(checked.scores)), UserWarning)
+    about: dict[str, Any] = {"weights": weights, "lower_is_riskier": bool(rows.get("lower_is_riskier"))}
+    table = count(checked, clusters=clusters, name=names[4], after=after, **about)
+    return replace(table, group_columns=group_columns(sensitive_features) if door.grouped else ())
+
+
+def compared(table: ScoreTable) -> ScoreTable:
+    """Keep the groups that are compared, where something was said of them."""
+    said = table.only_groups is not None or table.min_group or table.unknown
+    return kept_groups(table) if said else table
+
+
+def kept_groups(table: ScoreTable) -> ScoreTable:
+    """Keep the groups that are named, if any are, have so many rows as were asked for, and do not mean unknown."""
+    least = table.min_group
+    named = [g for g in table.groups if table.only_groups is None or g in table.only_groups]
+    known = [g for g in named if g not in table.unknown]
+    if table.grouping is not None and not table.grouping.looked_for:
+        if unmet := table.grouping.unmet(table.groups):
+            warn_user(f"{argument('unknown', ', '.join(unmet))}: no row has such a group.", UserWarning)
+        table = replace(table, grouping=replace(table.grouping, looked_for=True))
+    if len(known) < min(len(named), 2):
+        raise ValueError(
+            f"{argument('unknown', ...)} leaves {len(known)} of {len(named)} groups: there is nothing to compare.\n"
+            "Hint: name as unknown only the values that say nothing of the group."
+        )
+    kept = [g for g, c in zip(table.groups, table.counts) if g in known and c.size >= least]
+    most = MOST_COMPARED if table.labelled else MOST_SELECTED
+    if len(kept) > most:
+        raise ValueError(wording.too_many_groups(kept, table.group_columns, most))
+    if len(kept) < 2:
+        sizes = ", ".join(f"{g!r} ({c.size:g})" for g, c in zip(table.groups, table.counts) if g in named)
+        raise ValueError(
+            f"fewer than two groups have enough rows ({argument('min_group', least)}): {sizes}.\n"
+            "Hint: ask for fewer rows, or join small groups."
+        )
+    if table.only_groups is not None or least:
+        table = replace(table, only_groups=None, min_group=0)
+    return table.only(kept)
 
 
 def check_weights_word(weights: str | None) -> Weights:
@@ -174,7 +282,7 @@ def count_at(
 
 def refuse_beside_table(table: ScoreTable, given: Mapping[str, Any]) -> ScoreTable:
     """Return a table, and refuse columns, or what is said of them, beside it."""
-    extra = [name for name, value in given.items() if value is not None]
+    extra = [name for name, value in given.items() if is_said(name, value)]
     if extra:
         raise TypeError(
             f"a ScoreTable holds scores, outcomes, groups, weights and clusters: {extra[0]} cannot be given besides.\n"

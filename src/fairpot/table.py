@@ -16,7 +16,7 @@ from fairpot._docs import documented
 from fairpot._html import html_table, notes, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import display
-from fairpot._validation import check_choice, check_share
+from fairpot._validation import check_choice, check_group_name, check_share
 from fairpot._validation.grouping import Grouping
 from fairpot.counts import (
     NOBODY,
@@ -74,6 +74,9 @@ class ScoreTable:
         How values of these columns became groups: bands, a group of missing values, values that mean unknown.
     follow_up : FollowUp or None, default None
         Of outcomes after a time, the horizon and how each group was followed until then.
+    only_groups, min_group : tuple of group names or None, default None, and int, default 0
+        The groups that were said to be compared, and how many rows each needs; :func:`fairpot.counting.kept_groups`
+        leaves the others out.
 
     Examples
     --------
@@ -95,6 +98,8 @@ class ScoreTable:
     group_columns: tuple[str, ...] = field(default=(), compare=False)
     grouping: Grouping | None = field(default=None, compare=False)
     follow_up: FollowUp | None = None
+    only_groups: tuple[Hashable, ...] | None = field(default=None, compare=False)
+    min_group: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
         if self.high_score_means is not None:
@@ -296,10 +301,42 @@ class ScoreTable:
             )
         return given
 
+    def comparing(self, groups: Any = None, min_group: Any = 0) -> ScoreTable:
+        """Store which groups are compared; what the table knows already must agree.
+
+        {groups, min_group}
+        """
+        named, least = self._named(groups), _check_least(min_group)
+        told = ("groups", named, self.only_groups), ("min_group", least or None, self.min_group or None)
+        for name, value, known in told:
+            if value is not None and known not in (None, value):
+                raise ValueError(
+                    f"{argument(name, value)} contradicts the rows, which were counted with {argument(name, known)}.\n"
+                    "Hint: leave one of them out."
+                )
+        if named is None and not least:
+            return self
+        return replace(self, only_groups=named or self.only_groups, min_group=least or self.min_group)
+
+    def _named(self, groups: Any) -> tuple[Hashable, ...] | None:
+        """Check the names of groups that are to be compared, in the table's own order."""
+        if groups is None:
+            return None
+        listed = list(groups) if isinstance(groups, list | tuple | set | frozenset | np.ndarray) else [groups]
+        names = {check_group_name(group, self.groups, "groups") for group in listed}
+        if len(names) < 2:
+            raise ValueError(
+                f"groups must name at least two of {list(self.groups)}, got {list(names)}.\n"
+                "Hint: fairpot compares groups; name two or more."
+            )
+        return tuple(group for group in self.groups if group in names)
+
     def renamed(self, groups: Sequence[Hashable]) -> ScoreTable:
         """Call the groups by other names, in the table's own order."""
-        follow_up = None if self.follow_up is None else self.follow_up.renamed(dict(zip(self.groups, groups)))
-        return replace(self, groups=tuple(groups), follow_up=follow_up)
+        named = dict(zip(self.groups, groups))
+        follow_up = None if self.follow_up is None else self.follow_up.renamed(named)
+        kept = None if self.only_groups is None else tuple(named.get(group, group) for group in self.only_groups)
+        return replace(self, groups=tuple(groups), follow_up=follow_up, only_groups=kept)
 
     def nameless(self) -> ScoreTable:
         """Drop single rows and the hashes of units: what is kept with a fitted model can give away nobody's name."""
@@ -329,7 +366,7 @@ class ScoreTable:
         total = self.counts[0]
         for counts in self.counts[1:]:
             total = total.plus(counts)
-        return replace(self, groups=("all",), counts=(total,), follow_up=None)
+        return replace(self, groups=("all",), counts=(total,), follow_up=None, only_groups=None, min_group=0)
 
     def thresholds(self, alpha: float, region: Region = "pooled") -> dict[Hashable, float]:
         """Return the lowest score of the top, for each group.
@@ -473,6 +510,12 @@ class ScoreTable:
         mean = np.add.reduceat(weight * pooled.score, first) / np.add.reduceat(weight, first)
         mean = np.clip(mean, low, high)  # scores alone in their bin stay bit for bit as they were
         return self.rescored(dict.fromkeys(self.groups, lambda s: mean[np.searchsorted(low, s, side="right") - 1]))
+
+
+def _check_least(min_group: Any) -> int:
+    if isinstance(min_group, bool) or not isinstance(min_group, int | np.integer) or min_group < 0:
+        raise ValueError(f"min_group must be a whole number of rows, at least 0, got {min_group!r}.")
+    return int(min_group)
 
 
 def ranked_high_means(high_score_means: Meaning | None, lower_is_riskier: bool) -> Meaning | None:

@@ -52,7 +52,7 @@ def calls_of(work):
 def test_an_interval_reads_seven_files(rows):
     table = fairpot.score_table(rows["y"], rows["s"], sensitive_features=rows["g"])
     functions, _ = calls_of(lambda: confidence_interval("xauc_gap", table))
-    files = {file for file, _ in functions} - {"counting.py", "_arguments.py"}  # the door itself
+    files = {file for file, _ in functions} - {"counting.py", "_arguments.py", "_said.py"}  # the door itself
     assert len(files) <= 7, ", ".join(sorted(files))
 
 

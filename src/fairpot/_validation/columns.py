@@ -37,9 +37,12 @@ def as_native_columns(values: Any) -> nw.DataFrame[Any] | nw.Series[Any] | None:
     return wrapped if isinstance(wrapped, nw.DataFrame | nw.Series) else None
 
 
-def is_frame(values: Any) -> bool:
-    wrapped = as_native_columns(values)
-    return isinstance(wrapped, nw.DataFrame) and wrapped.shape[1] > 1
+def has_names(values: Any) -> bool:
+    """Whether it is a frame of several columns, or a lazy one: its columns go by their names."""
+    if values is None or type(values) in _NO_FRAMES:
+        return False
+    wrapped = nw.from_native(values, pass_through=True)
+    return isinstance(wrapped, nw.LazyFrame) or (isinstance(wrapped, nw.DataFrame) and wrapped.shape[1] > 1)
 
 
 def _as_chunked(values: Any) -> Any:
@@ -197,6 +200,17 @@ def check_column_names(names: Any, name: str = "sensitive_features") -> list[str
 
 def select_columns(X: Any, names: Sequence[str]) -> Any:
     return _frame_with(X, names).select(*names).to_native()
+
+
+def frame_column(frame: Any, name: str | Sequence[str]) -> Any:
+    """Take one column of a frame, or several as a frame."""
+    wrapped = as_native_columns(frame)
+    assert isinstance(wrapped, nw.DataFrame)
+    wanted = [name] if isinstance(name, str) else [*name]
+    unknown = [each for each in wanted if each not in wrapped.columns]
+    if unknown:
+        raise ValueError(f"the frame has no column {unknown[0]!r} {wording.all_columns(wrapped.columns)}.")
+    return (wrapped[name] if isinstance(name, str) else wrapped.select(*wanted)).to_native()
 
 
 def drop_columns(X: Any, names: Sequence[str]) -> Any:

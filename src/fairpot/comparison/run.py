@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from typing import Any
+from typing import Any, Unpack
 
 import numpy as np
 from sklearn.base import clone
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import Meaning, Ties
+from fairpot._defaults import Ties
+from fairpot._said import Said
 from fairpot._validation import check_seen, check_share, is_number, wording
-from fairpot._validation.grouping import Grouping
 from fairpot.comparison.result import Comparison, Rival, Skipped
 from fairpot.comparison.trial import Fold, Part, Setting, Trial
-from fairpot.counting import as_table
+from fairpot.counting import as_table, kept_groups
 from fairpot.exceptions import FairpotWarning
 from fairpot.inference import Estimate
 from fairpot.inference.change import compare_views
@@ -23,7 +23,7 @@ from fairpot.methods import LogitShift
 from fairpot.metrics.rank import check_ties
 from fairpot.repair.estimator import Repair
 from fairpot.repair.fitting import RULES
-from fairpot.repair.groups import find_reference, kept_groups, warn_of_table
+from fairpot.repair.groups import find_reference, warn_of_table
 from fairpot.repair.registry import find_method, takes_reference
 from fairpot.repair.registry import methods as every_method
 from fairpot.splitting import all_but, split_table
@@ -44,27 +44,16 @@ def compare(
     y_true: Any,
     y_score: Any = None,
     *,
-    sensitive_features: Any = None,
     methods: Any = None,
     cv: int = 5,
     held_out: ScoreTable | None = None,
-    sample_weight: Any = None,
-    clusters: Any = None,
-    weights: str | None = None,
-    lower_is_riskier: bool = False,
-    high_score_means: Meaning | None = None,
-    bands: Mapping[str, Any] | None = None,
-    unknown: Sequence[Any] | None = None,
-    missing_group: str = "error",
     reference: Hashable | None = None,
-    min_group: int = 0,
-    groups: Any = None,
     ties: Ties = "half",
-    pos_label: Any = None,
     random_state: Any = 0,
     max_gaps: Sequence[float] = (0.02, 0.05, 0.10),
     top: float | int | None = None,
     progress: Report | None = None,
+    **rows: Unpack[Said],
 ) -> Comparison:
     """Compare repairs on the same rows, none of which a map was fitted on.
 
@@ -74,15 +63,15 @@ def compare(
     Parameters
     ----------
     y_true, y_score : columns of shape (n,)
-        Outcomes, 0/1, and scores on any scale; or, as ``y_true``, a ScoreTable.
-    {rows}
+        Outcomes, 0/1, and scores on any scale; or, as ``y_true``, a ScoreTable, or a frame whose columns are named.
+    {said}
     methods : list of names and repair methods, dict of name to either, or None
         None compares all but those that cannot run on these rows (see ``skipped``).
     cv, random_state : int, and int, RandomState or None
         Folds, stratified by group and outcome; equal rows make equal folds, unless it is None.
     held_out : ScoreTable or None
         Rows to evaluate on, in place of folds: methods are fitted on all others.
-    {grouping, compared}
+    {reference}
     ties : {"half", "strict"}
         Whether equal scores count as half a win (scikit-learn) or as none (the paper).
     max_gaps, top : list of floats, and float in (0, 1], int or None
@@ -108,13 +97,9 @@ def compare(
             "y_true is missing: methods are compared by how they rank outcomes.\n"
             "Hint: compare(y_true, y_score, sensitive_features=...), or compare(score_table(...))."
         )
-    columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
     order = "the order is compare(y_true, y_score, ...), the outcomes first."
-    said: dict[str, Any] = {"weights": weights, "pos_label": pos_label, "lower_is_riskier": lower_is_riskier}
-    grouping = Grouping.of(bands, unknown, missing_group)
-    everything = as_table(y_true, y_score, **columns, **said, grouping=grouping, order=order)
-    everything = everything.meaning(high_score_means).require("a comparison", groups=2)
-    table = kept_groups(everything, min_group, groups)
+    everything = as_table(y_true, y_score, order=order, **rows).require("a comparison", groups=2)
+    table = kept_groups(everything)
     warn_of_table(table, everything)
     if held_out is None:
         parts = _folds(table, cv, random_state)

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 
 from fairpot._arguments import by_name
 from fairpot._defaults import LEVEL, REGIONS, TIES, Region, Ties
-from fairpot._docs import documented
+from fairpot._said import Said
 from fairpot._validation import check_choice, check_group_name, check_level, check_share
-from fairpot.counting import as_table
+from fairpot.counting import as_table, compared
 from fairpot.inference.limits import Estimate, Verdict, judge, seen_limits
 from fairpot.inference.merged import count_ranking
 from fairpot.inference.merged import shares as counted_shares
@@ -53,23 +53,23 @@ def _estimate(table: ScoreTable, pairs: list[Pairs], alpha: Any, region: str, ti
     return estimate_region(table, pairs, kernel, check_share(alpha, "alpha", zero=False), where)
 
 
-@by_name
+# What means nothing to a number of rows and its interval.
+_NOT_OF_NUMBERS = {"high_score_means": "it changes no number.\nHint: fairpot.audit words by it what was found."}
+
+
+@by_name(but=_NOT_OF_NUMBERS)
 def confidence_interval(
     metric: str,
     y_true: Any,
     y_score: Any = None,
     *,
-    sensitive_features: Any = None,
-    sample_weight: Any = None,
-    clusters: Any = None,
     positive: Hashable | None = None,
     negative: Hashable | None = None,
     alpha: float | None = None,
     region: str = "pooled",
     ties: str = "half",
     level: float = LEVEL,
-    weights: str | None = None,
-    pos_label: Any = None,
+    **rows: Unpack[Said],
 ) -> Estimate:
     """Compute a metric with its confidence limits.
 
@@ -77,17 +77,16 @@ def confidence_interval(
     ----------
     metric : {"auc", "xauc", "xauc_gap"}
         What to measure.
-    y_true, y_score : columns of shape (n,), or ScoreTable and None
-        Outcomes, 0/1 or booleans (others with ``pos_label``), and scores on any scale. A table stands for all rows.
-    sensitive_features : column of shape (n,), or frame with several columns, default None
-        Group of each row; several columns form intersections. None for metrics without groups.
-    {sample_weight, clusters}
+    y_true, y_score : columns of shape (n,), or ScoreTable or frame, and None
+        Outcomes, 0/1 or booleans (others with ``pos_label``), and scores on any scale. A table stands for all rows, and
+        so does a frame whose columns are named.
+    {said}
     positive, negative : names of groups, default None
         For xAUC: the group whose rows with the outcome, and the group whose rows without it, are compared; of one group
         twice, the AUC inside it.
     alpha : float in (0, 1] or None, default None
         Look at this share of the rows with the highest scores; None looks at all rows.
-    {region, ties, level, weights, pos_label}
+    {region, ties, level}
 
     Returns
     -------
@@ -109,11 +108,10 @@ def confidence_interval(
     """
     check_choice(metric, "metric", _METRICS)
     tail = (1 - check_level(level)) / 2
-    grouped = sensitive_features is not None
-    if not grouped and not isinstance(y_true, ScoreTable) and metric != "auc":
+    grouped = rows.get("sensitive_features") is not None
+    if not grouped and metric != "auc" and y_score is not None:
         raise TypeError(f"{metric} compares groups.\nHint: pass the group of each row, sensitive_features=...")
-    columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
-    table = as_table(y_true, y_score, **columns, weights=weights, pos_label=pos_label, grouped=grouped)
+    table = compared(as_table(y_true, y_score, grouped=grouped, **rows))
     pairs = _pairs(metric, table, positive, negative)
     found = _estimate(table, pairs, alpha, region, ties)
     if metric == "xauc_gap":
@@ -143,32 +141,29 @@ def _gap(table: ScoreTable, found: ShareEstimates, alpha: float | None, level: f
     return Estimate("xauc_gap", abs(value), se, *known)
 
 
-@documented
+@by_name(but=_NOT_OF_NUMBERS)
 def verdict(
     y_true: Any,
     y_score: Any = None,
     *,
-    sensitive_features: Any = None,
     bound: float,
-    sample_weight: Any = None,
-    clusters: Any = None,
     alpha: float | None = None,
     region: str = "pooled",
     ties: str = "half",
     level: float = LEVEL,
-    weights: str | None = None,
-    pos_label: Any = None,
+    **rows: Unpack[Said],
 ) -> Verdict:
     """Say whether the xAUC gap is within a bound, exceeds it, or whether the rows cannot tell.
 
     Parameters
     ----------
-    y_true, y_score : columns of shape (n,), or ScoreTable and None
-        Outcomes, 0/1 or booleans (others with ``pos_label``), and scores on any scale. A table stands for all rows.
-    {sensitive_features, bound, sample_weight, clusters}
+    y_true, y_score : columns of shape (n,), or ScoreTable or frame, and None
+        Outcomes, 0/1 or booleans (others with ``pos_label``), and scores on any scale. A table stands for all rows, and
+        so does a frame whose columns are named.
+    {bound, said}
     alpha : float in (0, 1] or None, default None
         Look at this share of the rows with the highest scores; None looks at all rows.
-    {region, ties, level, weights, pos_label}
+    {region, ties, level}
 
     Examples
     --------
@@ -184,8 +179,7 @@ def verdict(
     """
     check_share(bound, "bound", zero=True)
     delta = 1 - check_level(level)
-    columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight, "clusters": clusters}
-    table = as_table(y_true, y_score, **columns, weights=weights, pos_label=pos_label)
+    table = compared(as_table(y_true, y_score, **rows))
     found = _estimate(table, _pairs("xauc_gap", table, None, None), alpha, region, ties)
     gap = _gap(table, found, alpha, level)
     answer = "cannot tell" if gap.reason is not None else judge(GapEstimates.side_by_side(found), bound, delta)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Hashable
 from copy import copy
 from dataclasses import dataclass, field, replace
 from functools import partial, wraps
-from typing import Any, ClassVar, Literal, Self, TypeVar
+from typing import Any, ClassVar, Literal, Self, TypeVar, Unpack
 
 import numpy as np
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -14,12 +14,12 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import by_name
-from fairpot._defaults import LEVEL, TIES, Meaning, Ties
+from fairpot._defaults import LEVEL, TIES, Ties
 from fairpot._docs import documented
+from fairpot._said import NAMES, SETTLED, WORDS, Said, first_said
 from fairpot._validation import check_choice
-from fairpot._validation.columns import as_native_columns
-from fairpot._validation.grouping import Grouping
-from fairpot.counting import as_table
+from fairpot._validation.columns import as_native_columns, has_names
+from fairpot.counting import USUAL, as_table, columns_of, is_by_name
 from fairpot.inference.certificate import Certificate
 from fairpot.inference.dial import same_rows
 from fairpot.repair.choose import Achieved, curve, measure
@@ -39,11 +39,10 @@ from fairpot.table import ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.transport import ScoreMap, moving
 
-# What scikit-learn's routing passes to fit without a request; weights of rows are asked for, as everywhere in it.
-ROUTED = (
-    *("sensitive_features", "clusters", "weights", "lower_is_riskier", "high_score_means"),
-    *("bands", "unknown", "missing_group"),
-)
+# What scikit-learn's routing passes to fit without a request; weights of rows are asked for, as everywhere in it, and
+# what it calls groups goes to the splitters.
+_ASKED_FOR = ("sample_weight", "pos_label", "groups", "min_group", *NAMES)
+ROUTED = tuple(name for name in WORDS if name not in _ASKED_FOR)
 
 
 def _of_the_maps(name: str) -> Callable[..., Any]:
@@ -102,54 +101,28 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self,
         scores: Any,
         y: Any = None,
-        *,
-        sensitive_features: Any = None,
-        sample_weight: Any = None,
-        clusters: Any = None,
-        weights: str | None = None,
-        pos_label: Any = None,
-        lower_is_riskier: bool = False,
-        high_score_means: Meaning | None = None,
-        groups: Any = None,
-        min_group: int = 0,
-        bands: Mapping[str, Any] | None = None,
-        unknown: Sequence[Any] | None = None,
-        missing_group: str = "error",
+        **rows: Unpack[Said],
     ) -> Self:
         """Learn the map of every group.
 
         Parameters
         ----------
-        scores : column of shape (n,) or (n, 1), or ScoreTable
-            Scores of any model, best not of the rows it was trained on. A table stands for all rows.
+        scores : column of shape (n,) or (n, 1), ScoreTable, or frame
+            Scores of any model, best not of the rows it was trained on. A table stands for all rows, and so does a
+            frame whose columns are named.
         y : column of shape (n,), default None
             Outcomes, 0/1; needed where the method, the choice of the strength or of the reference looks at them.
-        {sensitive_features, sample_weight, clusters, weights, pos_label, lower_is_riskier, high_score_means, groups,
-         min_group, grouping}
+        {said}
         """
-        labelled = scores.labelled if isinstance(scores, ScoreTable) else y is not None
-        check_parameters(self, labelled)
-        table = as_table(
-            y,
-            scores,
-            sensitive_features=sensitive_features,
-            sample_weight=sample_weight,
-            clusters=clusters,
-            weights=weights,
-            pos_label=pos_label,
-            lower_is_riskier=lower_is_riskier,
-            high_score_means=high_score_means,
-            grouping=Grouping.of(bands, unknown, missing_group),
-            labelled=False,
-            names=("y", "scores"),
-        )
+        table = as_table(y, scores, labelled=False, names=("y", "scores"), **rows)
+        check_parameters(self, table.labelled)
         table.require("a repair", labels=False, groups=2)
         for group, counts in zip(table.groups, table.counts):
             if len(counts.score) == 0:
                 raise ValueError(
                     f"the table has no rows of the group {group!r}.\nHint: leave it out, table.only([...])."
                 )
-        found = fitted(self, table, groups, min_group) | _named(scores)
+        found = fitted(self, table) | _named(scores) | {"_fit_columns": _columns(y, scores, rows)}
         for name in [name for name in vars(self) if name.endswith("_") or name.startswith("_fit")]:
             delattr(self, name)
         self.__dict__.update(found)
@@ -164,14 +137,19 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     plot = _of_the_maps("plot")
     get_feature_names_out = _of_the_maps("get_feature_names_out")
 
-    @by_name
-    def fit_transform(self, scores: Any, y: Any = None, *, sensitive_features: Any, **rows: Any) -> Any:
+    @by_name(but={"drop_missing": "every row comes back adjusted.\nHint: leave them out before, or fit and transform."})
+    def fit_transform(self, scores: Any, y: Any = None, **rows: Unpack[Said]) -> Any:
         """Fit, then adjust the scores of the same rows.
 
-        {scores, y, sensitive_features, **rows}
+        {scores, y, said}
         """
-        self.fit(scores, y, sensitive_features=sensitive_features, **rows)
-        return self.transform(scores, sensitive_features=sensitive_features)
+        if isinstance(scores, ScoreTable):
+            raise TypeError("a ScoreTable holds counts, and no rows to adjust.\nHint: fit(table), then transform rows.")
+        if has_names(scores):
+            y, named, rows = columns_of(scores, None, rows)
+            scores = named["score"]
+        self.fit(scores, y, **rows)
+        return self.transform(scores, sensitive_features=rows.get("sensitive_features"))
 
     def at(self, value: float) -> Self:
         """Return a fitted copy with another repair strength, without fitting again.
@@ -186,14 +164,24 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         own = {} if fit.way is not None else {self.dial.name: strength}
         return _turned(self, fit, strength).set_params(**own, **dict.fromkeys(RULES), confidence=None)
 
-    @by_name
-    @wraps(FairMaps.certify)
-    def certify(self, scores: Any, y: Any = None, *, max_gap: float, confidence: float = LEVEL, **rows: Any) -> Self:  # noqa: D102
+    @by_name(but=SETTLED)
+    def certify(
+        self, scores: Any, y: Any = None, *, max_gap: float, confidence: float = LEVEL, **rows: Unpack[Said]
+    ) -> Self:
+        """Certify the gap of this very map on rows that it was not fitted on.
+
+        {scores, y, max_gap, confidence, said}
+
+        Returns
+        -------
+        A copy whose ``certificate_`` says how the bound is known. Where it cannot be certified, the
+        :class:`InfeasibleRuleError` names the smallest that can be.
+        """
         other = _turned(self, _fit_of(self), self.strength_)
         other.certificate_ = certificate_on(self.fair_maps_, scores, y, rows, max_gap, confidence)
         return other
 
-    @by_name
+    @by_name(but=SETTLED)
     def choose_certified(
         self,
         scores: Any,
@@ -203,7 +191,7 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         confidence: float = LEVEL,
         max_auc_loss: float | None = None,
         net_benefit_at: float | None = None,
-        **rows: Any,
+        **rows: Unpack[Said],
     ) -> Self:
         """Return a fitted copy whose repair strength is chosen on rows it was not fitted on, with a certified gap.
 
@@ -212,7 +200,7 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         {scores, y, max_gap, confidence}
         max_auc_loss, net_benefit_at : float or None, default None
             Bound the cost as well; and choose by the net benefit at this threshold instead of the AUC.
-        {**rows}
+        {said}
         """
         rule: dict[str, Any] = {"max_gap": max_gap, "max_auc_loss": max_auc_loss, "net_benefit_at": net_benefit_at}
         curve = self.tradeoff(scores, y, **rows)
@@ -225,15 +213,15 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         other.certificate_ = None if found is None else replace(found, lower_is_riskier=self.table_.lower_is_riskier)
         return other
 
-    @by_name
+    @by_name(but=SETTLED)
     def tradeoff(
-        self, scores: Any = None, y: Any = None, *, lams: Any = None, ties: str | None = None, **rows: Any
+        self, scores: Any = None, y: Any = None, *, lams: Any = None, ties: str | None = None, **rows: Unpack[Said]
     ) -> TradeoffCurve:
         """Trace AUC and gap over the repair strength, on the fitted rows or on any others.
 
         Parameters
         ----------
-        scores : column of shape (n,) or (n, 1), ScoreTable, or None, default None
+        scores : column of shape (n,) or (n, 1), ScoreTable, frame, or None, default None
             Scores of the rows to evaluate on; None takes the fitted rows.
         {y}
         lams : list of floats or None, default None
@@ -241,12 +229,12 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             with two groups), else those that suit the method.
         ties : {"strict", "half"} or None, default None
             Whether equal scores count as none or half a win; None takes the estimator's own.
-        {**rows}
+        {said}
         """
         fit = _fit_of(self)
         checked: Ties = self.ties if ties is None else check_choice(ties, "ties", TIES)  # type: ignore[assignment]
         ground = replace(fit.ground, ties=checked)
-        if scores is not None or y is not None or any(given is not None for given in rows.values()):
+        if scores is not None or y is not None or first_said(rows) is not None:
             table = rows_beside(self.fair_maps_, scores, y, rows, "a trade-off curve")
             ground = replace(ground, table=table, fitted=same_rows(table, self.table_))
         elif not self.table_.labelled:
@@ -326,6 +314,15 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         return {name: value for name, value in state.items() if name != "_fit_made"}
 
 
+def _columns(y: Any, scores: Any, rows: Said) -> dict[str, Any] | None:
+    """Say what the columns of a frame are called, for frames that the maps meet later."""
+    if isinstance(scores, ScoreTable) or not is_by_name(y, scores, rows) or hasattr(scores, "reader"):
+        return None
+    named = rows if first_said(rows, NAMES) is not None else USUAL
+    groups = named.get("group") or []
+    return {"score": named.get("score"), "group": [groups] if isinstance(groups, str) else [*groups]}
+
+
 def _named(scores: Any) -> dict[str, Any]:
     """Give the name of the one column of a frame, as scikit-learn's estimators keep it."""
     names = getattr(None if isinstance(scores, ScoreTable) else as_native_columns(scores), "columns", ["", ""])
@@ -386,6 +383,7 @@ def _fair_maps(model: Repair) -> FairMaps:
         certified_=None if model.certificate_ is None else model.certificate_.to_dict(),
         lower_is_riskier_=model.table_.lower_is_riskier,
         grouping_=model.table_.grouping,
+        columns_=vars(model).get("_fit_columns"),
         high_score_means_=model.table_.high_score_means,
         _method=model,
         **{name: value for name, value in vars(model).items() if name in same},

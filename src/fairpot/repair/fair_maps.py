@@ -8,7 +8,7 @@ from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
 from os import PathLike
-from typing import Any, ClassVar, Literal, NoReturn, Self
+from typing import Any, ClassVar, Literal, NoReturn, Self, Unpack
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,11 +22,12 @@ from fairpot._defaults import LEVEL, Meaning, Unmapped
 from fairpot._docs import documented
 from fairpot._html import html_table, intervals_svg, paragraph
 from fairpot._optional import make_frame
+from fairpot._said import ENDS, NAMES, SETTLED, Said, first_said
 from fairpot._shown import Bar, bar, display
 from fairpot._validation import check_alignment, check_scores, check_seen, place_groups, restore
 from fairpot._validation.grouping import Grouping, check_unmapped
 from fairpot._warn import warn_user
-from fairpot.counting import as_table
+from fairpot.counting import USUAL, as_table, is_by_name
 from fairpot.exceptions import ModelFileError, ScaleWarning, SmallGroupWarning
 from fairpot.export import RowScorer, SimplifiedMaps, simplify, to_javascript, to_onnx, to_python, to_sql
 from fairpot.export.simplify import KnownMaps
@@ -47,8 +48,6 @@ from fairpot.words import FRACTIONS, gap_name
 _MOST_MEASURED, _FEW = 20, 400_000
 # What columns are called where nothing else is said.
 _USUAL_COLUMNS = {"score": "score", "group": ["group"]}
-# What may be said of rows that maps are judged on.
-_ROWS = ("sensitive_features", "sample_weight", "clusters", "weights", "pos_label", "lower_is_riskier")
 # What a map file holds of maps as it is, and the attribute of each.
 _STORED = {
     **{name: f"{name}_" for name in ("method", "dial", "reference", "thresholds", "fitted_on", "columns")},
@@ -202,11 +201,13 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         seen = self.seen(table)
         return {g: self.maps_[name] for g, name in zip(table.groups, seen.groups)}
 
-    @by_name
-    def certify(self, scores: Any, y: Any = None, *, max_gap: float, confidence: float = LEVEL, **rows: Any) -> Self:
+    @by_name(but=SETTLED)
+    def certify(
+        self, scores: Any, y: Any = None, *, max_gap: float, confidence: float = LEVEL, **rows: Unpack[Said]
+    ) -> Self:
         """Certify the gap of these very maps on rows that they were not fitted on.
 
-        {scores, y, max_gap, confidence, **rows}
+        {scores, y, max_gap, confidence, said}
 
         Returns
         -------
@@ -416,16 +417,21 @@ def _turned(maps: FairMaps, scores: Floats) -> Floats:
     return 0.0 - scores if maps.lower_is_riskier_ else scores
 
 
-def rows_beside(maps: FairMaps, scores: Any, y: Any, rows: Mapping[str, Any], what: str) -> ScoreTable:
-    """Check and count rows to judge maps on, of the groups that are compared, by the names that these have."""
-    unknown = [name for name in rows if name not in (*_ROWS, "high_score_means")]
-    if unknown:
-        raise TypeError(f"{unknown[0]!r} is nothing that is said of rows.\nHint: {', '.join(_ROWS)}.")
+def table_for(maps: FairMaps, scores: Any, y: Any, rows: Said, labelled: bool = True) -> ScoreTable:
+    """Count rows that maps are judged on; what is not said of them is what was said of those of the fit."""
     if not isinstance(scores, ScoreTable):
-        if y is None:
-            raise TypeError(f"y is missing: {what} counts outcomes.\nHint: pass scores, y, sensitive_features=....")
-        rows = {"lower_is_riskier": maps.lower_is_riskier_, **rows, "grouping": maps.grouping_}
-    table = maps.seen(as_table(y, scores, labelled=False, names=("y", "scores"), **rows).require(what))
+        rows = {"lower_is_riskier": maps.lower_is_riskier_, **rows}
+        if maps.columns_ is not None and is_by_name(y, scores, rows) and first_said(rows, NAMES) is None:
+            rows = {**rows, **USUAL, "score": maps.columns_["score"], "group": maps.columns_["group"]}
+    return as_table(y, scores, labelled=labelled, names=("y", "scores"), grouping=maps.grouping_, **rows)
+
+
+def rows_beside(maps: FairMaps, scores: Any, y: Any, rows: Said, what: str) -> ScoreTable:
+    """Check and count rows to judge maps on, of the groups that are compared, by the names that these have."""
+    counted = isinstance(scores, ScoreTable) or is_by_name(y, scores, rows) or first_said(rows, ENDS) is not None
+    if not counted and y is None:
+        raise TypeError(f"y is missing: {what} counts outcomes.\nHint: pass scores, y, sensitive_features=....")
+    table = maps.seen(table_for(maps, scores, y, rows, labelled=False).require(what))
     here = ScoreScale.of(table)
     told = maps.scale.mismatch_of_range(here.low, here.high)
     if told is not None:
@@ -444,9 +450,7 @@ def _strength(maps: FairMaps) -> str:
     return f"{name} = {value:.6g}" if isinstance(value, float | int) else f"{name} = {value}"
 
 
-def certificate_on(
-    maps: FairMaps, scores: Any, y: Any, rows: Mapping[str, Any], max_gap: float, confidence: float
-) -> Certificate:
+def certificate_on(maps: FairMaps, scores: Any, y: Any, rows: Said, max_gap: float, confidence: float) -> Certificate:
     """Certify the gap of maps on rows that they were not fitted on, in the part of the list that they are about."""
     table = rows_beside(maps, scores, y, rows, "a certificate")
     if maps.table_ is not None and same_rows(table, maps.table_):

@@ -14,6 +14,7 @@ from fairpot._arguments import argument
 from fairpot._defaults import TIES
 from fairpot._validation import check_choice, check_level
 from fairpot._warn import warn_user
+from fairpot.counting import kept_groups
 from fairpot.exceptions import FairpotWarning, InfeasibleRuleError
 from fairpot.inference.certificate import Certificate
 from fairpot.inference.dial import Cut, Top
@@ -21,7 +22,7 @@ from fairpot.repair.certify import certify
 from fairpot.repair.choose import Ground, choose, curve, passing_over
 from fairpot.repair.family import Family
 from fairpot.repair.finish import MOST_KNOTS, SLACK, finish, whole_maps
-from fairpot.repair.groups import find_reference, kept_groups, require_outcomes, warn_of_table
+from fairpot.repair.groups import find_reference, require_outcomes, warn_of_table
 from fairpot.repair.own_dials import OwnSearch, Way, along, choose_own, looked_at
 from fairpot.repair.registry import methods, takes_reference
 from fairpot.repair.shaped import Learn, grid_of, in_region, on_grid
@@ -206,11 +207,13 @@ def begin(model: Repair, kept: ScoreTable, table: ScoreTable | None = None) -> F
     return replace(fit, way=OwnSearch(fit.family, fit.ground).way())
 
 
-def fitted(model: Repair, table: ScoreTable, groups: Any, min_group: Any) -> dict[str, Any]:
+def fitted(model: Repair, table: ScoreTable) -> dict[str, Any]:
     """Fit: learn, choose a strength, and say what is to be known before it is trusted."""
-    kept = kept_groups(table, min_group, groups)
+    kept = kept_groups(table)
     left_out = tuple(g for g in table.groups if g not in kept.groups)
     warn_of_table(kept, table)
+    said = {"groups": None if table.only_groups is None else [*table.only_groups], "min_group": table.min_group}
+    table = replace(table, only_groups=None, min_group=0)  # what was asked for is done by now
     rule, given = rule_of(model), getattr(model, model.dial.name)
     chosen = given is None
     fit, certificate = begin(model, kept, table) if chosen else start(model, kept, table), None
@@ -237,7 +240,7 @@ def fitted(model: Repair, table: ScoreTable, groups: Any, min_group: Any) -> dic
         starts = table.thresholds(where.alpha, where.region) | dict(where.starts)
     about = {"groups_": table.groups, "left_out_": left_out, "reference_": fit.family.reference, "starts_": starts}
     about |= {"strength_": strength, "certificate_": certificate, "table_": table.nameless(), "n_features_in_": 1}
-    return about | {"_fit": fit, "_fit_given": {"groups": groups, "min_group": min_group}, "_fit_made": {}}
+    return about | {"_fit": fit, "_fit_given": said, "_fit_made": {}}
 
 
 def _other_method(model: Repair, fit: Fit, rule: Rule) -> str:

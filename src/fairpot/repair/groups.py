@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Hashable
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
-from fairpot._defaults import MOST_COMPARED, MOST_SELECTED, Ties
+from fairpot._defaults import Ties
 from fairpot._validation import check_group_name, wording
 from fairpot._warn import warn_user
 from fairpot.exceptions import PredictionsWarning, ReversedScoreWarning, SmallGroupWarning
@@ -74,34 +73,6 @@ def require_outcomes(table: ScoreTable, alpha: float | None = None) -> None:
             )
 
 
-def kept_groups(table: ScoreTable, min_group: Any = 0, groups: Any = None) -> ScoreTable:
-    """Keep the groups that are named, if any are, have at least ``min_group`` rows, and do not mean unknown."""
-    if isinstance(min_group, bool) or not isinstance(min_group, int | np.integer) or min_group < 0:
-        raise ValueError(f"min_group must be a whole number of rows, at least 0, got {min_group!r}.")
-    named = table.groups if groups is None else _named(groups, table.groups)
-    known = [g for g in named if g not in table.unknown]
-    if table.grouping is not None and not table.grouping.looked_for:
-        if unmet := table.grouping.unmet(table.groups):
-            warn_user(f"{argument('unknown', ', '.join(unmet))}: no row has such a group.", UserWarning)
-        table = replace(table, grouping=replace(table.grouping, looked_for=True))
-    if len(known) < min(len(named), 2):
-        raise ValueError(
-            f"{argument('unknown', ...)} leaves {len(known)} of {len(named)} groups: there is nothing to compare.\n"
-            "Hint: name as unknown only the values that say nothing of the group."
-        )
-    kept = [g for g, c in zip(table.groups, table.counts) if g in known and c.size >= min_group]
-    most = MOST_COMPARED if table.labelled else MOST_SELECTED
-    if len(kept) > most:
-        raise ValueError(wording.too_many_groups(kept, table.group_columns, most))
-    if len(kept) < 2:
-        sizes = ", ".join(f"{g!r} ({c.size:g})" for g, c in zip(table.groups, table.counts) if g in named)
-        raise ValueError(
-            f"fewer than two groups have enough rows ({argument('min_group', min_group)}): {sizes}.\n"
-            "Hint: ask for fewer rows, or join small groups."
-        )
-    return table if len(kept) == len(table.groups) else table.only(kept)
-
-
 def warn_of_table(kept: ScoreTable, table: ScoreTable) -> None:
     """Name small cells and the groups of a table left out, and scores that rank the wrong way round."""
     left_out = [g for g in table.groups if g not in (*kept.groups, *table.unknown)]
@@ -124,17 +95,6 @@ def warn_of_table(kept: ScoreTable, table: ScoreTable) -> None:
     told = reversed_score(kept)
     if told is not None and not confidence_interval("auc", kept).high >= 0.5:  # NaN where there is no interval
         warn_user(told.text, ReversedScoreWarning)
-
-
-def _named(groups: Any, known: Sequence[Hashable]) -> list[Hashable]:
-    listed = list(groups) if isinstance(groups, list | tuple | set | frozenset | np.ndarray) else [groups]
-    found = [check_group_name(group, known, "groups") for group in listed]
-    if len(set(found)) < 2:
-        raise ValueError(
-            f"groups must name at least two of {list(known)}, got {found}.\n"
-            "Hint: a repair compares groups; name two or more."
-        )
-    return found
 
 
 # Counts that are whole multiples of a unit, to this share of it, were made of rows of that weight, if not more than so

@@ -14,10 +14,9 @@ from fairpot._lineage import lineage_line
 from fairpot._svg import distinct
 from fairpot._validation import check_choice, check_share, check_threshold
 from fairpot._version import __version__
-from fairpot.counting import as_table
+from fairpot.counting import as_table, kept_groups
 from fairpot.repair.fair_maps import FairMaps, fair_maps
 from fairpot.repair.finish import in_words
-from fairpot.repair.groups import kept_groups
 from fairpot.report.content import SCHEMA, About, Method, Origin, Report, Saved, Turned, read_card
 from fairpot.report.figures import Figure, make_figures
 from fairpot.report.measure import (
@@ -118,7 +117,7 @@ class FairnessReport(Saved):
         said = None if self.maps is None else self.maps.high_score_means_
         self._all_groups = known.meaning(high_score_means).meaning(said)
         if self.maps is None:
-            self.table = kept_groups(self._all_groups, min_group, groups)
+            self.table = kept_groups(self._all_groups.comparing(groups, min_group))
         else:
             if min_group or groups is not None:
                 raise ValueError("a repair says which groups it leaves out.\nHint: give min_group and groups to fit.")

@@ -2,22 +2,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import replace
 from os import PathLike
-from typing import Any, TypedDict, Unpack, cast, overload
+from typing import Any, Unpack, cast, overload
 
 import numpy as np
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import LEVEL, REGIONS, TIES, Meaning, Region, Ties, Weights
+from fairpot._defaults import LEVEL, REGIONS, TIES, Region, Ties
+from fairpot._said import Said
 from fairpot._validation import check_choice, check_group_name, check_level, check_share
-from fairpot._validation.grouping import Grouping
-from fairpot.counting import as_table
+from fairpot._validation.columns import has_names
+from fairpot.counting import as_table, columns_of, is_by_name, kept_groups
 from fairpot.inference.change import change_of_columns
 from fairpot.inference.rates import Cut
 from fairpot.metrics.cells import hard_predictions
-from fairpot.repair.groups import kept_groups, warn_of_table
+from fairpot.repair.groups import warn_of_table
 from fairpot.results.audited import GUARDS as GUARDS
 from fairpot.results.audited import Asked, Audit, LeftOut, Unknown
 from fairpot.results.audited import Guards as Guards
@@ -32,6 +33,9 @@ from fairpot.results.rates import cut_at
 from fairpot.results.ruled import measure_rule
 from fairpot.table import ScoreTable
 from fairpot.words import Note
+
+# What a comparison of two scores, row by row, is told of rows.
+_OF_CHANGES = ("sensitive_features", "sample_weight", "clusters", "weights", "pos_label")
 
 
 def several(given: Any) -> list[Any]:
@@ -102,29 +106,17 @@ def audit_table(
     return Audit(table, whole, tops, asked, calibrated, bins, *known, gone, unknown, tuple(odd), *after)
 
 
-class _Asked(TypedDict, total=False):
+class _Asked(Said, total=False):
     """The options of an audit, as its two overloads share them."""
 
-    sensitive_features: Any
-    sample_weight: Any
-    pos_label: Any
     alpha: float | Iterable[float] | None
     region: Region
     ties: Ties
     reference: Hashable | None
     threshold: float | Iterable[float] | None
-    min_group: int
-    groups: Any
     bins: int
     level: float | None
-    clusters: Any
-    weights: Weights | None
-    lower_is_riskier: bool
-    high_score_means: Meaning | None
     rule: str | PathLike[str] | None
-    bands: Mapping[str, Any] | None
-    unknown: Sequence[Any] | None
-    missing_group: str
 
 
 @overload
@@ -136,46 +128,35 @@ def audit(
     y_true: Any,
     y_score: Any = None,
     *,
-    sensitive_features: Any = None,
-    sample_weight: Any = None,
-    pos_label: Any = None,
     alpha: float | Iterable[float] | None = None,
     region: Region = "pooled",
     ties: Ties = "half",
     reference: Hashable | None = None,
     threshold: float | Iterable[float] | None = None,
-    min_group: int = 0,
-    groups: Any = None,
     bins: int = BINS,
     level: float | None = LEVEL,
-    clusters: Any = None,
-    weights: Weights | None = None,
-    lower_is_riskier: bool = False,
-    high_score_means: Meaning | None = None,
     rule: str | PathLike[str] | None = None,
-    bands: Mapping[str, Any] | None = None,
-    unknown: Sequence[Any] | None = None,
-    missing_group: str = "error",
+    **rows: Unpack[Said],
 ) -> Audit | Audits:
     """Measure how fairly scores rank: AUC in each group, xAUC between groups, their gap, calibration.
 
     Parameters
     ----------
-    y_true : column of shape (n,), ScoreTable, or None
-        Outcomes, 0/1, or all of the rows as :func:`fairpot.score_table` counts them. Without
-        outcomes, None, the audit is of selection rates and scores.
+    y_true : column of shape (n,), ScoreTable, frame, or None
+        Outcomes, 0/1, or all of the rows: as :func:`fairpot.score_table` counts them, or a frame
+        whose columns are named. Without outcomes, None, the audit is of selection rates and scores.
     y_score : column of shape (n,), or dict of names to such columns
-        Scores of any model, on any scale; several models are compared with the first.
-    {rows}
+        Scores of any model, on any scale; several models are compared with the first. Of a frame,
+        the dict has the names of columns.
+    {said}
     alpha, region : float in (0, 1], list of them, or None, and {"pooled", "group"}
         Also rank within these shares of the highest scores, of all rows or of each group (``tops``).
-    {compared}
+    {reference}
     threshold : float, list of floats, or None
         Also look at who is flagged at this score or above (``rates``); else in the top 10%.
     ties, bins, level : {"half", "strict"}, int, and float or None
         Whether equal scores count as half a win or as none (the paper); bins of the calibration error;
         confidence level of the intervals, of which None computes none.
-    {grouping}
     rule : str, path, or None
         Also measure a rule: "four-fifths", "ll144", "clinical", or a TOML file of your own.
 
@@ -193,16 +174,6 @@ def audit(
     >>> found.auc, found.gap, found.finding.pair
     (0.9375, 0.25, ('M', 'F'))
     """
-    rows: dict[str, Any] = {
-        "sensitive_features": sensitive_features,
-        "sample_weight": sample_weight,
-        "clusters": clusters,
-        "weights": weights,
-        "pos_label": pos_label,
-        "lower_is_riskier": lower_is_riskier,
-        "high_score_means": high_score_means,
-        "grouping": Grouping.of(bands, unknown, missing_group),
-    }
     looked_at: dict[str, Any] = {
         "alpha": alpha,
         "region": region,
@@ -213,16 +184,15 @@ def audit(
         "level": level,
         "rule": rule,
     }
-    chosen = {"min_group": min_group, "groups": groups}
     if isinstance(y_score, Mapping):
-        return _audit_models(y_true, y_score, rows, looked_at, chosen)
-    return _audit_rows(y_true, y_score, rows, looked_at, chosen)
+        return _audit_models(y_true, y_score, rows, looked_at)
+    return _audit_rows(y_true, y_score, rows, looked_at)
 
 
-def _audit_rows(y_true: Any, y_score: Any, rows: Plain, looked_at: Plain, chosen: Plain) -> Audit:
-    labelled = y_true is not None or y_score is None
+def _audit_rows(y_true: Any, y_score: Any, rows: Said, looked_at: Plain) -> Audit:
+    labelled = not is_by_name(y_true, y_score, rows) and (y_true is not None or y_score is None)
     everything = as_table(y_true, y_score, **rows, labelled=labelled).require("an audit", labels=False, groups=2)
-    table = kept_groups(everything, **chosen)
+    table = kept_groups(everything)
     found = audit_table(table, **looked_at, left_out=left_out_sizes(table, everything), everything=everything)
     warn_of_table(table, everything)
     return found
@@ -233,16 +203,18 @@ def left_out_sizes(table: ScoreTable, everything: ScoreTable) -> dict[Hashable, 
     return {g: everything[g].size for g in everything.groups if g not in (*table.groups, *everything.unknown)}
 
 
-def _audit_models(y_true: Any, models: Mapping[str, Any], rows: Plain, looked_at: Plain, chosen: Plain) -> Audits:
+def _audit_models(y_true: Any, models: Mapping[str, Any], rows: Said, looked_at: Plain) -> Audits:
     """Audit several models' scores of the same rows, and compare each with the first."""
     if not models:
         raise ValueError("y_score is an empty dict.\nHint: audit(y_true, {'old': scores, 'new': other_scores}, ...).")
     if len({*map(str, models)}) < len(models):
         raise ValueError("two scores have the same name.\nHint: names are compared as text: 1 and '1' are one.")
+    if has_names(y_true):
+        y_true, models, rows = columns_of(y_true, models, rows)
     found: dict[str, Audit] = {}
     for name, scores in models.items():
         try:
-            found[str(name)] = _audit_rows(y_true, scores, rows, looked_at, chosen)
+            found[str(name)] = _audit_rows(y_true, scores, rows, looked_at)
         except (TypeError, ValueError) as error:
             kind = TypeError if isinstance(error, TypeError) else ValueError
             raise kind(f"the scores of {name!r}: {error}") from error
@@ -251,8 +223,8 @@ def _audit_models(y_true: Any, models: Mapping[str, Any], rows: Plain, looked_at
     if looked_at["level"] is None or len(found) < 2 or not table.labelled:
         return Audits(found, {})
     columns = dict(zip(found, models.values()))
-    if rows.pop("lower_is_riskier"):
+    if rows.get("lower_is_riskier"):
         columns = {name: -np.asarray(scores, dtype=float) for name, scores in columns.items()}
-    del rows["high_score_means"], rows["grouping"]
+    given: Plain = {name: rows.get(name) for name in _OF_CHANGES}
     how = {"ties": looked_at["ties"], "level": looked_at["level"]}
-    return Audits(found, change_of_columns(y_true, columns, table=table, **rows, **how))
+    return Audits(found, change_of_columns(y_true, columns, table=table, **given, **how))

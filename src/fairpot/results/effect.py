@@ -4,15 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, get_args
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack, get_args
 
 import numpy as np
 
 from fairpot import words
 from fairpot._arguments import by_name
-from fairpot._defaults import LEVEL, Meaning, Region, Ties, Weights
+from fairpot._defaults import LEVEL, Region, Ties
 from fairpot._docs import documented
 from fairpot._html import html_table, intervals_svg, notes, paragraph
+from fairpot._said import SETTLED, Said
 from fairpot._shown import bar, display, frame_of
 from fairpot._validation import check_choice, check_seen, check_share, wording
 from fairpot.counting import as_table
@@ -219,19 +220,12 @@ def _seen_alike(before: Ranking, after: Ranking) -> tuple[Estimate | None, Estim
     return before.told.signed_gap, after.pair(first, second).signed_gap
 
 
-@by_name
+@by_name(but=SETTLED)
 def effect(
     model: Any,
     scores: Any = None,
     y: Any = None,
     *,
-    sensitive_features: Any = None,
-    sample_weight: Any = None,
-    clusters: Any = None,
-    weights: Weights | None = None,
-    pos_label: Any = None,
-    lower_is_riskier: bool | None = None,
-    high_score_means: Meaning | None = None,
     alpha: float | None = None,
     region: Region = "pooled",
     ties: Ties = "half",
@@ -239,6 +233,7 @@ def effect(
     threshold: float | Iterable[float] | None = None,
     bins: int = BINS,
     level: float | None = LEVEL,
+    **rows: Unpack[Said],
 ) -> Effect:
     """Audit rows before and after a repair, and count whose scores change.
 
@@ -247,10 +242,11 @@ def effect(
     model : fitted repair method, loaded model, or dict of group to ScoreMap
         The repair, whatever rows it was fitted on. What it knows of rows, of the group that pairs are seen
         from and of the top holds here, unless you say otherwise.
-    scores : column of shape (n,), or ScoreTable
-        Scores before the repair, best of rows that the method was not fitted on; or all of the rows.
+    scores : column of shape (n,), ScoreTable, or frame
+        Scores before the repair, best of rows that the method was not fitted on; or all of the rows,
+        as a table, or as a frame whose columns are named.
     {y}
-    {rows}
+    {said}
     alpha, region : float in (0, 1] or None, and {"pooled", "group"}
         Also look at this share of the rows with the highest scores, of all or of each group.
     ties, reference : {"half", "strict"}, and name of a group or None
@@ -270,28 +266,14 @@ def effect(
     >>> found.before.gap, found.after.gap, [(each.group, each.moved) for each in found.moves]
     (0.25, 0.0, [('F', 20), ('M', 0)])
     """
-    rows: dict[str, Any] = {
-        "sensitive_features": sensitive_features,
-        "sample_weight": sample_weight,
-        "clusters": clusters,
-        "weights": weights,
-        "pos_label": pos_label,
-        "high_score_means": high_score_means,
-    }
     share = None if alpha is None else check_share(alpha, "alpha", zero=False)
     looked_at: dict[str, Any] = {"alpha": share, "region": region, "ties": ties, "threshold": threshold, "bins": bins}
     looked_at |= {"level": level, "reference": reference}
-    from fairpot.repair.fair_maps import fair_maps  # brings scikit-learn, which an audit does without
+    from fairpot.repair.fair_maps import fair_maps, table_for  # brings scikit-learn, which an audit does without
 
     known = fair_maps(model)
-    if not isinstance(scores, ScoreTable):
-        own = known is not None and known.lower_is_riskier_
-        rows["lower_is_riskier"] = own if lower_is_riskier is None else lower_is_riskier
-        rows["grouping"] = None if known is None else known.grouping_
-    elif lower_is_riskier is not None:
-        rows["lower_is_riskier"] = lower_is_riskier
-    table = as_table(y, scores, **rows, names=("y", "scores")).require("an effect", groups=2)
-    return _effect_of_maps(model, known, table, looked_at)
+    table = as_table(y, scores, names=("y", "scores"), **rows) if known is None else table_for(known, scores, y, rows)
+    return _effect_of_maps(model, known, table.require("an effect", groups=2), looked_at)
 
 
 def _effect_of_maps(model: Any, known: FairMaps | None, table: ScoreTable, looked_at: dict[str, Any]) -> Effect:

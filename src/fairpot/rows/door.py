@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping
+from dataclasses import fields
+from types import MappingProxyType
+from typing import Any, Unpack
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import Leaving, Meaning
 from fairpot._docs import documented
 from fairpot._log import telling
+from fairpot._said import COLUMNS, ENDS, NAMES, WORDS, Said, first_said, is_said
 from fairpot._validation import wording
 from fairpot._validation.columns import check_column_names
-from fairpot._validation.followed import AfterTime
 from fairpot._validation.grouping import Grouping
 from fairpot._warn import warn_user
-from fairpot.counting import as_table, check_meaning, refuse_beside_table
+from fairpot.counting import USUAL, as_table, check_meaning, grouping_of, meant, refuse_beside_table
 from fairpot.rows.readers import MOST_DISTINCT, CountedRows, Counting, Progress, reader
 from fairpot.rows.readers.frames import as_frame
 from fairpot.rows.roles import Roles
@@ -25,9 +26,9 @@ from fairpot.table import ScoreTable
 # What reads frames of these libraries; others are in memory, or come there.
 _FRAMES = {"pyspark": "spark", "pyspark[connect]": "spark"}
 _COUNTING = ("memory_limit", "threads", "max_distinct", "progress")
-_USUAL = {"score": "score", "label": "label", "group": "group"}
-_OWN_COLUMNS = ("y_score", "sensitive_features", "sample_weight", "clusters")
-_ENDS = ("time", "event")
+_OWN = ("y_score", *COLUMNS)
+# What a source is told, beside the names of its columns; other words are for the table, or for who counts.
+_OF_SOURCES = tuple(each.name for each in fields(Roles) if each.name in WORDS and each.name not in (*NAMES, "groups"))
 _NAME_THEM = "name the columns, score=..., label=..., group=..., weight=..., cluster=..."
 
 
@@ -36,28 +37,17 @@ def score_table(
     rows: Any,
     y_score: Any = None,
     *,
-    sensitive_features: Any = None,
-    sample_weight: Any = None,
-    clusters: Any = None,
-    weights: str | None = None,
-    pos_label: Any = None,
-    lower_is_riskier: bool = False,
-    high_score_means: Meaning | None = None,
-    time: Any = None,
-    event: Any = None,
-    horizon: float | None = None,
-    competing: Any = None,
-    leaving: Leaving | None = None,
-    score: str | None = None,
-    label: str | None = None,
-    group: str | Sequence[str] | None = None,
-    weight: str | None = None,
-    cluster: str | None = None,
-    bands: Mapping[str, Any] | None = None,
-    unknown: Sequence[Any] | None = None,
-    missing_group: str = "error",
-    drop_missing: bool = False,
-    **options: Any,
+    format: str | None = None,  # noqa: A002 -- as the option of files is called
+    sql: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
+    memory_limit: str | None = None,
+    threads: int | None = None,
+    max_distinct: int | None = None,
+    progress: Progress | None = None,
+    **said: Unpack[Said],
 ) -> ScoreTable:
     """Count rows into the table that everything else is computed from, whatever they come in.
 
@@ -72,25 +62,11 @@ def score_table(
         called so. A table is returned unchanged.
     y_score : column of shape (n,), default None
         Scores on any scale, where ``rows`` are outcomes.
-    {sensitive_features, sample_weight, clusters, weights, pos_label, lower_is_riskier, high_score_means}
-    score, label, group, weight, cluster : str
-        Names of columns of a frame or of files; several groups form intersections. Beside ``score`` alone, outcomes are
-        not known without ``label``, and all rows are one group, "all", without ``group``.
-    time, event : column of shape (n,), or str
-        Until when each row was followed, from 0 on, and how that ended: 1 (or True) with the outcome, 0 without it, or
-        the code of a ``competing`` event. Beside columns they are columns, of a frame or of files the names of some.
-    horizon : float or None, default None
-        The time by which the outcome must have come, in the unit of ``time``. Rows that left before it without the
-        outcome count nothing; the others stand for them, by the inverse of the share that stayed.
-    competing : a value, default None
-        The code of an event after which the outcome cannot come, such as death. It counts as not having the outcome.
-    leaving : {"score", "group"} or None, default None
-        What leaving early may depend on: the group and the score ("score", which None takes too: the share that stayed
-        is estimated in fifths of each group's scores), or the group alone.
-    {grouping, drop_missing}
-    **options
-        For files, what :class:`fairpot.rows.RowSource` takes (``format``, ``sql``, ``decimal``, ...); and what
-        :func:`fairpot.rows.count_rows` takes, all but ``threads`` also for frames of Spark.
+    {said}
+    format, sql, delimiter, decimal, encoding, sheet : str or None
+        How files are read, as :class:`fairpot.rows.RowSource` takes it; ``sql`` is a DuckDB query in place of ``rows``.
+    memory_limit, threads, max_distinct, progress
+        As :func:`fairpot.rows.count_rows` takes them; all but ``threads`` also for frames of Spark.
 
     Returns
     -------
@@ -109,54 +85,52 @@ def score_table(
     >>> fairpot.score_table(y, score, sensitive_features=sex).groups
     ('F', 'M')
     """
-    columns = dict(zip(_OWN_COLUMNS, (y_score, sensitive_features, sample_weight, clusters)))
-    meaning = {"weights": weights, "pos_label": pos_label, "lower_is_riskier": lower_is_riskier or None}
-    names = {"score": score, "label": label, "group": group, "weight": weight, "cluster": cluster}
-    after = AfterTime(time, event, horizon, competing, leaving)
-    for name in options:
-        if name not in (*READING, *_COUNTING):
-            raise TypeError(f"score_table has no argument {name!r}.")
-    check_meaning(high_score_means)
-    grouping = Grouping.of(bands, unknown, missing_group)
-    if isinstance(rows, ScoreTable):  # what is said of columns is refused with them
-        refuse_beside_table(rows, {**names, **options})
-    elif y_score is None or isinstance(rows, Roles) or options.get("sql") is not None:
-        unnamed = not isinstance(rows, Roles) and all(name is None for name in names.values())
-        said = {**meaning, **columns, **after._asdict(), "grouping": grouping}
-        source = opened(rows, _USUAL if unnamed else names, said, options)
-        if source is not None:
-            how = {name: value for name, value in options.items() if name in _COUNTING}
-            counted = count_rows(source, drop_missing=drop_missing, **how)
-            if counted.dropped is not None and counted.dropped["rows"]:
-                warn_user(wording.dropped_rows(counted.dropped, counted.rows), UserWarning)
-            if (bound := counted.quantisation) is not None:
-                warn_user(
-                    f"too many distinct scores: they were put into bins. AUC can be off by {bound.auc:.2g}, an xAUC by "
-                    f"{float(bound.xauc.max()):.2g}, a score by {bound.score:.2g}.",
-                    UserWarning,
-                )
-            return counted.table.meaning(high_score_means)
+    told: dict[str, Any] = {"format": format, "sql": sql, "delimiter": delimiter, "decimal": decimal}
+    told |= {"encoding": encoding, "sheet": sheet, "memory_limit": memory_limit, "threads": threads}
+    told |= {"max_distinct": max_distinct, "progress": progress}
+    options = {name: value for name, value in told.items() if value is not None}
+    if isinstance(rows, ScoreTable):
+        refuse_beside_table(rows, options)
+    elif y_score is None or isinstance(rows, Roles) or sql is not None:
+        table = counted_rows(rows, said, grouping_of(said), y_score, options)
+        if table is not None:
+            return meant(table, said)
     if options:
         raise TypeError(f"{next(iter(options))!r} is an option for files; these rows are in memory.")
-    extra = next((name for name, value in names.items() if value is not None), None)
-    if extra is not None:
-        raise TypeError(
-            f"{extra} names a column of a frame or file, but the rows are columns themselves.\n"
-            "Hint: score_table(y_true, y_score, sensitive_features=...), or score_table(frame, score=..., label=...)."
+    grouped, labelled = said.get("sensitive_features") is not None, rows is not None or y_score is None
+    return as_table(rows, y_score, grouped=grouped, labelled=labelled, **said)
+
+
+def counted_rows(
+    rows: Any,
+    said: Said,
+    grouping: Grouping | None = None,
+    y_score: Any = None,
+    options: Mapping[str, Any] = MappingProxyType({}),
+) -> ScoreTable | None:
+    """Count a frame or files whose columns are named; None where rows are columns themselves.
+
+    Without any name the columns are called score, label and group.
+    """
+    own = {"y_score": y_score, **{name: said.get(name) for name in COLUMNS}}
+    unnamed = not isinstance(rows, Roles) and first_said(said, NAMES) is None
+    names: Mapping[str, Any] = USUAL if unnamed else {name: said.get(name) for name in NAMES}
+    check_meaning(said.get("high_score_means"))
+    meaning = {name: value for name, value in said.items() if name in _OF_SOURCES and is_said(name, value)}
+    source = opened(rows, names, {**meaning, **own, "grouping": grouping}, options)
+    if source is None:
+        return None
+    how = {name: value for name, value in options.items() if name in _COUNTING}
+    counted = count_rows(source, drop_missing=said.get("drop_missing", False), **how)
+    if counted.dropped is not None and counted.dropped["rows"]:
+        warn_user(wording.dropped_rows(counted.dropped, counted.rows), UserWarning)
+    if (bound := counted.quantisation) is not None:
+        warn_user(
+            f"too many distinct scores: they were put into bins. AUC can be off by {bound.auc:.2g}, an xAUC by "
+            f"{float(bound.xauc.max()):.2g}, a score by {bound.score:.2g}.",
+            UserWarning,
         )
-    return as_table(
-        rows,
-        **columns,
-        weights=weights,
-        pos_label=pos_label,
-        lower_is_riskier=lower_is_riskier,
-        high_score_means=high_score_means,
-        grouping=grouping,
-        grouped=sensitive_features is not None,
-        labelled=rows is not None or y_score is None,
-        drop_missing=drop_missing,
-        after=after,
-    )
+    return counted.table
 
 
 def opened(rows: Any, names: Mapping[str, Any], said: Mapping[str, Any], options: Mapping[str, Any]) -> Roles | None:
@@ -171,7 +145,7 @@ def opened(rows: Any, names: Mapping[str, Any], said: Mapping[str, Any], options
     frame = None if is_file else as_frame(rows)
     if not is_file and frame is None:
         return None
-    own = {name: said.get(name) for name in (*_OWN_COLUMNS, *(n for n in _ENDS if not isinstance(said.get(n), str)))}
+    own = {name: said.get(name) for name in (*_OWN, *(n for n in ENDS if not isinstance(said.get(n), str)))}
     _refuse(own, "files" if is_file else "a frame", _NAME_THEM)
     chosen = reader("duckdb" if frame is None else _FRAMES.get(frame.implementation.value, "memory"))
     for name in options:
@@ -184,7 +158,7 @@ def opened(rows: Any, names: Mapping[str, Any], said: Mapping[str, Any], options
     parts = {part: name for part, name in names.items() if name is not None}
     if "group" in parts:
         parts["groups"] = check_column_names(parts.pop("group"), "group")
-    meaning = {name: value for name, value in said.items() if name not in _OWN_COLUMNS and value is not None}
+    meaning = {name: value for name, value in said.items() if name not in _OWN and value is not None}
     return chosen.open(rows, parts | meaning, reading)
 
 
@@ -192,7 +166,7 @@ def _refuse(given: Mapping[str, Any], what: str, way_out: str) -> None:
     """Refuse what cannot be said beside rows of a kind."""
     extra = next((name for name, value in given.items() if value is not None), None)
     if extra is not None:
-        said = "is a column of its own" if extra in (*_OWN_COLUMNS, *_ENDS) else "is given"
+        said = "is a column of its own" if extra in (*_OWN, *ENDS) else "is given"
         raise TypeError(f"{extra} {said}, but the rows are {what}.\nHint: {way_out}.")
 
 

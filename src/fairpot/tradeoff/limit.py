@@ -13,17 +13,19 @@ from __future__ import annotations
 import itertools
 from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from fairpot._arguments import by_name
 from fairpot._defaults import Ties
 from fairpot._docs import documented
 from fairpot._html import html_table, paragraph
 from fairpot._optional import make_frame
+from fairpot._said import Said
 from fairpot._validation import check_share, wording
-from fairpot.counting import as_table
+from fairpot.counting import as_table, compared
 from fairpot.counts import GroupCounts
 from fairpot.metrics.rank import check_ties, place_of
 from fairpot.metrics.wins import WinMatrix, inner_half_wins
@@ -185,17 +187,20 @@ class Limit:
         return make_frame(line._asdict())
 
 
-@documented
+_NOT_OF_LIMITS = {
+    "clusters": "a limit is a value without an interval, and they change intervals alone.\nHint: leave it out.",
+    "high_score_means": "it changes no number.\nHint: reference=... names the group that is seen from.",
+}
+
+
+@by_name(but=_NOT_OF_LIMITS)
 def auc_limit(
     y_true: Any,
     y_score: Any = None,
     *,
-    sensitive_features: Any = None,
     reference: Hashable | None = None,
-    sample_weight: Any = None,
-    weights: str | None = None,
     ties: str = "half",
-    pos_label: Any = None,
+    **rows: Unpack[Said],
 ) -> Limit:
     """Compute the line that no repair which keeps the order inside each group can cross.
 
@@ -204,12 +209,13 @@ def auc_limit(
 
     Parameters
     ----------
-    y_true : column of shape (n,), or ScoreTable
-        Outcomes, 0/1 or booleans; other two-valued labels with ``pos_label``. A table alone is everything.
-    {y_score, sensitive_features}
+    y_true : column of shape (n,), ScoreTable, or frame
+        Outcomes, 0/1 or booleans; other two-valued labels with ``pos_label``. A table alone is everything, and so is a
+        frame whose columns are named.
+    {y_score, said}
     reference : name of a group, default None
         Group a of the signed gap; None takes the group that is ranked higher.
-    {sample_weight, weights, ties, pos_label}
+    {ties}
 
     Examples
     --------
@@ -220,8 +226,7 @@ def auc_limit(
     >>> line.best(max_gap=0.0)
     LimitPoint(auc=0.875, gap=0.0, signed_gap=0.0)
     """
-    columns = {"sensitive_features": sensitive_features, "sample_weight": sample_weight}
-    table = as_table(y_true, y_score, **columns, weights=weights, pos_label=pos_label)
+    table = compared(as_table(y_true, y_score, **rows))
     return Limit.of(table, reference=reference, ties=check_ties(ties))
 
 

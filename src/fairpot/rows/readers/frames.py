@@ -80,9 +80,9 @@ class FrameReader:
             sample_weight=column.get("weight"),
             clusters=column.get("cluster"),
             **{name: getattr(rows, name) for name in _MEANING},
+            **rows.after._replace(time=column.get("time"), event=column.get("event"))._asdict(),
             grouped=bool(groups),
             labelled=rows.label is not None,
-            after=rows.after._replace(time=column.get("time"), event=column.get("event")),
             names=tuple(rows.of(role) for role in ("label", "score", "group", "weight", "cluster", "time", "event")),
             order=f"name the columns the other way round, score={rows.label!r} and label={rows.score!r}.",
         )
