@@ -12,6 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
+from fairpot._defaults import LEVEL
 from fairpot._optional import Lazy
 from fairpot._validation import wording
 from fairpot._validation.columns import as_column, as_native_columns, missing
@@ -216,7 +217,9 @@ def _distinct(array: NDArray[Any], name: str) -> list[Any]:
 
 def check_level(level: Any, name: str = "level") -> float:
     if not is_number(level):
-        raise TypeError(f"{name} must be a number such as 0.95, got {wording.got(level)}.")
+        raise TypeError(f"{name} must be a number such as {LEVEL:g}, got {wording.got(level)}.")
     if not 0.5 < level < 1:
-        raise ValueError(f"{name} must lie between 0.5 and 1, got {level!r}.\nHint: 95% is {name}=0.95.")
+        raise ValueError(
+            f"{name} must lie between 0.5 and 1, got {level!r}.\nHint: {100 * LEVEL:g}% is {name}={LEVEL:g}."
+        )
     return float(level)

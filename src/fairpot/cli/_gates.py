@@ -9,6 +9,7 @@ from typing import Annotated, Literal, Self
 import click
 
 from fairpot import words
+from fairpot._defaults import LEVEL
 from fairpot._log import tell
 from fairpot.cli import _options as opt
 from fairpot.cli._errors import Failure
@@ -25,7 +26,7 @@ gate_options = opt.together(
     opt.option(
         "--fail-metric", "Which gap --fail-above and --bound look at; default: both, if --top is given.", type=GUARDS
     ),
-    opt.option("--level LEVEL", "Confidence level.", type=opt.LEVEL, default=0.95),
+    opt.option("--level LEVEL", "Confidence level.", type=opt.LEVEL, default=LEVEL),
     opt.option("--bound GAP", "Say whether the gap is at most GAP.", type=opt.SHARE),
     opt.option(
         "--min-ratio RATIO",

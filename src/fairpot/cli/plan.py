@@ -8,6 +8,7 @@ from typing import Any
 
 import click
 
+from fairpot._defaults import LEVEL
 from fairpot._validation import wording
 from fairpot.cli import _options as opt
 from fairpot.cli._printing import Output, count, shown
@@ -56,7 +57,7 @@ class PlanDocument:
 @opt.option("--max-gap --gap GAP", "Gap to detect, or bound to certify.", "gap", type=opt.TOP_SHARE, required=True)
 @opt.option("--goal detect|certify", "Find a gap of that size, or show that there is none beyond it.", default="detect")
 @opt.option("--power NUMBER", "How often that should succeed.", type=_INNER, default=0.8)
-@opt.option("--level LEVEL", "Confidence level.", type=opt.LEVEL, default=0.95)
+@opt.option("--level LEVEL", "Confidence level.", type=opt.LEVEL, default=LEVEL)
 @opt.option("--auc NUMBER", "AUC to expect, where no file is named.", type=_INNER, default=0.8)
 @opt.option("--share NUMBER", "Share of the first of two groups.", type=_INNER, default=0.5)
 @opt.option("--rate NUMBER", "Share of rows with the outcome.", type=_INNER, default=0.5)

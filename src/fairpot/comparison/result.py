@@ -30,6 +30,7 @@ from fairpot.tradeoff.limit import Limit
 from fairpot.tradeoff.rules import among
 from fairpot.transport import Floats
 from fairpot.words import comparison as words
+from fairpot.words import style
 from fairpot.words.tables import table_lines
 
 # Stands where a target is named in a sentence that several targets may share.
@@ -70,7 +71,7 @@ class Answer:
     """Which method to take at a target gap, and the one of highest AUC; None where none keeps it on its fitted rows.
 
     ``rivals`` has the lead of the highest over each of the others on the same held-out rows; the intervals hold
-    together with 95% confidence (Bonferroni). Methods that do not reach the target have none.
+    together at the usual level (Bonferroni). Methods that do not reach the target have none.
     """
 
     derived: ClassVar[Derived] = {"text": str}
@@ -343,7 +344,7 @@ class Comparison:
         ----------
         part : {"points", "chosen"}, default "points"
             Every method at many strengths, judged on the held-out rows; or every method at each of ``max_gaps``, its
-            strength chosen on the fitted rows, with 95% limits.
+            strength chosen on the fitted rows, with its limits.
         """
         if check_choice(part, "part", ("points", "chosen")) == "points":
             return make_frame(vars(self.points))
@@ -361,7 +362,7 @@ class Comparison:
         rows = [dict(zip(heads, line)) for line in self._lines(words.cell_with_interval)]
         said = [*filter(None, [self.weighed]), *self.verdicts[:-1], *self.limit_notes, *self._left_out]
         head = paragraph(f"{self.verdicts[-1]}.", f"{self.rows}{self.gaps_where}")
-        table = html_table(rows, f"{words.COMPARED}; with the 95% interval of the AUC")
+        table = html_table(rows, f"{words.COMPARED}; with the {style.level(LEVEL)} interval of the AUC")
         return f"<div>{head}{table}{notes(said)}</div>"
 
 

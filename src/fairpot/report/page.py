@@ -20,7 +20,7 @@ from fairpot.report.tables import Text, View
 from fairpot.results.ranking import Pair
 from fairpot.words import POINTS, headline, meaning, trust
 from fairpot.words import page as words
-from fairpot.words.page import TEXT, count, rate, say, with_limits
+from fairpot.words.page import SURE, TEXT, count, rate, say, with_limits
 
 _DASHES = ("none", "7 3", "9 3 2 3", "2 2", "12 3 2 3 2 3")
 # A bar is drawn a thousand units wide and stretched to its cell.
@@ -130,7 +130,7 @@ class Screen:
             return " (no visible change)", ""
         if not sure:
             return f" ({said[0]})", ""
-        return f" ({said[0]}, 95%: {said[1]} to {said[2]})", ", worse" if ends[2] < 0 else ""
+        return f" ({said[0]}, {SURE}: {said[1]} to {said[2]})", ", worse" if ends[2] < 0 else ""
 
     def calibration(self) -> list[Text | str]:
         """Say whose calibration error rises: what comes before that, what got worse, and what comes after it."""
@@ -272,7 +272,7 @@ def _environment() -> Any:
     blocks = {"trim_blocks": True, "lstrip_blocks": True, "undefined": jinja2.StrictUndefined}
     loader = jinja2.PackageLoader("fairpot.report", "")
     made = jinja2.Environment(loader=loader, autoescape=True, finalize=finalize, **blocks)  # type: ignore[arg-type]
-    made.globals |= {"T": TEXT, "say": say, "words": words, "tables": tables, "queue": queue}
+    made.globals |= {"T": TEXT, "SURE": SURE, "say": say, "words": words, "tables": tables, "queue": queue}
     made.globals |= {"POINTS": POINTS, "headline": headline, "meaning": meaning, "forest": forest}
     made.globals |= {"figure_svg": figure_svg, "most_pairs": tables.MOST_PAIRS, "style": style}
     return made

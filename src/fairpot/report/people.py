@@ -8,7 +8,9 @@ from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.special import ndtri
 
+from fairpot._defaults import LEVEL
 from fairpot.counts import Counts, GroupCounts
 from fairpot.display.scores import LABELS
 from fairpot.inference.limits import wilson_limits
@@ -18,7 +20,7 @@ from fairpot.transport.plan import weight_to_reach
 
 # Fewer people than this are not shown as a bar or a point of their own.
 FEWEST = 10
-_QUANTILE = 1.959963984540054  # of two-sided limits of 95%
+_QUANTILE = -float(ndtri((1 - LEVEL) / 2))  # of two-sided limits
 
 
 @dataclass(frozen=True, eq=False)

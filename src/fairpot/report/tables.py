@@ -30,11 +30,11 @@ from fairpot.words import (
     written,
 )
 from fairpot.words import page as words
-from fairpot.words.page import TEXT, count, percent, say, score, with_limits
+from fairpot.words.page import SURE, TEXT, count, percent, say, score, with_limits
 from fairpot.words.tables import markdown_lines, plain_line
 
 MOST_PAIRS = 24
-_PAIR_HEADS = ("Group", "Other group", "Group over other", "Other over group", "Gap, points", "95% interval")
+_PAIR_HEADS = ("Group", "Other group", "Group over other", "Other over group", "Gap, points", f"{SURE} interval")
 _MOVE_HEADS = (
     *("Changed", "Up", "Down"),
     *("Mean change of the changed", "Mean change of all", "Largest change"),
@@ -205,7 +205,7 @@ def numbers(view: View) -> list[Table]:
             both = [with_limits(n, auc) for n in (each.before, each.after)]
             rows.append([each.metric, *both, with_limits(each.change, auc, "+")])
         heads = ("Number", "Before", "Repaired", "Change")
-        caption = "What changes at the reported setting, with 95% intervals"
+        caption = f"What changes at the reported setting, with {SURE} intervals"
         tables.append(Table("effect", caption, heads, rows, note=TEXT["effect note"]))
     return tables
 
@@ -218,10 +218,10 @@ def _all_numbers(view: View) -> Table:
             continue
         now = view.live(lambda k, write=write, read=read: write(read(view.settings[k])))  # type: ignore[misc]
         rows.append([name, before, now] if view.repaired else [name, before])
-    caption = "Numbers of these rows, with 95% intervals"
+    caption = f"Numbers of these rows, with {SURE} intervals"
     heads: tuple[str, ...] = ("Number", "Value")
     if view.repaired:
-        caption, heads = "Before and at this setting, with 95% intervals", ("Number", "Before", "Repaired")
+        caption, heads = f"Before and at this setting, with {SURE} intervals", ("Number", "Before", "Repaired")
     return Table("all", caption, heads, rows)
 
 

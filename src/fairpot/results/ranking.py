@@ -261,8 +261,8 @@ def rank(
     Parameters
     ----------
     {table, ties}
-    level : float or None, default 0.95
-        Confidence level of the intervals; None computes none.
+    level : float or None
+        Confidence level of the intervals, as everywhere unless you give one; None computes none.
     top : Top or None, default None
         Rank among the top of the list alone, see :func:`top_of`.
     {reference}

@@ -227,7 +227,7 @@ class TradeoffCurve:
     def frame(self) -> Any:
         """Return the curve as a tidy frame (pandas, Polars or PyArrow, whichever is in use).
 
-        ``auc_low``, ``auc_high``, ``gap_low`` and ``gap_high`` are the 95% limits of :meth:`band`, NaN where it has no
+        ``auc_low``, ``auc_high``, ``gap_low`` and ``gap_high`` are the limits of :meth:`band`, NaN where it has no
         point. With more than two groups ``first`` and ``second`` name the pair with the largest gap.
         """
         columns = {name: getattr(self, name) for name in ("auc", "gap", "signed_gap", "xauc_ab", "xauc_ba", "pareto")}

@@ -9,6 +9,7 @@ import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
+from fairpot._defaults import LEVEL
 from fairpot._svg import short
 from fairpot._validation import wording
 from fairpot.words.style import EVEN, POINTS, level, share
@@ -20,6 +21,8 @@ if TYPE_CHECKING:
 
 _NAMED, _TOLD = 3, 2  # so many groups are named in a label; so many strengths are told one by one
 _SYMBOLS = {"lam": "λ"}
+# How sure the intervals of a page are, as it says beside each.
+SURE = level(LEVEL)
 
 TEXT: dict[str, str] = {
     "title": "Fairness report",
@@ -38,8 +41,8 @@ TEXT: dict[str, str] = {
     "lanes left out": "The picture shows {drawn} of {groups} groups: those with the largest gaps.",
     # Panels
     "panel gap top": "How large is the gap in the top {alpha}?",
-    "gap note": "Points of 100, 95% interval. Above 0 {higher} ranked higher, below 0 {lower}.",
-    "gap note many": "Points of 100, 95% interval; of the largest it allows for the choice. Above 0 the first is "
+    "gap note": f"Points of 100, {SURE} interval. Above 0 {{higher}} ranked higher, below 0 {{lower}}.",
+    "gap note many": f"Points of 100, {SURE} interval; of the largest it allows for the choice. Above 0 the first is "
     "ranked higher.",
     "gap aim": "Shaded: the target, at most {aim} points.",
     "gap more": "{left} more pairs: below.",
@@ -64,7 +67,7 @@ TEXT: dict[str, str] = {
     "limit": "Dashed: no repair that keeps the order inside each group can be above it on these rows. It knows their "
     "outcomes; a repair fixed beforehand reaches less.",
     "top note": "The gap is that of the top {alpha} of the ranking, AUC that of all rows.",
-    "band note": "Shaded in blue: the 95% interval of the gap at each strength.",
+    "band note": f"Shaded in blue: the {SURE} interval of the gap at each strength.",
     "many note": "With more than two groups it is the largest clear gap of those that are not small; else the largest.",
     "few note": "Fewer than {least} rows of a group and outcome are too few to draw.",
     "scores means": "With the outcome, the mean score of {first} is {one}, that of {second} {other}",
@@ -78,9 +81,9 @@ TEXT: dict[str, str] = {
     "roc note": "For every threshold: the share with the outcome above it in one group, against the share without it "
     "in the other. The gap is 0 where both areas are equal. Faint: original scores.",
     "calibration note": "On the diagonal a score of 0.3 means that 30 of 100 have the outcome. Below it, scores are "
-    "too high. Upright lines: 95% intervals.",
+    f"too high. Upright lines: {SURE} intervals.",
     "calibration note turned": "On the diagonal a score of 0.7 means that 30 of 100 have the outcome. Below it, scores "
-    "are too low. Upright lines: 95% intervals.",
+    f"are too low. Upright lines: {SURE} intervals.",
     "calibration note repair": "Faint: original scores.",
     # Tables
     "pairs note": "Each interval is of one pair by itself; that of the largest gap allows for the choice.",
@@ -103,7 +106,8 @@ HOW_TO_READ = (
     "share of pairs in which it does; 0.5 is chance.",
     "xAUC takes the two rows from different groups. If the two directions differ, cases in one group are more often "
     "ranked below non-cases in the other. That difference is the gap, in points of 100; 0 is equal.",
-    "95% interval: if the study were repeated many times, 95 of 100 such ranges would contain the true value.",
+    f"{SURE} interval: if the study were repeated many times, {100 * LEVEL:g} of 100 such ranges would contain the "
+    "true value.",
 )
 HOW_TO_READ_REPAIR = (
     "The repair changes a score by its value and its group alone. It needs no new model.",
