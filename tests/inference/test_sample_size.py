@@ -164,4 +164,16 @@ def test_a_plan_says_which_true_gap_it_assumes():
     assert "a repair that leaves a true gap of 0. These rows have a gap of" in small.assumes
     assert f"a true gap of {own:.3g}, the gap of these rows" in large.assumes
     assert "a true gap of 0. true_gap" in plan_sample_size(0.3, goal="certify").assumes
-    assert plan_sample_size(0.3).assumes == "Assumed: a true gap of 0.3."
+    alone = plan_sample_size(0.3)
+    assert alone.assumes.startswith("Assumed: a true gap of 0.3. And normal scores, with and without the outcome")
+    assert "normal" not in small.assumes + large.assumes
+
+
+def test_scores_that_are_not_normal_take_more_rows_than_a_plan_from_numbers_says():
+    """Exponential scores with an AUC of 0.8 and few outcomes: a plan from such rows sees it."""
+    rng, n = np.random.default_rng(0), 20_000
+    y, group = (rng.random(n) < 0.1).astype(int), rng.choice(["a", "b"], n)
+    score = rng.exponential(size=n) * np.where(y == 1, 4, 1)
+    table = score_table(y, score, sensitive_features=group)
+    numbers, rows = plan_sample_size(0.05, auc=0.8, rates=0.1), plan_sample_size(0.05, table=table, true_gap=0.05)
+    assert rows.rows > 1.2 * numbers.rows

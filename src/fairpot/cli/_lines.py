@@ -47,6 +47,8 @@ def print_pairs(out: Output, ranking: Ranking, *, lower_is_riskier: bool, everyt
     each = "Pairs of groups" if len(pairs) > 1 else "The two groups"
     names = ["riskier", "less risky"] if lower_is_riskier else ["ranked higher", "ranked lower"]
     out.table(f"{each} {part_of(ranking.alpha)}", [*names, "gap", "from", "to", "xAUC", "reverse"], rows, texts=2)
+    if len(shown_here) > 1:
+        out.line(words.OF_ONE_PAIR)
     if len(pairs) > len(shown_here):
         more = len(pairs) - len(shown_here)
         few = f", {'all' if len(small) == more else f'{len(small)} of them'} of small groups" if small else ""

@@ -50,6 +50,7 @@ class PlanDocument:
     pair: tuple[Group, Group]
     groups: tuple[PlannedGroup, ...]
     measured_gap: float | None
+    normal_scores: bool
 
 
 @click.command(cls=opt.Sectioned, short_help="How many rows it takes to detect or certify a gap.")
@@ -73,12 +74,12 @@ def plan(rows: RowOptions, out: Output, **options: Any) -> None:
 
     \b
     Examples:
-      fairpot plan --max-gap 0.05 --auc 0.75 --share 0.2 --rate 0.1
       fairpot plan pilot.csv --max-gap 0.05 --goal certify --true-gap 0.01
+      fairpot plan --max-gap 0.05 --auc 0.75 --share 0.2 --rate 0.1
 
-    To detect is to get an interval without 0, to certify the verdict "within". Without a file, scores are taken as
-    normal with and without the outcome, and the first group is ranked higher. With a file, the plan is for rows like
-    its own.
+    To detect is to get an interval without 0, to certify the verdict "within". Name a file if you have one: the plan
+    is then for rows like its own. Without a file, scores are assumed to be normal with and without the outcome, which
+    can plan too few rows where they are not, and the first group is ranked higher.
     """
     given = _arguments(rows, out, options)
     found = plan_sample_size(options["gap"], **given)
@@ -88,7 +89,11 @@ def plan(rows: RowOptions, out: Output, **options: Any) -> None:
     said: opt.Options = {"columns": None, "inputs": (), "files": None, "weights": None}
     if table is not None:
         said = {**vars(rows.said()), "weights": table.weights}
-    out.document(PlanDocument(**said, **{name: getattr(found, name) for name in names}, groups=groups))
+    out.document(
+        PlanDocument(
+            **said, **{name: getattr(found, name) for name in names}, groups=groups, normal_scores=table is None
+        )
+    )
     _print_plan(out, found, groups)
     if table is not None and table.weights is not None:
         out.line(wording.weights_taken(table.weights, table.weight))

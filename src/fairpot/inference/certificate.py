@@ -20,7 +20,7 @@ from fairpot.inference.dial import Cut, DialEstimates, Top, band_of
 from fairpot.inference.limits import Estimate, Parts, difference_limits, draw_errors
 from fairpot.inference.shares import GapEstimates
 from fairpot.transport import Floats
-from fairpot.words import gap_from, gap_name
+from fairpot.words import asked_and_granted, gap_from, gap_name
 
 How = Literal["step-down", "walk"]
 # A rise of the curve by less than this part of a standard error is taken for level ground.
@@ -209,7 +209,7 @@ class Certificate(ShownBars):
         return (
             f"the {self.metric} is at most {self.bound:g} with {self.confidence:.0%} confidence, tested on "
             f"{self.rows}; measured there: gap {self.gap_before!s} -> {self.gap!s}, "
-            f"AUC {self.auc_before!s} -> {self.auc!s}"
+            f"AUC {self.auc_before!s} -> {self.auc!s}. {asked_and_granted(self.confidence)}"
         )
 
     def to_dict(self) -> dict[str, Any]:

@@ -28,6 +28,7 @@ _BINS = 64  # scores that tables are drawn with; eight times as many move no pow
 _ROUGH, _FINE = 400, 6000  # tables drawn at each size that is tried
 _MANY = 1e9  # rows of a table that stands for what is expected
 _SEED = 20250101  # plans are the same in every run
+_NORMAL = "And normal scores, with and without the outcome: a plan from rows like yours assumes no such thing."
 _NEAREST = 0.999  # an xAUC to plan with keeps this far from 1
 
 
@@ -72,7 +73,11 @@ class SamplePlan:
 
     @property
     def assumes(self) -> str:
-        """Which true gap the plan is for, and where that comes from, in a sentence."""
+        """Which true gap the plan is for and where that comes from; without rows, also how scores are taken to be."""
+        return self._assumed_gap if self.measured_gap is not None else f"{self._assumed_gap} {_NORMAL}"
+
+    @property
+    def _assumed_gap(self) -> str:
         if self.goal == "detect":
             return f"Assumed: a true gap of {self.true_gap:.3g}."
         if self.measured_gap is None or self.true_gap > 0:
@@ -124,8 +129,10 @@ def plan_sample_size(
 ) -> SamplePlan:
     """Compute how many rows it takes to detect a gap or to certify a bound.
 
-    Tables of rows are drawn, and the interval or verdict that they would have is computed, until it succeeds as often
-    as ``power`` says. The same call gives the same plan.
+    Give a ``table`` of rows like yours if you have one: without it scores are assumed to be normal, and where they are
+    not, fewer studies of the planned size may succeed than ``power`` says. Tables of rows are drawn, and the interval
+    or verdict that they would have is computed, until it succeeds as often as ``power`` says. The same call gives the
+    same plan.
 
     Parameters
     ----------

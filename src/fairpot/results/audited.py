@@ -376,6 +376,7 @@ class Audit(Told):
         lines += self._weighed
         for pair in told._pairs if len(ranking.gaps) > 1 else []:
             lines.append(f"{pair.first} over {pair.second}: gap {words.FRACTIONS.with_interval(pair.signed_gap)}")
+        lines += [words.OF_ONE_PAIR] if len(told._pairs) > 1 else []
         return "\n".join([*lines, *(f"note: {text}" for text in self.warnings if text not in lines)])
 
     @property
@@ -403,6 +404,7 @@ class Audit(Told):
         bars = [bar(f"{pair.first} over {pair.second}", pair.signed_gap) for pair in told._pairs]
         pairs = rows_of(pair.ranked for pair in told.told.compared)
         tables = html_table(pairs, "Pairs of groups, the one ranked higher first")
+        tables += paragraph(words.OF_ONE_PAIR) if len(pairs) > 1 else ""
         tables += html_table(told.rows("groups") if self.ranking.labelled else [], "Groups")
         tables += html_table(told.rows("top"), "Top of the ranking")
         tables += "".join(html_table(rows, caption) for caption, rows in told.selection_tables())

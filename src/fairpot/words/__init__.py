@@ -205,9 +205,23 @@ def certificate(
         f"Certified: with {level(known['confidence'])} confidence the {metric} on rows like these is at most "
         f"{style.bound(known['bound'])}{style.of} (tested on {on})."
     )
+    said = f"{said} {asked_and_granted(known['confidence'])}"
     if answer is not None and gap is not None:
         return f"{said} {_ANSWERS[answer]}: {style.with_interval(gap)}."
     return said + (" The other numbers are of the rows that the repair was fitted on." if same_rows else "")
+
+
+def asked_and_granted(confidence: float) -> str:
+    """Say of which certificates so many are broken at most: of those asked for, not of those granted."""
+    broken = f"{100 * (1 - confidence):.3g}"
+    return f"Of 100 certificates asked for, at most {broken} are broken; of those granted more, if few are granted."
+
+
+# What stands below intervals of several pairs.
+OF_ONE_PAIR = (
+    "Each interval is of one pair by itself, so that of many some leave out 0 by chance. The headline alone allows for "
+    "their number."
+)
 
 
 def badge(found: Trust, style: Style = FRACTIONS) -> str:

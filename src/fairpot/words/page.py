@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 from fairpot._defaults import LEVEL
 from fairpot._svg import short
 from fairpot._validation import wording
+from fairpot.words import OF_ONE_PAIR
 from fairpot.words.style import EVEN, POINTS, level, share
 
 if TYPE_CHECKING:
@@ -86,7 +87,7 @@ TEXT: dict[str, str] = {
     f"are too low. Upright lines: {SURE} intervals.",
     "calibration note repair": "Faint: original scores.",
     # Tables
-    "pairs note": "Each interval is of one pair by itself; that of the largest gap allows for the choice.",
+    "pairs note": OF_ONE_PAIR,
     "pairs left out": "{left} more pairs have smaller gaps; the JSON form has them.",
     "groups left out": "{left} more groups are in the JSON form of this report.",
     "effect note": "Before and after are the same rows, so a change is surer than the difference of two intervals. "
