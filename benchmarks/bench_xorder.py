@@ -11,7 +11,7 @@ import tracemalloc
 import numpy as np
 
 from fairpot.counts import GroupCounts
-from fairpot.methods.xorder import xorder_orders
+from fairpot_paper.xorder import xorder_orders
 
 LAMS = np.arange(11) / 10
 BANK = (35_500, 650)

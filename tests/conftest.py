@@ -1,15 +1,13 @@
-"""Real files where they are at hand, and scores of boosted models on them: what every method is tried on."""
+"""What all tests begin with."""
 
 import gc
 import os
 import sys
-from pathlib import Path
-from typing import NamedTuple
 
-import numpy as np
-import pandas as pd
 import pytest
 from hypothesis import HealthCheck, settings
+
+from real_scores import bank_scores, compas_scores, data_home  # noqa: F401  fixtures of all tests
 
 # The same examples in every run, however busy the machine; HYPOTHESIS_PROFILE=default looks for new ones, and for more.
 calm = {"deadline": None, "suppress_health_check": [HealthCheck.too_slow]}
@@ -33,8 +31,6 @@ os.environ.setdefault("MPLBACKEND", "agg")  # pictures are drawn, and shown to n
 
 # What takes longest begins first, so that no worker is left alone with it at the end.
 LONGEST = ("paper/tests/test_rerun.py", "spark")
-
-COMPAS_FEATURES = ["age", "race", "juv_fel_count", "juv_misd_count", "juv_other_count", "priors_count"]
 
 
 @pytest.hookimpl(optionalhook=True)
@@ -77,46 +73,3 @@ def closed_figures():
 def few_draws(monkeypatch):
     """Draw a tenth of the tables for a plan, where it is compared with the same plan asked for in another way."""
     monkeypatch.setattr("fairpot.inference.sample_size._FINE", 600)
-
-
-@pytest.fixture(scope="session")
-def data_home() -> Path:
-    """The folder with the real Bank and COMPAS files."""
-    folder = Path(os.environ.get("FAIRPOT_DATA") or Path(__file__).parents[2] / "shared" / "data")
-    if not all((folder / name).is_file() for name in ("bank-full.csv", "compas-scores-two-years.csv")):
-        pytest.skip(f"the published files are not in {folder}; set FAIRPOT_DATA to their folder")
-    return folder
-
-
-class Scored(NamedTuple):
-    scores: np.ndarray
-    y: np.ndarray
-    group: np.ndarray
-
-    def take(self, rows):
-        return Scored(*(column[rows] for column in self))
-
-
-def scored(frame: pd.DataFrame, y: np.ndarray, group: np.ndarray) -> Scored:
-    """Score one half of the rows with a model trained on the other."""
-    xgboost = pytest.importorskip("xgboost")
-    features = pd.get_dummies(frame).to_numpy(dtype=np.float64)
-    training = np.random.default_rng(0).random(len(y)) < 0.5
-    model = xgboost.XGBClassifier(n_estimators=60, max_depth=4, n_jobs=1, random_state=0)
-    model.fit(features[training], y[training])
-    probability = model.predict_proba(features[~training])[:, 1].astype(np.float64)
-    return Scored(probability, y[~training], group[~training])
-
-
-@pytest.fixture(scope="session")
-def bank_scores(data_home: Path) -> Scored:
-    frame = pd.read_csv(data_home / "bank-full.csv", sep=";")
-    y = (frame.pop("y") == "yes").to_numpy(dtype=np.int64)
-    return scored(frame, y, np.where(frame["age"] < 25, "young", "older"))
-
-
-@pytest.fixture(scope="session")
-def compas_scores(data_home: Path) -> Scored:
-    frame = pd.read_csv(data_home / "compas-scores-two-years.csv")
-    y = frame["two_year_recid"].to_numpy(dtype=np.int64)
-    return scored(frame[COMPAS_FEATURES], y, frame["sex"].to_numpy(dtype=object))

@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
-from fairpot.training.objective import tail_derivatives
 from fairpot_paper.network import Batches, RunningTail
+from fairpot_paper.objective import tail_derivatives
 
 POSITIVES, NEGATIVES, SIZE = 12, 60, 5
 

@@ -117,7 +117,7 @@ def test_unknown_names():
 
 def test_without_xgboost(monkeypatch):
     monkeypatch.setitem(sys.modules, "xgboost", None)
-    with pytest.raises(MissingDependencyError, match=r"fairpot\[boost\]"):
+    with pytest.raises(MissingDependencyError, match=r"xgboost-cpu"):
         make_model("xgboost")
 
 

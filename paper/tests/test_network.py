@@ -9,8 +9,8 @@ import pytest
 from sklearn.utils.estimator_checks import check_estimator
 
 from fairpot.metrics import auc
-from fairpot.training.objective import tail_derivatives
 from fairpot_paper.network import PartialAUCClassifier, _TorchNetwork, draw_layers, run_layers
+from fairpot_paper.objective import tail_derivatives
 
 
 def tail_gradient(positive, negative, temperature=1.0, **weights):

@@ -9,8 +9,8 @@ import numpy as np
 import pytest
 
 from fairpot import FairPOT
-from fairpot.methods import PostLogit, XOrder
 from fairpot.metrics import auc, xauc_gap
+from fairpot_paper import PostLogit, XOrder
 from fairpot_paper.timing import COST_MATRIX, METHODS, ScoreRows, cost_matrix, machine, time_method
 from oracles import ceil_share, project
 from rows_cases import drawn

@@ -10,12 +10,13 @@ Names are imported when they are first used, so that ``import fairpot`` and ``fa
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from fairpot._moved import MOVED, WHERE
 from fairpot._version import __version__ as __version__
 
 if TYPE_CHECKING:
     from fairpot.comparison import compare
     from fairpot.exceptions import InfeasibleRuleError, ModelFileError, UndefinedMetricWarning, UnseenGroupError
-    from fairpot.methods import FairPOT, LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
+    from fairpot.methods import FairPOT, LogitShift, OptimalMerge, WassersteinRepair
     from fairpot.repair import FairMaps, FairScoreClassifier, load
     from fairpot.report import FairnessReport
     from fairpot.results.audit import audit
@@ -34,14 +35,12 @@ __all__ = [
     "LogitShift",
     "ModelFileError",
     "OptimalMerge",
-    "PostLogit",
     "ScoreMap",
     "ScoreTable",
     "TradeoffCurve",
     "UndefinedMetricWarning",
     "UnseenGroupError",
     "WassersteinRepair",
-    "XOrder",
     "apply",
     "audit",
     "compare",
@@ -52,12 +51,12 @@ __all__ = [
 
 _PARTS = (
     *("datasets", "exceptions", "export", "inference", "methods", "metrics"),
-    *("repair", "report", "rows", "tradeoff", "training", "transport"),
+    *("repair", "report", "rows", "tradeoff", "transport"),
 )
 _NAMES = {
     "comparison": ["compare"],
     "exceptions": ["InfeasibleRuleError", "ModelFileError", "UndefinedMetricWarning", "UnseenGroupError"],
-    "methods": ["FairPOT", "LogitShift", "OptimalMerge", "PostLogit", "WassersteinRepair", "XOrder"],
+    "methods": ["FairPOT", "LogitShift", "OptimalMerge", "WassersteinRepair"],
     "repair": ["FairMaps", "FairScoreClassifier", "load"],
     "report": ["FairnessReport"],
     "results": ["audit", "effect"],
@@ -77,6 +76,8 @@ def __getattr__(name: str) -> Any:
         return value
     if name in _PARTS:
         return importlib.import_module(f"fairpot.{name}")
+    if name in MOVED:  # of an AttributeError, `from fairpot import ...` would not show what it says
+        raise ImportError(f"{name} {WHERE}; then `from fairpot_paper import {name}`.")
     raise AttributeError(f"module 'fairpot' has no attribute {name!r}")
 
 

@@ -117,26 +117,6 @@ strength_, strengths_ : float, and dict of moved group to float
 maps_, fair_maps_ : dict of group to ScoreMap, and FairMaps, which has the exports (``to_sql``)
 achieved_, certificate_ : AUC and gap of the fitted rows, before and after; Certificate or None
 groups_, reference_, left_out_, starts_, table_ : groups, where a repaired top begins, the rows""",
-    "top_model": """\
-alpha : float in (0, 1], default 0.1
-    Share of the rows at the top that matters; early stopping looks there. The objective does not depend on it.
-temperature : float, default 1.0
-    The objective's lambda: large values weigh all rows without the outcome alike, small ones the highest.
-early_stopping : bool, default True
-    Whether a stratified part, 15%, is set aside, where that is ten rows of each class or more, and the round kept that
-    is best on it, by the area under the ROC curve up to the false-positive rate alpha.
-random_state : int, RandomState or None, default None
-    An int gives the same model again on the same machine.""",
-    "trained_model": """\
-classes_ : array of shape (2,)
-    The values of the outcome; the second is the positive one.
-sigmoid_ : Sigmoid
-    Slope and intercept that turn raw scores to log-odds; fitted on the validation part, or on the training rows where
-    there is none.
-history_ : dict of str to array
-    ``loss`` of each round, and with early stopping ``roc_area`` of the validation part after it.
-n_features_in_, feature_names_in_
-    Number and names of the features.""",
 }
 
 Named = TypeVar("Named", bound=Callable[..., Any])

@@ -183,10 +183,6 @@ OPTIONS = {
         "--monotone",
     ),
     "unknown method": (["fit", "CSV", *COLUMNS, "--method", "magic", "--lam", "1"], "--method"),
-    "logit of points": (
-        ["fit", "CSV", "--score", "times", *COLUMNS[2:], "--method", "post-logit", "--strength", "1"],
-        "[0, 1]",
-    ),
     "output in no folder": (["fit", "CSV", *COLUMNS, "--lam", "1", "-o", "no/where/map.json"], "folder"),
     "output is a folder": (["fit", "CSV", *COLUMNS, "--lam", "1", "-o", "TMP"], "folder"),
     "output is the input": (["fit", "CSV", *COLUMNS, "--lam", "1", "-o", "CSV", "--force"], "input"),

@@ -8,6 +8,7 @@ from cli.conftest import COLUMNS
 from fairpot import LogitShift, score_table
 from fairpot.comparison import compare
 from fairpot.metrics import xauc_gap
+from fairpot.repair.registry import find_method, method_name
 from fairpot.tradeoff import auc_limit
 from files_cases import write
 from rows_cases import STAYS, stays
@@ -142,9 +143,8 @@ def test_the_next_step_is_the_recommended_method(run, csv, people):
     y, scores, sex = columns(people)
     result = compare(y, scores, sensitive_features=sex, max_gaps=0.05)
     [line] = [each for each in found if each.startswith("Next: ")]
-    option = {"FairPOT": "fairpot", "LogitShift": "logit-shift", "WassersteinRepair": "wasserstein", "XOrder": "xorder"}
-    option |= {"OptimalMerge": "optimal-merge", "PostLogit": "post-logit"}
-    assert f"--method {option[result.recommended(0.05).method]} --max-gap 0.05 -o map.json" in line
+    option = method_name(find_method(result.recommended(0.05).method))
+    assert f"--method {option} --max-gap 0.05 -o map.json" in line
 
 
 def test_with_a_top_the_finding_and_the_next_step_are_of_the_top(run, tmp_path):

@@ -9,7 +9,7 @@ import pytest
 
 from cli.conftest import COLUMNS, WRITERS
 from fairpot import FairPOT, effect, load
-from fairpot.methods import LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
+from fairpot.methods import LogitShift, OptimalMerge, WassersteinRepair
 from fairpot.metrics import auc, xauc_gap
 
 MODELS = [
@@ -34,8 +34,6 @@ MODELS = [
         ["--method", "wasserstein", "--max-gap", "0.1", "--top", "0.5", "--repair-top"],
         WassersteinRepair(max_gap=0.1, top=0.5, repair="top"),
     ),
-    (["--method", "post-logit", "--strength", "3"], PostLogit(3.0)),
-    (["--method", "xorder", "--lam", "0.3"], XOrder(0.3)),
     (["--method", "optimal-merge", "--strength", "1.2"], OptimalMerge(1.2)),
     (["--method", "optimal-merge", "--max-gap", "0.05"], OptimalMerge(max_gap=0.05)),
     (["--method", "logit-shift", "--strength", "-0.8"], LogitShift(-0.8)),
@@ -96,11 +94,11 @@ def test_intersections(run, csv, people, tmp_path):
     assert (tmp_path / "m.json").read_bytes() == expected
 
 
-@pytest.mark.parametrize("method", ["wasserstein", "post-logit", "xorder"])
+@pytest.mark.parametrize("method", ["wasserstein", "optimal-merge", "logit-shift"])
 @pytest.mark.parametrize("rule", [["--max-gap", "0.05"], ["--smallest-gap"]])
 def test_rules_for_methods_without_their_own(run, csv, people, tmp_path, method, rule):
     run("fit", csv, *COLUMNS, "--method", method, *rule, "-o", tmp_path / "map.json")
-    make = {"wasserstein": WassersteinRepair, "post-logit": PostLogit, "xorder": XOrder}[method]
+    make = {"wasserstein": WassersteinRepair, "optimal-merge": OptimalMerge, "logit-shift": LogitShift}[method]
     model = make().fit(people["risk"], people["outcome"], sensitive_features=people["sex"])
     point = model.tradeoff().select(**({"max_gap": 0.05} if len(rule) == 2 else {}))
     value = load(tmp_path / "map.json").dial_[1]
@@ -206,23 +204,13 @@ def test_held_out_rows_of_part_of_the_groups(run, folder, tmp_path, people):
 
 
 def test_json_with_values_by_group(run, csv):
-    found = run("fit", csv, *COLUMNS, "--group", "smoker", "--method", "post-logit", "--smallest-gap", "--json").json
+    found = run("fit", csv, *COLUMNS, "--group", "smoker", "--method", "logit-shift", "--smallest-gap", "--json").json
     assert found["dial"]["value"] is None
     assert {each["group"] for each in found["dial"]["groups"]} < {
         f"sex={s}, smoker={k}" for s in "FM" for k in (True, False)
     }
     assert {name: value for name, value in found["rule"].items() if value} == {"smallest_gap": True}
     json.dumps(found)
-
-
-def test_xorder_by_rule_searches_where_its_dial_works(run, csv, tmp_path):
-    """A rule finds a point at least as good as any of the small values of the dial that keep it."""
-    rule = ["fit", csv, *COLUMNS, "--method", "xorder", "--max-gap", "0.1", "--json"]
-    chosen = json.loads(run(*rule).out)["fitted"]["after"]
-    assert chosen["gap"] <= 0.1
-    for lam in ("0.01", "0.03", "0.1"):
-        other = json.loads(run(*rule[:-3], "--lam", lam, "--json").out)["fitted"]["after"]
-        assert other["gap"] > 0.1 or other["auc"] <= chosen["auc"] + 1e-12
 
 
 def test_rules_of_an_operation_are_said_and_shown(run, csv, folder, people, held_out):

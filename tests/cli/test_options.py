@@ -4,16 +4,18 @@ import pytest
 
 from cli.conftest import COLUMNS
 from fairpot.cli._errors import as_option
+from fairpot.repair.registry import names
 
 
 def test_methods_go_by_either_name(run, csv):
     printed = run("compare", csv, *COLUMNS, "--method", "WassersteinRepair", "--json").json
     assert printed == run("compare", csv, *COLUMNS, "--method", "wasserstein", "--json").json
-    assert run("fit", csv, *COLUMNS, "--method", "PostLogit", "--strength", 3, "--json").json["method"] == "post-logit"
+    other = run("fit", csv, *COLUMNS, "--method", "LogitShift", "--strength", 1, "--json").json
+    assert other["method"] == "logit-shift"
 
 
 def test_both_rules_together_for_every_method(run, csv):
-    for method in ("fairpot", "wasserstein", "post-logit", "xorder", "optimal-merge", "logit-shift"):
+    for method in names():
         found = run("fit", csv, *COLUMNS, "--method", method, "--max-gap", 0.1, "--max-auc-loss", 0.2, "--json").json
         assert {name: value for name, value in found["rule"].items() if value} == {"max_gap": 0.1, "max_auc_loss": 0.2}
         assert found["fitted"]["after"]["gap"] <= 0.1 + 1e-9

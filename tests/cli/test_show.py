@@ -31,7 +31,6 @@ def test_json(run, fitted, people):
     [
         ["--lam", "0.4", "--top", "0.3", "--repair-top"],
         ["--method", "wasserstein", "--strength", "1"],
-        ["--method", "post-logit", "--smallest-gap"],
         ["--method", "logit-shift", "--max-gap", "0.05"],
         ["--method", "optimal-merge", "--smallest-gap", "--group", "smoker"],
     ],

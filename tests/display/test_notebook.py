@@ -12,16 +12,14 @@ import fairpot
 from fairpot import (
     FairPOT,
     LogitShift,
-    OptimalMerge,
-    PostLogit,
     ScoreMap,
     WassersteinRepair,
-    XOrder,
     compare,
 )
 from fairpot.inference import confidence_interval, verdict
 from fairpot.metrics import xauc_gap
 from fairpot.repair.fair_maps import FairMaps
+from fairpot.repair.registry import methods
 from fairpot.tradeoff import auc_limit
 from rows_cases import draw
 
@@ -51,7 +49,7 @@ def test_names_are_escaped_in_notebooks():
 
 
 CASES = ("two groups", "many groups", "top", "weights")
-METHODS = (FairPOT, LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder)
+METHODS = tuple(methods().values())
 
 
 @functools.cache

@@ -13,11 +13,9 @@ import pytest
 from export_cases import NAMES, followed_maps, hostile_maps, hostile_scores, mapped, same_numbers, shift_maps
 from fairpot.exceptions import UnseenGroupError
 from fairpot.export import RowScorer, to_javascript, to_python
-from fairpot.repair.stored import LogitMap
 from fairpot.transport import ScoreMap
 
 MAPS = dict(zip(NAMES, hostile_maps().values()))
-SIGMOIDS = {"F": LogitMap([0.5], 7.3, -2.0), "G": LogitMap([0.5], -1e3, 0.25), "M": ScoreMap.identity()}
 
 
 def run_python(maps, rows, folder):
@@ -85,7 +83,7 @@ def test_same_numbers(way, tmp_path):
 
 @WAYS
 def test_shifts(way, tmp_path):
-    maps = shift_maps() | {"F": MAPS["F"], "S": SIGMOIDS["F"]}
+    maps = shift_maps() | {"F": MAPS["F"]}
     rows = [(s, group) for group, each in shift_maps().items() for s in hostile_scores(each, 400).tolist()]
     expected = [mapped(each, hostile_scores(each, 400)) for each in shift_maps().values()]
     same_numbers(way(maps, rows, tmp_path), np.concatenate(expected))
@@ -102,15 +100,6 @@ def test_one_map_follows_all(way, tmp_path):
         way(maps | {"M": ScoreMap.identity()}, rows, tmp_path)
 
 
-@WAYS
-def test_sigmoid(way, tmp_path):
-    """Python's exponential is the one that SciPy has; Node has its own, whose last digit may differ."""
-    for group, each in SIGMOIDS.items():
-        scores = hostile_scores(each, 800)
-        got = way(SIGMOIDS, [(s, group) for s in scores.tolist()], tmp_path)
-        np.testing.assert_allclose(got, mapped(each, scores), rtol=4e-16 if way in (run_node, run_esm) else 0, atol=0)
-
-
 @pytest.mark.parametrize("names", [(1, 2), (0.5, 2.5), (True, False), ("1", 1)])
 @WAYS
 def test_groups_that_are_no_text(way, names, tmp_path):
@@ -120,7 +109,7 @@ def test_groups_that_are_no_text(way, names, tmp_path):
 
 def test_python_needs_nothing():
     assert "import" not in to_python(MAPS)
-    assert to_python(SIGMOIDS).count("import") == 1
+    assert "import" not in to_python(shift_maps() | MAPS)
 
 
 @pytest.mark.parametrize(("score", "group"), [(math.nan, "F"), (math.inf, "F"), (0.5, "X"), (0.5, None), (None, "F")])

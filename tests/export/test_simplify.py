@@ -10,8 +10,7 @@ from hypothesis import strategies as st
 from export_cases import hostile_maps, mapped
 from fairpot.export import simplify, to_javascript, to_onnx, to_python, to_sql
 from fairpot.export.simplify import EXACT_UP_TO, _shortest, _walked, fewest_points, spread_knots
-from fairpot.repair.stored import LogitMap
-from fairpot.transport import ScoreMap
+from fairpot.transport import ScoreMap, ShiftMap
 
 SMALL = {name: each for name, each in hostile_maps().items() if name != "many knots"}
 
@@ -66,7 +65,7 @@ def test_the_walk_is_nearly_as_good():
 
 
 def test_what_has_no_knots_to_spare_stays():
-    maps = {"F": LogitMap(np.linspace(0, 1, 50), 3.0, -2.0), "M": ScoreMap.identity(), "X": ScoreMap([0, 1], [2, 3])}
+    maps = {"F": ShiftMap(factor=3.0), "M": ScoreMap.identity(), "X": ScoreMap([0, 1], [2, 3])}
     made = simplify(maps, max_error=0.5)
     assert all(made.maps[group] is maps[group] for group in maps)
     assert made.error == 0

@@ -12,8 +12,7 @@ import sqlglot
 from export_cases import NAMES, followed_maps, hostile_maps, hostile_scores, mapped, same_numbers, shift_maps
 from fairpot.export import to_sql
 from fairpot.export.sql_dialects import DIALECTS
-from fairpot.repair.stored import LogitMap
-from fairpot.transport import ScoreMap
+from fairpot.transport import ScoreMap, ShiftMap
 
 PARSED = ("bigquery", "snowflake", "sqlserver", "oracle")  # and never run
 READ_AS = dict(zip(DIALECTS, DIALECTS)) | {"sqlserver": "tsql"}
@@ -88,7 +87,7 @@ def test_many_knots(database):
 
 @pytest.mark.parametrize("form", ["case", "table"])
 def test_rows_without_a_map_get_null(database, form):
-    maps = {"F": SMALL["monotone"], "M": SMALL["steps down"], "S": LogitMap([0.5], 3.0, -2.0)}
+    maps = {"F": SMALL["monotone"], "M": SMALL["steps down"], "S": ShiftMap(factor=3.0)}
     rows = [(0.5, "f"), (0.5, "F "), (0.5, None), (None, "F"), (math.inf, "M"), (-math.inf, "S"), (None, "S")]
     if database.dialect == "mysql":  # which stores finite numbers alone
         rows = [(s, g) for s, g in rows if s is None or math.isfinite(s)]
@@ -99,7 +98,7 @@ def test_rows_without_a_map_get_null(database, form):
 @pytest.mark.parametrize("form", ["case", "table"])
 @pytest.mark.parametrize("row", [(0.5, "X"), (0.5, None), (None, "F"), (math.inf, "F")])
 def test_rows_without_a_map_can_stop_the_query(database, form, row):
-    maps = {"F": SMALL["monotone"], "S": LogitMap([0.5], 3.0, -2.0)}
+    maps = {"F": SMALL["monotone"], "S": ShiftMap(factor=3.0)}
     if row[0] == math.inf and database.dialect == "mysql":
         pytest.skip("it stores finite numbers alone")
     good = [(0.25, "F"), (0.5, "S")]
@@ -112,7 +111,7 @@ def test_rows_without_a_map_can_stop_the_query(database, form, row):
 @pytest.mark.parametrize("unknown", ["error", "keep", "null"])
 @pytest.mark.parametrize("missing", ["error", "keep", "null"])
 def test_unknown_and_missing_groups_each_have_their_way(database, form, unknown, missing):
-    maps = {"F": SMALL["monotone"], "S": LogitMap([0.5], 3.0, -2.0)}
+    maps = {"F": SMALL["monotone"], "S": ShiftMap(factor=3.0)}
     good, ways = [(0.25, "F"), (0.75, "S")], {"unknown_group": unknown, "missing_group": missing, "form": form}
     expected = run(database, maps, good)
     value = {"keep": 0.625, "null": None}
@@ -190,15 +189,6 @@ def test_the_quicker_form_is_chosen():
         assert "JOIN" not in to_sql(maps, dialect=dialect, table="people")
 
 
-@pytest.mark.parametrize("form", ["case", "table"])
-def test_sigmoid(database, form):
-    """The exponential is the database's own: the last digits may differ."""
-    maps = {"F": LogitMap([0.5], 7.3, -2.0), "M": ScoreMap.identity(), "Z": LogitMap([0.5], 1e3, 0.25)}
-    rows, expected = rows_for(maps)
-    got = np.array(run(database, maps, rows, form=form))
-    np.testing.assert_allclose(got, expected, rtol=4e-16, atol=3e-308)
-
-
 @pytest.mark.parametrize(
     ("names", "type_"),
     [((1, 2), "int"), ((-3, 2**40), "bigint"), ((0.1, 1e-300), "float8"), ((True, False), "boolean")],
@@ -256,7 +246,7 @@ def test_sqlite_reads_every_literal_exactly():
 @pytest.mark.parametrize("dialect", DIALECTS)
 @pytest.mark.parametrize("unknown", ["null", "error", "keep"])
 def test_every_dialect_is_parsed(dialect, unknown):
-    maps = dict(zip(NAMES, SMALL.values())) | {"S": LogitMap([0.5], 3.0, -2.0), 7: SMALL["monotone"]}
+    maps = dict(zip(NAMES, SMALL.values())) | {"S": ShiftMap(factor=3.0), 7: SMALL["monotone"]}
     maps = {group: each for group, each in maps.items() if group != "" or dialect != "oracle"}
     for form in ("case", "table"):
         text = to_sql(maps, dialect=dialect, table="a.people", form=form, unknown_group=unknown, group=["x", "y"])

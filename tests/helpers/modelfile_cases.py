@@ -5,7 +5,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fairpot import FairPOT
-from fairpot.methods import LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
+from fairpot import methods as own
+from fairpot.methods import LogitShift, OptimalMerge, WassersteinRepair
+from fairpot.repair.registry import methods
 
 NAMES = {
     "text": ("F", "M", 'x "y", é 🏳\\'),
@@ -58,10 +60,6 @@ def models(names=NAMES["text"]) -> dict[str, Any]:
         "Wasserstein, part of the way": WassersteinRepair(0.3),
         "Wasserstein, unmoved": WassersteinRepair(0),
         "Wasserstein, probabilities": WassersteinRepair(0.7, keep="probabilities"),
-        "PostLogit": PostLogit(),
-        "PostLogit, grid": PostLogit(grid=np.array([1.0, 2.5, 7.0]), beta=-1),
-        "PostLogit, one slope": PostLogit(3.5, reference=last),
-        "XOrder": XOrder(0.05),
         "OptimalMerge": OptimalMerge(),
         "LogitShift": LogitShift(),
         "LogitShift, unmoved": LogitShift(0, reference=last),
@@ -74,4 +72,5 @@ def models(names=NAMES["text"]) -> dict[str, Any]:
             cases[f"FairPOT, {repair} for the top of {top_of}"] = FairPOT(
                 0.5, top=0.4, top_of=top_of, repair=repair, reference=last
             )
-    return cases
+    outside = [kind for kind in methods().values() if kind.__name__ not in own.__all__]
+    return cases | {kind.__name__: kind(0.05) for kind in outside}

@@ -32,7 +32,6 @@ HELD = [
     *("fairpot.comparison.Comparison", "fairpot.TradeoffCurve", "fairpot.ScoreTable", "fairpot.ScoreMap"),
     *("fairpot.FairnessReport", "fairpot.inference.Band"),
     *("fairpot.tradeoff.Limit", "fairpot.metrics.GroupScorer"),
-    "fairpot.training.PartialAUCBooster",
 ]
 # Methods for other parts of fairpot and for scikit-learn, and those that say why there is nothing to do.
 INTERNAL = [

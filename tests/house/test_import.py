@@ -40,11 +40,9 @@ print(*[module for module in {heavy} if module in sys.modules])
 
 
 def test_the_methods_and_the_report_are_at_the_top():
-    from fairpot.repair.registry import methods
-
-    for method in methods().values():
-        assert getattr(fairpot, method.__name__) is method
-        assert method.__name__ in dir(fairpot)
+    for name in fairpot.methods.__all__:
+        assert getattr(fairpot, name) is getattr(fairpot.methods, name)
+        assert name in dir(fairpot)
     assert fairpot.FairnessReport.__name__ in fairpot.__all__
 
 

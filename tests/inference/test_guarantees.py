@@ -8,7 +8,7 @@ import pytest
 import oracles
 from fairpot import FairPOT, InfeasibleRuleError, score_table
 from fairpot.inference import confidence_interval
-from fairpot.methods import OptimalMerge, PostLogit
+from fairpot.methods import LogitShift, OptimalMerge
 from fairpot.splitting import all_but, split_table
 from inference_oracles import signed
 
@@ -27,7 +27,7 @@ def ahead(seed, n=2000):
     return 1 / (1 + np.exp(-rng.normal(1.2 * y + 0.5 * a - 1))), y, np.where(a, "a", "b")
 
 
-@pytest.mark.parametrize("method", [PostLogit, OptimalMerge])
+@pytest.mark.parametrize("method", [LogitShift, OptimalMerge])
 @pytest.mark.parametrize("reference", ["a", "b"])
 def test_a_certified_value_leaves_ahead_who_was_ahead(method, reference):
     """Moving the group behind, the dial begins overshot and ends unrepaired; moving the other, it is the other way."""
@@ -71,7 +71,7 @@ def test_only_a_falling_curve_is_walked(spread, how):
 
 
 @pytest.mark.filterwarnings("ignore:no repair needed")
-@pytest.mark.parametrize("method", [FairPOT, PostLogit, OptimalMerge])
+@pytest.mark.parametrize("method", [FairPOT, LogitShift, OptimalMerge])
 def test_folds_are_repaired_towards_the_reference_of_all_rows(method):
     """Two groups about equally ranked: left to themselves, some folds would move the other one."""
     rng = np.random.default_rng(9)

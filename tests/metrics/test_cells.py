@@ -109,7 +109,7 @@ def test_rows_of_few_patients_and_of_uneven_weight_are_few():
 @pytest.mark.parametrize("method", methods().values(), ids=list(methods()))
 def test_nobody_is_moved_towards_a_handful(method):
     score, y, group = six_districts()
-    score = 1 / (1 + np.exp(-score))  # PostLogit takes probabilities
+    score = 1 / (1 + np.exp(-score))  # which every method takes
     with pytest.warns(
         SmallGroupWarning, match=r"f has only \d+ rows with the outcome(.|\n)*Hint: min_group=... leaves small groups"
     ):

@@ -10,7 +10,7 @@ import pytest
 import fairpot
 import modelfile_cases as cases
 from fairpot import FairPOT, ModelFileError, modelfile
-from fairpot.methods import PostLogit, WassersteinRepair
+from fairpot.methods import LogitShift, WassersteinRepair
 from fairpot.modelfile import files
 from fairpot.modelfile.files import checksum
 from fairpot.repair import FairMaps
@@ -164,7 +164,7 @@ def at(content, path):
 
 
 @pytest.mark.parametrize("seal", [True, False])
-@pytest.mark.parametrize("model", [FairPOT(0.5, top=0.8, repair="top"), PostLogit(), WassersteinRepair(0.5)])
+@pytest.mark.parametrize("model", [FairPOT(0.5, top=0.8, repair="top"), LogitShift(), WassersteinRepair(0.5)])
 def test_every_key_is_needed_and_no_other(model, seal):
     data = valid_bytes(model)
     for path, found in every_object(json.loads(data)):
@@ -239,7 +239,7 @@ def test_absurd_numbers_of_things(valid):
 
 def test_doubled_keys(valid):
     text = valid.decode()
-    refused(text.replace('"method":', '"method":"PostLogit","method":').encode(), "'method' comes twice")
+    refused(text.replace('"method":', '"method":"LogitShift","method":').encode(), "'method' comes twice")
     refused(text.replace('"above":', '"above":"hold","above":', 1).encode(), "'above' comes twice")
 
 
@@ -256,8 +256,9 @@ def test_numbers_at_the_end_of_the_range(valid):
         content["fitted_on"]["score_range"] = [-1.7e308, 1.7e308]
 
     refused(edited(valid, everywhere), "wider or higher than")
-    for alpha, beta in ((1e308, 1.0), (1e308, -1e308)):
-        load_bytes(edited(valid, put("maps", 0, "map", value={"kind": "sigmoid", "alpha": alpha, "beta": beta})))
+    for added in (1e308, -1e308):
+        shift = {"kind": "shift", "factor": None, "added": added, "negative": False}
+        load_bytes(edited(valid, put("maps", 0, "map", value=shift)))
 
 
 def test_layout_does_not_matter(valid):
@@ -290,7 +291,7 @@ def mutate(data, rng):
     ])()  # fmt: skip
 
 
-@pytest.mark.parametrize("model", [FairPOT(0.5, top=0.8, repair="top"), PostLogit(), WassersteinRepair(0.5)], ids=repr)
+@pytest.mark.parametrize("model", [FairPOT(0.5, top=0.8, repair="top"), LogitShift(), WassersteinRepair(0.5)], ids=repr)
 def test_random_damage(model):
     data = valid_bytes(model)
     rng = random.Random(0)

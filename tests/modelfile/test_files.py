@@ -12,7 +12,6 @@ import fairpot
 import modelfile_cases as cases
 from fairpot import FairPOT, ModelFileError
 from fairpot.exceptions import OutputFileError
-from fairpot.methods import PostLogit
 from fairpot.modelfile.files import MAX_BYTES
 
 
@@ -115,7 +114,7 @@ def test_what_cannot_be_saved(tmp_path):
     with pytest.raises(ModelFileError, match="reference cannot be put"):
         data.fit(FairPOT(0.4)).set_params(reference=datetime.date(2024, 1, 1)).save(tmp_path / "a")
     with pytest.raises(ModelFileError, match="finite"):
-        data.fit(PostLogit()).set_params(grid=[np.inf]).save(tmp_path / "a")
+        data.fit(FairPOT(0.4)).set_params(max_gap=np.inf).save(tmp_path / "a")
     with pytest.raises(ModelFileError, match="64 bits"):
         data.fit(FairPOT(0.4)).set_params(reference=10**6000).save(tmp_path / "a")
     with pytest.raises(ModelFileError, match="valid Unicode"):

@@ -12,7 +12,7 @@ import pytest
 
 import modelfile_cases as cases
 from fairpot import FairPOT, ModelFileError, modelfile
-from fairpot.methods import LogitShift, OptimalMerge, PostLogit, WassersteinRepair
+from fairpot.methods import LogitShift, OptimalMerge, WassersteinRepair
 from fairpot.modelfile import files
 from fairpot.modelfile.content import ModelFile
 from fairpot.modelfile.forms import check
@@ -60,7 +60,7 @@ def texts():
     ]
     models = [
         FairPOT(0.5, reference="M", top=0.8, repair="top"), WassersteinRepair(keep="probabilities"),
-        PostLogit(grid=[1.0, 2.5]), OptimalMerge(), LogitShift(0.5),
+        OptimalMerge(2.0), OptimalMerge(), LogitShift(0.5),
     ]  # fmt: skip
     data = cases.make_data(names=("F", "M"), n=14, digits=1)
     made = [json.loads(files.dumps(data.fit(model).fair_maps_.file_content())) for model in models]
@@ -74,13 +74,13 @@ def documents():
 
 STRANGE = [
     None, True, False, 0, 1, 2, -1, 1.0, 0.5, 1.5, -0.0, math.nan, math.inf, "", "x", "F",
-    "piecewise", "sigmoid", "shift", "maps", "top_of_batch", "barycentre_of_batch", "hold", "walk", "pooled",
+    "piecewise", "shift", "maps", "top_of_batch", "barycentre_of_batch", "hold", "walk", "pooled",
     "fairpot-model",
     "a" * 64, "a" * 64 + "\n", "2025-01-31T12:00:00+00:00", "2025-01-31T12:00:00+00:00\n", "é🏳",
     "y" * 10_000, "y" * 10_001,
     [], [0.1, 0.2], [1, 0.5], ["F"], [None], [[]], [0.5] * 3, {}, {"by_group": []}, {"kind": "maps"}, {"zzz": 1},
     {"by_group": [{"group": "F", "value": 1}]}, {"group": "F", "value": 0.5},
-    {"kind": "sigmoid", "alpha": 1, "beta": -1}, {"kind": "shift", "factor": 2, "added": 0, "negative": False},
+    {"kind": "shift", "factor": 2, "added": 0, "negative": False},
     {"score": "risk", "group": []},
 ]  # fmt: skip
 
@@ -150,7 +150,7 @@ STRANGER = "\x1b[2J" + "x" * 500
         ((*MAP, "knots"), [0.1, math.nan], "maps[0].map.knots[1] must be a finite number.\nHint: NaN and"),
         ((*MAP, "knots"), [0.1, -math.inf], "maps[0].map.knots[1] must be a finite number.\nHint: NaN and"),
         ((*MAP, "kind"), "x", "maps[0].map.kind has an invalid value 'x'."),
-        (MAP, {"kind": "sigmoid", "alpha": 1}, "maps[0].map lacks the required field beta."),
+        (MAP, {"kind": "shift", "factor": 1}, "maps[0].map lacks the required field added."),
         (("apply",), {"kind": "maps", "t": 1}, "apply has an unknown field t."),
         (("apply",), {}, "apply lacks the required field kind."),
         (("reference",), [], "reference must be text, a number, true or false, or null, got a list.\nHint: turn"),

@@ -11,7 +11,7 @@ from sklearn.base import clone
 import fairpot
 import modelfile_cases as cases
 from fairpot import FairPOT, ModelFileError, modelfile
-from fairpot.methods import LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
+from fairpot.methods import LogitShift, OptimalMerge, WassersteinRepair
 from fairpot.modelfile import files
 from fairpot.modelfile.files import MAX_PARTS, checksum
 
@@ -21,7 +21,7 @@ def forged(model, path, edit):
     model.save(path, overwrite=True)
     content = json.loads(path.read_text(encoding="utf-8"))
     for entry in content["maps"]:
-        if entry["map"].get("knots") or entry["map"]["kind"] in ("sigmoid", "shift"):
+        if entry["map"].get("knots") or entry["map"]["kind"] == "shift":
             edit(entry["map"])
     content["checksum"] = checksum(content)
     path.write_text(json.dumps(content))
@@ -30,10 +30,6 @@ def forged(model, path, edit):
 
 def inverted(found):
     found["values"] = found["values"][::-1]
-
-
-def negated(found):
-    found["alpha"] = -found["alpha"]
 
 
 def of_factor_zero(found):
@@ -65,10 +61,8 @@ def far_below(found):
         (FairPOT(0.4), far_below, "far outside the fitted range"),
         (WassersteinRepair(t=1), inverted, "turns the order of the scores round"),
         (WassersteinRepair(t=1), a_hundred_times, "far outside the fitted range"),
-        (XOrder(0.05), inverted, "turns the order of the scores round"),
         (OptimalMerge(), inverted, "turns the order of the scores round"),
         (OptimalMerge(), a_hundred_times, "far outside the fitted range"),
-        (PostLogit(2.0, reference="F"), negated, "turns the order of the scores round"),
     ],
     ids=lambda value: getattr(value, "__name__", type(value).__name__),
 )
@@ -110,7 +104,7 @@ def test_every_fit_can_be_loaded(tmp_path, seed):
     y = data.y if seed % 2 else rng.permutation(data.y)
     for model in (
         FairPOT(None), FairPOT(0.3), FairPOT(1.0, reference="F"), FairPOT(0.5, monotone=True),
-        FairPOT(0.6, top=0.7, repair="top"), WassersteinRepair(0.4), WassersteinRepair(1.0), XOrder(0.0), XOrder(1.0),
+        FairPOT(0.6, top=0.7, repair="top"), WassersteinRepair(0.4), WassersteinRepair(1.0),
         OptimalMerge(),
         OptimalMerge(20.0), OptimalMerge(0.02), LogitShift(), LogitShift(-300),
     ):  # fmt: skip

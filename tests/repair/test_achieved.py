@@ -5,7 +5,7 @@ import math
 import numpy as np
 import pytest
 
-from fairpot import FairPOT, LogitShift, OptimalMerge, WassersteinRepair, XOrder
+from fairpot import FairPOT, LogitShift, OptimalMerge, WassersteinRepair
 from fairpot.metrics import auc, xauc_gap
 
 pytestmark = pytest.mark.filterwarnings("ignore::fairpot.exceptions.FairpotWarning")
@@ -27,7 +27,7 @@ def draw(seed, n=300, groups="ab", digits=2):
         (LogitShift(max_auc_loss=0.01), "ab"),
         (OptimalMerge(1.4, keep="probabilities"), "ab"),
         (WassersteinRepair(max_gap=0.2, top=0.4), "ab"),
-        (XOrder(0.05, top=90, top_of="group"), "ab"),
+        (LogitShift(0.2, top=90, top_of="group"), "ab"),
         (FairPOT(max_gap=0.2, top=0.5, repair="top"), "abc"),
         (LogitShift(0.4, top=0.5, top_of="group", repair="top"), "ab"),
     ],

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 import fairpot
 from fairpot.exceptions import InfeasibleRuleError, ModelFileError
-from fairpot.methods import FairPOT, LogitShift, OptimalMerge, WassersteinRepair, XOrder
+from fairpot.methods import FairPOT, LogitShift, OptimalMerge, WassersteinRepair
 from fairpot.metrics import auc, xauc_gap
 from fairpot.metrics.wins import WinMatrix
 from fairpot.repair.shaped import cut_map
@@ -19,7 +19,7 @@ from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap
 from fairpot.transport.pieces import pieces
 
-MOVERS = [FairPOT, LogitShift, OptimalMerge, WassersteinRepair, XOrder]
+MOVERS = [FairPOT, LogitShift, OptimalMerge, WassersteinRepair]
 pytestmark = pytest.mark.filterwarnings("ignore::fairpot.exceptions.FairpotWarning")
 
 
@@ -119,7 +119,7 @@ def test_no_table_of_one_group_reaches_more():
     best, tried = best_of_all_tables(table, bound)
     assert tried == 92378
     reached = {}
-    for method in (FairPOT, OptimalMerge, XOrder):
+    for method in (FairPOT, OptimalMerge):
         made = method(max_gap=bound, keep="grid", reference="a").fit(table)
         reached[method] = WinMatrix.of(table.rescored(made.maps_), "half").auc()
         assert reached[method] <= best + 1e-12

@@ -17,22 +17,17 @@ import fairpot
 from fairpot import FairScoreClassifier
 from fairpot.counts import GroupCounts
 from fairpot.exceptions import ModelFileError
-from fairpot.methods import FairPOT, LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder
+from fairpot.methods import FairPOT, LogitShift, OptimalMerge, WassersteinRepair
 from fairpot.metrics.wins import WinMatrix
 from fairpot.modelfile.content import ModelFile
 from fairpot.modelfile.files import read
 from fairpot.repair.calibrating import WITHIN, common_map, fitted_curve
+from fairpot.repair.registry import methods
 from fairpot.repair.stored import group_words
 from fairpot.table import ScoreTable
 
-METHODS = {
-    FairPOT: {"lam": 0.6},
-    LogitShift: {"shift": 0.7},
-    OptimalMerge: {"theta": 1.7},
-    PostLogit: {"slope": 4.0},
-    WassersteinRepair: {"t": 0.8},
-    XOrder: {"lam": 0.5},
-}
+STRENGTHS = {FairPOT: 0.6, LogitShift: 0.7, OptimalMerge: 1.7, WassersteinRepair: 0.8}
+METHODS = {kind: {kind.dial.name: STRENGTHS.get(kind, 0.5)} for kind in methods().values()}
 
 
 def people(n=4000, seed=0, steep=1.7):
@@ -98,7 +93,7 @@ def test_no_rank_changes_on_any_table(table, method):
 
 @pytest.mark.parametrize("method", METHODS, ids=lambda m: m.__name__)
 def test_every_method_keeps_ranks_and_becomes_calibrated(method):
-    scores, y, group = people(1500 if method is XOrder else 4000)
+    scores, y, group = people(1500 if method._costly else 4000)
     plain = method(**METHODS[method]).fit(scores, y, sensitive_features=group)
     made = method(**METHODS[method], keep="probabilities").fit(scores, y, sensitive_features=group)
     r, p = (each.transform(scores, sensitive_features=group) for each in (plain, made))
@@ -284,12 +279,12 @@ def test_a_damaged_common_map_is_refused(change, told, tmp_path):
 @pytest.mark.filterwarnings("ignore::fairpot.exceptions.FairpotWarning")
 @pytest.mark.parametrize(
     ("method", "data"),
-    [*((method, "compas_scores") for method in METHODS), (FairPOT, "bank_scores"), (PostLogit, "bank_scores")],
+    [*((method, "compas_scores") for method in METHODS), (FairPOT, "bank_scores")],
 )
 def test_real_scores_keep_every_rank(method, data, request):
     """Held-out scores of a boosted model, with their ties and clusters of nearly equal scores."""
     rows = request.getfixturevalue(data)
-    if method is XOrder:
+    if method._costly:
         rows = rows.take(slice(0, 1500))
     columns = {"sensitive_features": rows.group}
     r = method(**METHODS[method]).fit(rows.scores, rows.y, **columns).transform(rows.scores, **columns)

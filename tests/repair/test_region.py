@@ -4,11 +4,12 @@ import numpy as np
 import pytest
 
 import oracles
-from fairpot import FairPOT, LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder, load
+from fairpot import FairPOT, load
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.metrics import auc, xauc_gap
+from fairpot.repair.registry import methods
 
-METHODS = (FairPOT, LogitShift, OptimalMerge, PostLogit, WassersteinRepair, XOrder)
+METHODS = tuple(methods().values())
 REGION = {"all": "pooled", "group": "group"}
 tops = pytest.mark.parametrize("top_of", ["all", "group"])
 

@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.linear_model import LogisticRegression
 
-from fairpot import FairPOT, FairScoreClassifier, LogitShift, PostLogit
+from fairpot import FairPOT, FairScoreClassifier, LogitShift, OptimalMerge
 from fairpot.repair.registry import methods
 
 PAGE = Path(__file__).parents[2] / "docs" / "how-to" / "deploy-model.md"
@@ -37,7 +37,7 @@ def by_skops(model):
     skops = pytest.importorskip("skops.io")
     kept = skops.dumps(model)
     trusted = skops.get_untrusted_types(data=kept)
-    assert all(each.startswith("fairpot.") for each in trusted)
+    assert all(each.startswith(("fairpot.", "fairpot_paper.")) for each in trusted)
     return skops.loads(kept, trusted=trusted)
 
 
@@ -56,7 +56,7 @@ def test_repairs_and_maps(way, method):
 
 @pytest.mark.parametrize("way", WAYS)
 @pytest.mark.parametrize(
-    "repair", [FairPOT(max_gap=0.05), FairPOT(0.5, keep="probabilities"), LogitShift(), PostLogit(top=0.3)], ids=repr
+    "repair", [FairPOT(max_gap=0.05), FairPOT(0.5, keep="probabilities"), LogitShift(), OptimalMerge(top=0.3)], ids=repr
 )
 def test_classifiers_of_three_groups(way, repair):
     model = FairScoreClassifier(LogisticRegression(), repair, cv=2, sensitive_features="age", drop_sensitive=True)

@@ -9,7 +9,7 @@ import pytest
 import fairpot
 from fairpot import FairPOT, ScoreMap
 from fairpot.exceptions import OutputFileError, ScaleWarning, UnseenGroupError
-from fairpot.methods import PostLogit, WassersteinRepair
+from fairpot.methods import WassersteinRepair
 from fairpot.rows import RowSource
 from files_cases import write
 from rows_cases import draw
@@ -282,10 +282,17 @@ def test_where_a_low_score_means_high_risk(frame, tmp_path, kind):
             after = pd.read_parquet(tmp_path / "fair.parquet")["risk_adjusted"]
             np.testing.assert_allclose(after, -expected, rtol=0, atol=1e-12)
             assert done.moved > 0
-    sigmoid = PostLogit(slope=2.0, reference="M").fit(frame["risk"], sensitive_features=frame["sex"]).fair_maps_
-    sigmoid.lower_is_riskier_ = True
-    with pytest.raises(TypeError, match="LogitMap cannot be reflected"):
-        fairpot.apply(sigmoid, path, tmp_path / "x.csv", **COLUMNS)
+
+
+def test_a_map_of_a_kind_of_its_own_cannot_be_turned_round(frame, tmp_path):
+    class Own(ScoreMap):
+        pass
+
+    path = write(frame, tmp_path / "rows.csv")
+    model = models_of(frame)[0].fair_maps_
+    model.lower_is_riskier_, model.maps_ = True, model.maps_ | {"F": Own([0.0, 1.0], [0.0, 0.5])}
+    with pytest.raises(TypeError, match="Own cannot be reflected"):
+        fairpot.apply(model, path, tmp_path / "x.csv", **COLUMNS)
 
 
 def test_files_apply_takes_maps_of_the_scores_as_they_are(frame, tmp_path):

@@ -4,9 +4,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from export_cases import hostile_maps, hostile_scores, mapped, same_numbers
-from fairpot.repair.stored import LogitMap
 from fairpot.transport import ScoreMap, ShiftMap
-from fairpot.transport.pieces import LARGEST, Odds, Sigmoid, formula_of, pieces
+from fairpot.transport.pieces import LARGEST, Odds, formula_of, pieces
 
 
 def assert_identity(found):
@@ -70,7 +69,6 @@ def test_neighbours_that_say_the_same_are_one():
 
 
 def test_kinds_of_maps():
-    assert formula_of(LogitMap([0.1, 0.2], 3.0, -2.0)) == Sigmoid(3.0, -2.0)
     assert formula_of(ShiftMap(factor=3.0)) == Odds(3.0)
     assert formula_of(ShiftMap(factor=3.0, negative=True)) == Odds(-3.0)
     for nothing in (ShiftMap(factor=1.0), ShiftMap(added=0.0)):

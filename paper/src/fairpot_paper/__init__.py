@@ -10,10 +10,14 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from fairpot_paper.outputs import publish, read_frames, read_records, write_outputs, write_pages
     from fairpot_paper.plan import make_plan
+    from fairpot_paper.post_logit import PostLogit
     from fairpot_paper.rerun import Outcome, reproduce
+    from fairpot_paper.xorder import XOrder
 
 __all__ = [
     "Outcome",
+    "PostLogit",
+    "XOrder",
     "make_plan",
     "publish",
     "read_frames",
@@ -23,10 +27,12 @@ __all__ = [
     "write_pages",
 ]
 
-__version__ = "0.2.0"
+__version__ = "0.3.0"
 
 _HOMES = {
     "Outcome": "rerun",
+    "PostLogit": "post_logit",
+    "XOrder": "xorder",
     "make_plan": "plan",
     "publish": "outputs",
     "read_frames": "outputs",

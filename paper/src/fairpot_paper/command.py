@@ -23,7 +23,7 @@ from fairpot_paper.rerun import reproduce as rerun
 from fairpot_paper.runs import TIES
 from fairpot_paper.verdict_file import NAME, counted
 
-_NEEDED = {"xgboost": "boost", "matplotlib": "plot"}
+_NEEDED = {"xgboost": "xgboost-cpu", "matplotlib": "matplotlib"}
 _FOLDER, _QUICK_FOLDER = "reproduction", "reproduction-quick"
 _HERE = str(Path(__file__).parent)
 
@@ -93,8 +93,8 @@ def reproduce(
     if rewrite:
         _rewrite(page, out)
         return
-    for module, extra in _NEEDED.items():
-        import_optional(module, extra)
+    for module, package in _NEEDED.items():
+        import_optional(module, package=package)
     place = Path(folder or (_QUICK_FOLDER if quick else _FOLDER))
     if place.exists() and not place.is_dir():
         raise Failure(f"{place} is a file, not a folder.\nHint: name another folder with --out.")

@@ -1,7 +1,7 @@
 """The paper's nine base classifiers as ready, seeded pipelines.
 
-XGBoost comes from the extra ``boost``, which installs ``xgboost-cpu``: the same package without 130 MB of GPU code.
-Where that is not published (macOS, ARM), install ``xgboost``, which is imported by the same name.
+XGBoost comes as ``xgboost-cpu``: the same package without 130 MB of GPU code. Where that is not published (macOS, ARM)
+it comes as ``xgboost``, which is imported by the same name.
 """
 
 from collections.abc import Callable, Mapping
@@ -111,7 +111,7 @@ def _svm(random_state: int | None) -> CalibratedClassifierCV:
 
 def _xgboost(random_state: int | None) -> Any:
     """Import XGBoost only when it is asked for."""
-    return import_optional("xgboost", "boost").XGBClassifier(random_state=random_state)
+    return import_optional("xgboost", package="xgboost-cpu").XGBClassifier(random_state=random_state)
 
 
 _BUILDERS: Mapping[str, Callable[[int | None], Any]] = {

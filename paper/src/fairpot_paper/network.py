@@ -14,9 +14,9 @@ from sklearn.utils import check_random_state
 
 from fairpot._docs import documented
 from fairpot._validation import check_whole
-from fairpot.training.booster import Monitor, TopModel, TrainingRows
-from fairpot.training.objective import TailGradient, pair_hinge, tail_derivatives
 from fairpot.transport import Floats
+from fairpot_paper.booster import Monitor, TopModel, TrainingRows
+from fairpot_paper.objective import TailGradient, pair_hinge, tail_derivatives
 
 # Standard deviations from the mean beyond which a value counts as this far: a flag that one row in a thousand has
 # would otherwise come out at 30 and steer the network.
@@ -154,7 +154,15 @@ class PartialAUCClassifier(TopModel):
 
     Parameters
     ----------
-    {top_model}
+    alpha : float in (0, 1], default 0.1
+        Share of the rows at the top that matters; early stopping looks there. The objective does not depend on it.
+    temperature : float, default 1.0
+        The objective's lambda: large values weigh all rows without the outcome alike, small ones the highest.
+    early_stopping : bool, default True
+        Whether a stratified part, 15%, is set aside, where that is ten rows of each class or more, and the round kept
+        that is best on it, by the area under the ROC curve up to the false-positive rate alpha.
+    random_state : int, RandomState or None, default None
+        An int gives the same model again on the same machine.
     hidden : sequence of int, default (64, 32)
         Widths of the hidden layers; empty for a linear model.
     batch_size : int or "full", default 256
@@ -172,7 +180,15 @@ class PartialAUCClassifier(TopModel):
         The weights kept, and their epoch, from 0.
     standardiser_ : Standardiser
         Means and scales of the features, and which columns are flagged where missing.
-    {trained_model}
+    classes_ : array of shape (2,)
+        The values of the outcome; the second is the positive one.
+    sigmoid_ : Sigmoid
+        Slope and intercept that turn raw scores to log-odds; fitted on the validation part, or on the training rows
+        where there is none.
+    history_ : dict of str to array
+        ``loss`` of each round, and with early stopping ``roc_area`` of the validation part after it.
+    n_features_in_, feature_names_in_
+        Number and names of the features.
 
     Examples
     --------

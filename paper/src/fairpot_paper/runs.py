@@ -15,10 +15,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._defaults import Region, Ties
-from fairpot.methods import PostLogit, optimal_merge
+from fairpot.methods import optimal_merge
 from fairpot.methods.fairpot import transport_plans
 from fairpot.methods.wasserstein import barycentre_maps, part_of_the_way
-from fairpot.methods.xorder import xorder_maps
 from fairpot.metrics.wins import Undefined, WinMatrix
 from fairpot.repair.groups import in_rows, require_outcomes
 from fairpot.table import ScoreTable
@@ -26,7 +25,9 @@ from fairpot.tradeoff import Limit
 from fairpot.transport import ScoreMap, TransportPlan
 from fairpot_paper.data_sets import DATA_SETS
 from fairpot_paper.plan import ALPHAS, EDGE_ALPHA, Run, trainings_of
+from fairpot_paper.post_logit import PostLogit, sigmoid_map
 from fairpot_paper.scores import Scored, read_scores
+from fairpot_paper.xorder import xorder_maps
 
 Array = NDArray[np.float64]
 Maps = Mapping[Hashable, ScoreMap]
@@ -119,7 +120,8 @@ def _xorder(table: ScoreTable, sides: Sides) -> Repair:
 
 def _post_logit(table: ScoreTable, sides: Sides, ties: Ties) -> Repair:
     fitted = PostLogit(reference=sides.reference, ties=ties).fit(table)
-    return Repair(lambda test: [{sides.moved: fitted.maps_[sides.moved]}], (ties,))
+    slope, beta = fitted.slope_, fitted.beta
+    return Repair(lambda test: [{sides.moved: sigmoid_map(slope, beta, test[sides.moved].score)}], (ties,))
 
 
 def _optimal_merge(table: ScoreTable, sides: Sides) -> Repair:

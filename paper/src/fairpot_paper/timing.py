@@ -15,12 +15,14 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot.exceptions import MissingDependencyError
-from fairpot.methods import FairPOT, PostLogit, WassersteinRepair, XOrder
+from fairpot.methods import FairPOT, WassersteinRepair
 from fairpot.metrics import auc, xauc_gap
 from fairpot.tradeoff import TradeoffCurve
 from fairpot_paper import cost_matrix
 from fairpot_paper.cost_matrix import LAMBDAS, ScoreRows
+from fairpot_paper.post_logit import PostLogit
 from fairpot_paper.scores import Scored
+from fairpot_paper.xorder import XOrder
 
 
 class Timing(NamedTuple):

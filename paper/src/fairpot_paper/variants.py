@@ -11,7 +11,7 @@ from sklearn.model_selection import BaseCrossValidator, StratifiedKFold
 from sklearn.pipeline import Pipeline
 
 from fairpot._validation import check_choice, check_whole
-from fairpot.training import PartialAUCBooster
+from fairpot_paper.booster import PartialAUCBooster
 from fairpot_paper.models import make_model, make_preparation
 from fairpot_paper.network import PartialAUCClassifier
 

@@ -19,7 +19,7 @@ from fairpot.cli._rows import RowOptions, RowsSaid
 from fairpot.exceptions import InfeasibleRuleError, ReversedScoreWarning, SmallGroupWarning
 from fairpot.repair.estimator import Repair
 from fairpot.repair.fitting import RULES
-from fairpot.repair.registry import find_method, method_name, names, takes_reference
+from fairpot.repair.registry import find_method, hint_for, method_name, names, takes_reference
 from fairpot.repair.registry import method as method_called
 from fairpot.tradeoff.rules import Rule
 
@@ -34,7 +34,7 @@ class MethodName(Kind):
         try:
             return method_name(find_method(str(value)))
         except ValueError:
-            raise ValueError(f"{value!r} is not one of {', '.join(names())}.") from None
+            raise ValueError(f"{value!r} is not one of {', '.join(names())}.\n{hint_for(str(value))}") from None
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context | None = None) -> str:
         return "[" + "|".join(names()) + "]"
@@ -42,7 +42,7 @@ class MethodName(Kind):
 
 method_option = option("--method", "How scores are repaired.", type=MethodName(), default="fairpot")
 how_far = together(
-    option("--lam SHARE", "Repair strength, 0 to 1 (fairpot); weight of the gap (xorder).", type=SHARE),
+    option("--lam SHARE", "Repair strength, 0 to 1, of a method that calls it lam.", type=SHARE),
     option("--max-gap GAP", "Target gap: take the highest AUC within it on these rows.", type=SHARE),
     option("--max-auc-loss LOSS", "Find the smallest gap that costs at most this much AUC.", type=SHARE),
     option("--confidence LEVEL", "With --max-gap: certify it, tested on --validate or on folds left out.", type=LEVEL),

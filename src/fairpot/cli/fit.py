@@ -23,6 +23,7 @@ from fairpot.repair.choose import Achieved
 from fairpot.repair.estimator import Repair
 from fairpot.repair.finish import in_words
 from fairpot.repair.fitting import RULES
+from fairpot.repair.registry import find_method, method_name
 from fairpot.results import Effect, effect
 from fairpot.results.kinds import Group
 from fairpot.rows.output import complete_file
@@ -203,7 +204,7 @@ def _print_answer(out: Output, done: FitDocument, wish: Wish, rows: RowOptions) 
     lead, better = done.higher_auc, []
     if lead is not None:
         on_new = done.held_out is not None and done.achieved.gap_top is None
-        better = [words.higher_auc(lead.method, lead.lead, on_new, "--method logit-shift")]
+        better = [words.higher_auc(lead.method, lead.lead, on_new, f"--method {method_name(find_method(lead.method))}")]
     out.lines([*kept, *found.sentences, *better])
     if done.output is None:
         out.line("Nothing was written: add -o map.json to save the map.")

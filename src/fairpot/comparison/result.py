@@ -19,7 +19,6 @@ from fairpot.comparison.trial import Chosen, Trial
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference import Estimate
 from fairpot.inference.change import auc_difference
-from fairpot.methods.xorder import XOrder
 from fairpot.repair.estimator import Repair
 from fairpot.results.kinds import Derived, Group, Plain, Share, rows_of, to_dict
 from fairpot.results.notes import notes_of_follow_up
@@ -305,7 +304,7 @@ class Comparison:
         """Say which method to take at a target gap, and how sure its lead is.
 
         Where chance could explain the lead of the method of highest AUC, the one that changes the fewest scores of
-        those that it cannot tell apart; XOrder, which is the hardest to write down, only where its lead is clear.
+        those that it cannot tell apart; one that is hard to write down only where its lead is clear.
 
         {max_gap}
         """
@@ -320,7 +319,7 @@ class Comparison:
         known = {each.method: each for each in reached if each is not best and best.evidence and each.evidence}
         rivals = tuple(_rival(best, each, 1 - (1 - LEVEL) / len(known)) for each in known.values())
         tied = [best, *(known[each.method] for each in rivals if not each.clear)]
-        plain = [each for each in tied if not isinstance(self.estimators.get(each.method), XOrder)]
+        plain = [each for each in tied if not getattr(self.estimators.get(each.method), "_costly", False)]
         simple = [(round(each.changed or 0.0, 2), each.breakpoints, -(each.auc or 0.0)) for each in plain or tied]
         taken = (plain or tied)[simple.index(min(simple))]
         return Answer(max_gap, taken.method, best.method, rivals, taken, best, first, original)

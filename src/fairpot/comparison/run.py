@@ -19,7 +19,6 @@ from fairpot.counting import as_table, kept_groups
 from fairpot.exceptions import FairpotWarning
 from fairpot.inference import Estimate
 from fairpot.inference.change import compare_views
-from fairpot.methods import LogitShift
 from fairpot.metrics.rank import check_ties
 from fairpot.repair.estimator import Repair
 from fairpot.repair.fitting import RULES
@@ -257,7 +256,7 @@ def _folds(table: ScoreTable, cv: Any, random_state: Any) -> list[Part]:
 
 
 def higher_auc(model: Repair, judged: ScoreTable | None = None) -> Rival | None:
-    """Fit LogitShift by the rule of a repair; return its lead in AUC, where it is clear and the target is kept.
+    """Fit the yardstick by the rule of a repair; return its lead in AUC, where it is clear and the target is kept.
 
     It is measured on ``judged``, else on the fitted rows, and not looked for where the strength was given or certified,
     where nobody below the top may move, and where it would take long.
@@ -265,13 +264,14 @@ def higher_auc(model: Repair, judged: ScoreTable | None = None) -> Rival | None:
     table = model.table_
     asked = model.max_gap is not None and model.confidence is None and model.net_benefit_at is None
     small = sum(len(each.score) for each in table.counts) <= _MOST_SCORES and len(table.groups) <= _FEW_GROUPS
-    if not asked or not small or model.repair == "top" or isinstance(model, LogitShift):
+    if not asked or not small or model.repair == "top" or model._yardstick:
         return None
+    yardstick = next(kind for kind in every_method().values() if kind._yardstick)
     rows = table if judged is None else judged
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairpotWarning)
         try:
-            other = LogitShift(**{name: getattr(model, name) for name in _SAME}).fit(table)
+            other = yardstick(**{name: getattr(model, name) for name in _SAME}).fit(table)
         except ValueError:  # out of its reach
             return None
         views = [rows.view(each.fair_maps_.maps_on(rows)) for each in (model, other)]
@@ -280,4 +280,4 @@ def higher_auc(model: Repair, judged: ScoreTable | None = None) -> Rival | None:
     kept = model.top is not None or gap.after <= (model.max_gap or 0.0) + 1e-12
     if not (kept and lead.low > 0 and lead.change >= _VISIBLE):
         return None
-    return Rival("LogitShift", Estimate("lead", lead.change, lead.se, lead.low, lead.high, lead.level), True)
+    return Rival(yardstick.__name__, Estimate("lead", lead.change, lead.se, lead.low, lead.high, lead.level), True)

@@ -21,7 +21,7 @@ from fairpot._validation.wording import quoted
 from fairpot.exceptions import UnseenGroupError
 from fairpot.export.simplify import KnownMaps, Maps, SimplifiedMaps
 from fairpot.transport import parted
-from fairpot.transport.pieces import Formula, Odds, Pieces, Sigmoid, formula_of, pieces
+from fairpot.transport.pieces import Formula, Odds, Pieces, formula_of, pieces
 
 Name = str | int | float | bool
 Exportable = Maps | KnownMaps
@@ -108,7 +108,7 @@ def adjusted_score(score, group):
         {when_missing}
     if group not in _MAPS:
         {when_unknown}
-{outside}{sigmoid}{odds}    return {then}_piece(_MAPS[group], s){end}
+{outside}{odds}    return {then}_piece(_MAPS[group], s){end}
 
 
 def _piece(map, s):
@@ -122,11 +122,6 @@ def _piece(map, s):
             high = middle
     return min(max(v0[low] + ((s - x0[low]) / w[low]) * d[low], vmin[low]), vmax[low])
 '''
-_PYTHON_SIGMOID = """    if len(_MAPS[group]) == 2:
-        alpha, beta = _MAPS[group]
-        z = alpha * s + beta
-        return {then}0.0 if z < -709.782712893384 else 1.0 / (1.0 + exp(-z)){end}
-"""
 _PYTHON_ODDS = """    if len(_MAPS[group]) == 1:
         (factor,) = _MAPS[group]
         sign = 1.0 if factor > 0 else -1.0
@@ -148,8 +143,7 @@ _JAVASCRIPT = """]);
   if (group === null || group === undefined || Number.isNaN(group)) {when_missing}
   const map = MAPS.get(group);
   if (map === undefined) {when_unknown}
-{outside}  if (map.length === 2) return {then}1 / (1 + Math.exp(-(map[0] * score + map[1]))){end};
-  if (map.length === 1) {{
+{outside}  if (map.length === 1) {{
     const sign = Math.sign(map[0]), p = sign * score;
     return {then}p > 0 && p < 1 ? sign / (1 + ((1 - p) / score) / map[0]) : score{end};
   }}
@@ -177,7 +171,7 @@ def to_python(
     missing_group: Unmapped = "error",
     outside: Outside = "refuse",
 ) -> str:
-    """Write maps as a Python module with a function ``adjusted_score`` and no imports but ``exp`` for a sigmoid.
+    """Write maps as a Python module with a function ``adjusted_score`` and no imports.
 
     Parameters
     ----------
@@ -199,7 +193,6 @@ def to_python(
     after = _after(formulas, "_piece(_THEN, ")
     beyond, far = _beyond(formulas, _PYTHON_OUTSIDE, _PYTHON_CLAMP)
     body = _PYTHON.format(
-        sigmoid=_PYTHON_SIGMOID.format(**after) if formulas.has(Sigmoid) else "",
         odds=_PYTHON_ODDS.format(**after) if formulas.has(Odds) else "",
         **after,
         outside=beyond,
@@ -211,7 +204,7 @@ def to_python(
         else _PYTHON_WAYS[missing_group].replace("%s", "the group is missing"),
         when_unknown=_PYTHON_WAYS[unknown_group].replace('"%s"', '"no map for the group %r" % (group,)'),
     )
-    head = f'"""{_origin(formulas)}"""\n\n' + ("from math import exp\n\n" if formulas.has(Sigmoid) else "")
+    head = f'"""{_origin(formulas)}"""\n\n'
     then = "" if formulas.then is None else f"_THEN = {_numbers(formulas.then, '()')}\n"
     return f'{head}MADE_BY = "{formulas.made_by}"\n_MAPS = {{\n{entries}}}\n{then}{body}'
 
@@ -351,9 +344,7 @@ class RowScorer:
         except (KeyError, TypeError):
             return self._without_a_map(score, group)
         s = score if score.__class__ is float and self._low <= score <= self._high else self._checked(score)
-        if isinstance(found, Sigmoid):
-            y = _sigma(found.alpha * s + found.beta)
-        elif isinstance(found, Odds):
+        if isinstance(found, Odds):
             sign = found.sign
             y = sign / (1.0 + ((1.0 - sign * s) / s) / found.factor) if 0.0 < sign * s < 1.0 else s
         else:
@@ -405,7 +396,7 @@ def _as_float(score: Any) -> float:
 
 def _frozen(found: Formula) -> Any:
     """Return the pieces of a map as plain tuples, as they are quickest to look up; a closed form as it is."""
-    if isinstance(found, Sigmoid | Odds):
+    if isinstance(found, Odds):
         return found
     lo, *rest = (field.tolist() for field in found)
     return tuple(lo), tuple(zip(*rest))
@@ -416,10 +407,3 @@ def _looked_up(found: tuple[tuple[float, ...], tuple[tuple[float, ...], ...]], s
     x0, w, v0, d, vmin, vmax = rows[bisect_right(lo, s) - 1]
     y = v0 + ((s - x0) / w) * d
     return vmin if y < vmin else vmax if y > vmax else y
-
-
-def _sigma(z: float) -> float:
-    try:
-        return 1.0 / (1.0 + math.exp(-z))
-    except OverflowError:  # an exponential that is too large for a number
-        return 0.0

@@ -13,7 +13,7 @@ from fairpot._optional import import_optional
 from fairpot._validation.grouping import MISSING
 from fairpot._version import __version__
 from fairpot.export.functions import Exportable, Formulas, Outside, formulas_of
-from fairpot.transport.pieces import LARGEST, Odds, Pieces, Sigmoid
+from fairpot.transport.pieces import LARGEST, Odds, Pieces
 
 _OPSETS, _IR = {"": 18, "ai.onnx.ml": 3}, 8
 _PREFIX = "fairpot_"
@@ -186,11 +186,10 @@ def _within(graph: _Graph, formulas: Formulas, s: str, place: str) -> str:
 def _mapped(graph: _Graph, formulas: Formulas, s: str, place: str) -> str:
     code = graph.node("Max", place, graph.whole(0))
     value = _looked_up(graph, [each if isinstance(each, Pieces) else _NO_PIECES for each in formulas.values()], s, code)
-    for kind, write in ((Sigmoid, _sigmoids), (Odds, _odds)):
-        if formulas.has(kind):
-            made, flags = write(graph, formulas, s, code), [isinstance(each, kind) for each in formulas.values()]
-            chosen = graph.node("Cast", graph.node("Gather", graph.whole(flags), code), to=_BOOL)
-            value = graph.node("Where", chosen, made, value)
+    if formulas.has(Odds):
+        made, flags = _odds(graph, formulas, s, code), [isinstance(each, Odds) for each in formulas.values()]
+        chosen = graph.node("Cast", graph.node("Gather", graph.whole(flags), code), to=_BOOL)
+        value = graph.node("Where", chosen, made, value)
     if formulas.then is None:
         return value
     return _looked_up(graph, [formulas.then], value, graph.node("Mul", code, graph.whole(0)))
@@ -213,15 +212,6 @@ def _looked_up(graph: _Graph, found: Sequence[Pieces], s: str, code: str) -> str
 
 
 _NO_PIECES = Pieces(*np.array([[-LARGEST], [0.0], [1.0], [0.0], [0.0], [0.0], [0.0]]))
-
-
-def _sigmoids(graph: _Graph, formulas: Formulas, s: str, code: str) -> str:
-    """Compute each group's sigmoid; anything where it has none."""
-    found = [each if isinstance(each, Sigmoid) else Sigmoid(0.0, 0.0) for each in formulas.values()]
-    alpha, beta = (graph.node("Gather", graph.numbers(column), code) for column in zip(*found))
-    z = graph.node("Add", graph.node("Mul", alpha, s), beta)
-    power = graph.node("Exp", graph.node("Neg", z))
-    return graph.node("Div", graph.numbers(1.0), graph.node("Add", graph.numbers(1.0), power))
 
 
 def _odds(graph: _Graph, formulas: Formulas, s: str, code: str) -> str:

@@ -176,7 +176,7 @@ def simplify(maps: Maps | KnownMaps, *, max_error: float) -> SimplifiedMaps:
     Parameters
     ----------
     maps : dict of group to ScoreMap
-        Sigmoids and identities do not change, nor does a map that follows those of all groups.
+        Shifts and identities do not change, nor does a map that follows those of all groups.
     max_error : float >= 0
         No score's new value may differ by more than this.
 

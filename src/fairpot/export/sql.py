@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import math
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Literal
 
@@ -14,12 +13,7 @@ from fairpot._validation.grouping import MISSING, lacks_part
 from fairpot.export.functions import Exportable, Formulas, Name, Outside, count_pieces, formulas_of
 from fairpot.export.sql_dialects import DIALECTS, JOINS, Dialect
 from fairpot.rows.readers.session import array_lookup
-from fairpot.transport.pieces import LARGEST, Formula, Odds, Pieces, Sigmoid
-
-# Beyond these sigma is 1, or below 1e-307; some databases take a result out of the range for an error.
-_HIGHEST, _LOWEST = 700.0, -709.0
-# What is too small to change sigma.
-_NOTHING = 1e-20
+from fairpot.transport.pieces import LARGEST, Formula, Odds, Pieces
 
 
 def pieces_case(dialect: Dialect, score: str, pieces: Pieces, first: int = 0, end: int | None = None) -> str:
@@ -41,25 +35,6 @@ def pieces_case(dialect: Dialect, score: str, pieces: Pieces, first: int = 0, en
 def line(dialect: Dialect, s: str, x0: str, w: str, v0: str, d: str, vmin: str, vmax: str) -> str:
     """Write one piece as a formula; brackets fix the order of its operations."""
     return f"{dialect.least}({dialect.greatest}({v0} + (({s} - {x0}) / {w}) * {d}, {vmin}), {vmax})"
-
-
-def closed_form(dialect: Dialect, score: str, found: Sigmoid | Odds) -> str:
-    """Write a map that is one formula everywhere."""
-    return _sigmoid(dialect, score, found) if isinstance(found, Sigmoid) else _odds(dialect, score, found)
-
-
-def _sigmoid(dialect: Dialect, score: str, found: Sigmoid) -> str:
-    """Write sigma(alpha s + beta), with arms for scores where a product or the exponential would leave the range."""
-    sigma = 0.0 if found.beta < _LOWEST else 1.0 / (1.0 + math.exp(-found.beta))
-    one, zero, level = map(dialect.number, (1.0, 0.0, sigma))
-    if found.alpha == 0:
-        return level
-    ends = ((_HIGHEST - found.beta) / found.alpha, (_LOWEST - found.beta) / found.alpha, _NOTHING / abs(found.alpha))
-    high, low, least = (dialect.number(min(max(end, -LARGEST), LARGEST)) for end in ends)
-    over, under = (">", "<") if found.alpha > 0 else ("<", ">")
-    arms = f"WHEN {score} {over} {high} THEN {one} WHEN {score} {under} {low} THEN {zero}"
-    z = f"{dialect.number(found.alpha)} * {score} + {dialect.number(found.beta)}"
-    return f"CASE {arms} WHEN ABS({score}) <= {least} THEN {level} ELSE {one} / ({one} + EXP(-({z}))) END"
 
 
 def _odds(dialect: Dialect, score: str, found: Odds) -> str:
@@ -292,14 +267,14 @@ class _Writer:
 
     def script(self, table: str, column: str, pieces: str) -> str:
         """Write the table of pieces and the SELECT that uses it."""
-        closed = {g: f for g, f in self.formulas.items() if isinstance(f, Sigmoid | Odds)}
+        closed = {g: f for g, f in self.formulas.items() if isinstance(f, Odds)}
         arms = [f"WHEN NOT ({self.dialect.usable(self.column)}) OR {self.column} IS NULL THEN {self.bad}"]
         none = "p.lo IS NULL" + (f" AND CASE WHEN {self._known(closed)} THEN 0 ELSE 1 END = 1" if closed else "")
         if self.missing != self.unknown:
             arms += [f"WHEN {none} AND {self.gone} THEN {self.missing}"]
         value = line(self.dialect, self.score, *(f"p.{name}" for name in _COLUMNS[1:]))
         if closed:
-            formed = [f"WHEN {self._is(g)} THEN {closed_form(self.dialect, self.score, f)}" for g, f in closed.items()]
+            formed = [f"WHEN {self._is(g)} THEN {_odds(self.dialect, self.score, f)}" for g, f in closed.items()]
             value = f"CASE {' '.join(formed)} ELSE {value} END"
         arms += [f"WHEN {none} THEN {self.unknown}"]
         if self.refused:
@@ -340,7 +315,7 @@ class _Writer:
 
     def _value(self, found: Formula, arrays: bool) -> str:
         if not isinstance(found, Pieces):
-            return closed_form(self.dialect, self.score, found)
+            return _odds(self.dialect, self.score, found)
         if arrays and found.size > self.dialect.quick_pieces:
             return array_lookup(self.score, found)
         return pieces_case(self.dialect, self.score, found)

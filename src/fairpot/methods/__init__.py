@@ -8,16 +8,12 @@ if TYPE_CHECKING:
     from fairpot.methods.fairpot import FairPOT as FairPOT
     from fairpot.methods.logit_shift import LogitShift as LogitShift
     from fairpot.methods.optimal_merge import OptimalMerge as OptimalMerge
-    from fairpot.methods.post_logit import PostLogit as PostLogit
     from fairpot.methods.wasserstein import WassersteinRepair as WassersteinRepair
-    from fairpot.methods.xorder import XOrder as XOrder
 
 # Every method and its file, in the order of comparisons; the file's name is the method's on the command line.
 HOMES = {
     "FairPOT": "fairpot",
     "WassersteinRepair": "wasserstein",
-    "PostLogit": "post_logit",
-    "XOrder": "xorder",
     "OptimalMerge": "optimal_merge",
     "LogitShift": "logit_shift",
 }

@@ -24,7 +24,13 @@ from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.tradeoff.solve import Mover
 from fairpot.transport import Floats, ScoreMap, TransportPlan
 
-DIAL = Dial("lam", identity=0.0, meaning="share of the group that is moved")
+DIAL = Dial(
+    "lam",
+    identity=0.0,
+    meaning="share of the group that is moved",
+    symbol="λ",
+    setting="{dial} = {value}: the top {share} of {moved}",
+)
 _HUNDREDTHS = np.arange(101) / 100
 # Up to so many distinct shares are a curve of their own where they cannot be traced at once.
 _FEW = 401

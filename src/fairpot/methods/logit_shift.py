@@ -25,7 +25,14 @@ from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.tradeoff.solve import Mover
 from fairpot.transport import Floats, ScoreMap, ShiftMap
 
-DIAL = Dial("shift", low=-np.inf, high=np.inf, identity=0.0, meaning="what is added to the log-odds")
+DIAL = Dial(
+    "shift",
+    low=-np.inf,
+    high=np.inf,
+    identity=0.0,
+    meaning="what is added to the log-odds",
+    setting="{dial} = {value}: added to the log-odds of {moved}",
+)
 # Shifts of a curve, from one end of what matters to the other; and to compare methods at, on either side of 0.
 _VALUES, _SWEEP = 401, np.concatenate((np.arange(1, 81) / 40, 2 + np.arange(1, 21) / 10))
 # Breakpoints nearer to each other than this share of the unit are one: scores equal on paper may differ by as much.
@@ -104,6 +111,7 @@ class LogitShift(Repair):
     dial: ClassVar[Dial] = DIAL
     learn = staticmethod(learn)
     _moves_by: ClassVar[str] = "moved by the constant of the group"
+    _yardstick: ClassVar[bool] = True
 
     shift: float | None = None
 

@@ -21,7 +21,14 @@ from fairpot.table import ScoreTable
 from fairpot.tradeoff.solve import Mover
 from fairpot.transport import Floats, ScoreMap
 
-DIAL = Dial("theta", high=np.inf, above=True, ratio=True, meaning="factor on the odds of the group")
+DIAL = Dial(
+    "theta",
+    high=np.inf,
+    above=True,
+    ratio=True,
+    meaning="factor on the odds of the group",
+    setting="{dial} = {value}: the odds of {moved} times this",
+)
 # How strongly a group's slope is held to that of all groups, in rows of information on its logarithm.
 _HOLD_SLOPE = 10.0
 # Newton's steps once the minimum is near: they double the digits each time, and leave it where it is if it is not.

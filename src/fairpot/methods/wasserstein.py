@@ -14,7 +14,12 @@ from fairpot.repair.family import Dial, Family, spread
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap, project
 
-DIAL = Dial("t", identity=0.0, meaning="share of the way to the barycentre")
+DIAL = Dial(
+    "t",
+    identity=0.0,
+    meaning="share of the way to the barycentre",
+    setting="{dial} = {value}: each group {share} of the way to a common distribution",
+)
 
 
 def barycentre_maps(table: ScoreTable) -> dict[Hashable, ScoreMap]:

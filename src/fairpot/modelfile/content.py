@@ -35,7 +35,7 @@ class ModelFile:
     method: str
     parameters: Object  # what the method was given
     dial: tuple[str, Any]  # the name of the repair strength and its value, given or chosen in fit
-    maps: dict[Hashable, Object]  # of each group: a "kind" (piecewise, sigmoid, shift) and its fields
+    maps: dict[Hashable, Object]  # of each group: a "kind" (piecewise, shift) and its fields
     reference: Hashable | None  # the group whose scores do not change
     thresholds: dict[Hashable, float] | None  # the lowest score of the fitted top
     fitted_on: Object  # see describe_table
@@ -165,8 +165,6 @@ def _typed(group: Hashable) -> tuple[type, Hashable]:
 
 def _map(content: Object, where: str) -> Object:
     """Turn whole numbers into floats; check that knots ascend and that each has a value."""
-    if content["kind"] == "sigmoid":
-        return content | {name: float(content[name]) for name in ("alpha", "beta")}
     if content["kind"] == "shift":
         factor = content["factor"]
         if factor is not None and content["added"] != 0:
@@ -249,10 +247,7 @@ def _check_plausible(model: ModelFile) -> None:
     with np.errstate(over="ignore"):
         width = float(np.float64(high) - low) or 1.0
     for group, content in model.maps.items():
-        if content["kind"] == "sigmoid":
-            if content["alpha"] < 0:
-                _implausible(group, f"turns the order of the scores round (alpha = {content['alpha']:g})")
-        elif content["kind"] == "shift":
+        if content["kind"] == "shift":
             first, last = (-1.0, 0.0) if content["negative"] else (0.0, 1.0)
             if content["factor"] is not None and (low < first or high > last):
                 told = f"multiplies odds of scores from {low:g} to {high:g}, which are not probabilities"

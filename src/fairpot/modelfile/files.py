@@ -16,6 +16,7 @@ from typing import Any, NoReturn
 
 from fairpot._arguments import argument
 from fairpot._log import tell
+from fairpot._moved import WHERE
 from fairpot._warn import warn_user
 from fairpot.exceptions import FairpotWarning, ModelFileError
 from fairpot.modelfile.content import ModelFile
@@ -266,4 +267,11 @@ def _check_version(content: Object) -> None:
         raise ModelFileError(
             "these maps are made anew from each batch that they are applied to, which fairpot no longer does.\n"
             "Hint: fit and save again; the maps are then those of the fitted rows."
+        )
+    maps = content.get("maps")
+    own = [each.get("map") for each in maps if isinstance(each, dict)] if isinstance(maps, list) else []
+    if any(isinstance(each, dict) and each.get("kind") == "sigmoid" for each in own):  # of 0.2
+        raise ModelFileError(
+            "these maps are sigmoids, which fairpot no longer applies.\n"
+            f"Hint: PostLogit {WHERE}; fit and save with it again."
         )

@@ -99,13 +99,6 @@ class Then(Lines):
     kind: Literal["piecewise"]
 
 
-class Sigmoid(Form, tag="sigmoid", tag_field="kind"):
-    """The map score -> 1 / (1 + exp(-(alpha * score + beta))), exact everywhere."""
-
-    alpha: Number
-    beta: Number
-
-
 class Shift(Form, tag="shift", tag_field="kind"):
     """Probabilities have their odds multiplied by ``factor``; other scores (factor is null) have ``added`` added.
 
@@ -121,7 +114,7 @@ class MapOfGroup(Form):
     """A group's map."""
 
     group: Group
-    map: Piecewise | Sigmoid | Shift
+    map: Piecewise | Shift
 
 
 class RowByRow(Form):

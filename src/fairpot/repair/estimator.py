@@ -60,6 +60,9 @@ def _of_the_maps(name: str) -> Callable[..., Any]:
 class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """A method that repairs scores: a subclass with a ``dial``, the parameter of that name, and ``learn``.
 
+    What a subclass may say beside these has a comment below. An entry point of the group ``fairpot.methods`` that leads
+    to a subclass makes it a method like fairpot's own.
+
     Examples
     --------
     >>> from fairpot import FairPOT
@@ -70,8 +73,13 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
 
     dial: ClassVar[Dial] = Dial()
     learn: ClassVar[Callable[..., Family]]
+    # How scores are moved, for people; whether the map depends on outcomes, however the strength is found.
     _moves_by: ClassVar[str] = "moved towards {reference}"
     _needs_outcomes: ClassVar[bool] = False
+    # Slow, and hard to write down: tried only where it is asked for, recommended only where it is clearly better.
+    _costly: ClassVar[bool] = False
+    # Quick, and often of the highest AUC: other methods are held against it.
+    _yardstick: ClassVar[bool] = False
     # To scikit-learn's routing the first argument is data, whatever its name; groups and what they need come unasked.
     __metadata_request__fit: ClassVar = {"scores": UNUSED, **dict.fromkeys(ROUTED, True)}
     __metadata_request__transform: ClassVar = ROUTED_TO_TRANSFORM

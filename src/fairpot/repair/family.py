@@ -30,6 +30,9 @@ class Dial:
         The value that changes nothing; None if there is none.
     ratio : bool
         Whether values are compared by their ratio, as a factor is, not by their difference.
+    symbol, setting : str
+        How a report writes the name, where a letter is known better; and what it says of a value, with {dial}, {value},
+        {share} (the value in hundredths) and {moved} (the groups) where they belong.
 
     Examples
     --------
@@ -45,6 +48,8 @@ class Dial:
     identity: float | None = None
     ratio: bool = False
     meaning: str = ""
+    symbol: str = ""
+    setting: str = "{dial} = {value}"
 
     @property
     def whole(self) -> bool:

@@ -24,7 +24,7 @@ from fairpot.repair.family import Family
 from fairpot.repair.finish import MOST_KNOTS, SLACK, finish, whole_maps
 from fairpot.repair.groups import find_reference, require_outcomes, warn_of_table
 from fairpot.repair.own_dials import OwnSearch, Way, along, choose_own, looked_at
-from fairpot.repair.registry import methods, takes_reference
+from fairpot.repair.registry import methods, such_as, takes_reference
 from fairpot.repair.shaped import Learn, grid_of, in_region, on_grid
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import keeps_order
@@ -112,7 +112,7 @@ def check_parameters(model: Repair, labelled: bool) -> None:
     if model.reference is not None and not takes_reference(type(model)):
         raise ValueError(
             f"{argument('reference', model.reference)} names a group whose scores do not change, and "
-            f"{type(model).__name__} moves all groups.\nHint: leave it out, or take a method with one, such as FairPOT."
+            f"{type(model).__name__} moves all groups.\nHint: leave it out, or take {such_as(takes_reference)}."
         )
     if model.top is not None:
         check_top(model.top)
@@ -153,7 +153,8 @@ def _check_without_outcomes(model: Repair, rule: Rule) -> None:
     if model._needs_outcomes:
         raise ValueError(
             f"{type(model).__name__} looks at outcomes and needs y.\n"
-            "Hint: pass y; WassersteinRepair with t, or FairPOT with lam and reference, do without."
+            f"Hint: pass y. {such_as(lambda kind: not kind._needs_outcomes)} does without, given a strength, and a "
+            "reference where one group stays."
         )
     wanted = [name] if getattr(model, name) is None else []
     wanted += ["reference"] if model.reference is None and takes_reference(type(model)) else []
@@ -248,8 +249,7 @@ def _other_method(model: Repair, fit: Fit, rule: Rule) -> str:
     ground = fit.ground
     if rule.max_gap is None or len(ground.table.groups) > _TRIED_GROUPS:
         return ""
-    # xOrder alone takes long enough to keep somebody waiting for an error.
-    tried = [other for other in methods().values() if other is not type(model) and other.__name__ != "XOrder"]
+    tried = [other for other in methods().values() if other is not type(model) and not other._costly]
     asked = {name: getattr(model, name) for name in (*RULES, "top", *_CHOICES)}
     found = []
     for other in tried:
@@ -285,6 +285,7 @@ def _warn_of_needless(method: str, fit: Fit, rule: Rule, certificate: Certificat
             f"no repair needed: the gap of the original scores {said} {gap:.3g}, within "
             f"{argument('max_gap', rule.max_gap)}; {method} has no {fit.family.dial.name} that changes nothing and "
             "moves scores all the same.\n"
-            "Hint: keep the original scores, or use FairPOT or WassersteinRepair, which then leave them as they are.",
+            f"Hint: keep the original scores, or use {such_as(lambda kind: kind.dial.whole)}, which then leaves "
+            "them as they are.",
             FairpotWarning,
         )

@@ -1,7 +1,7 @@
 """All methods, by the name they have on the command line: fairpot's own and those that others provide.
 
-A package provides a method with an entry point of the group ``fairpot.methods`` that leads to a ``learn`` function:
-rules, certificates, curves, comparison, files, report and command line then have it.
+A package provides a method with an entry point of the group ``fairpot.methods`` that leads to a subclass of ``Repair``
+or to a ``learn`` function: rules, certificates, curves, comparison, files, report and command line then have it.
 """
 
 from __future__ import annotations
@@ -15,12 +15,15 @@ from importlib.metadata import EntryPoint, entry_points
 from inspect import signature
 from typing import TYPE_CHECKING, Any
 
+from fairpot._moved import MOVED, WHERE
+
 if TYPE_CHECKING:
     from fairpot.repair.estimator import Repair
 
 GROUP = "fairpot.methods"
+_HOME = import_module("fairpot.methods")
 # The own methods' classes, by their names on the command line, from the one list there is.
-_OWN = {file.replace("_", "-"): kind for kind, file in import_module("fairpot.methods").HOMES.items()}
+_OWN = {file.replace("_", "-"): kind for kind, file in _HOME.HOMES.items()}
 
 
 @cache
@@ -36,9 +39,9 @@ def names() -> tuple[str, ...]:
 def method(name: str) -> type[Repair]:
     """Load a method by its name on the command line."""
     if name in _OWN:
-        found: type[Repair] = getattr(import_module("fairpot.methods"), _OWN[name])
-        return found
-    return _made(name, _outside()[name].load())
+        own: type[Repair] = getattr(_HOME, _OWN[name])
+        return own
+    return _from_outside(name)
 
 
 def methods() -> dict[str, type[Repair]]:
@@ -53,13 +56,27 @@ def method_of(kind: str) -> type[Repair] | None:
 
 def find_method(name: str) -> type[Repair]:
     """Find a method by its name or that of its class, whatever the case; suggest the nearest."""
-    known = {_plain(key): key for key in names()} | {_plain(kind): key for key, kind in _OWN.items()}
-    if _plain(name) in known:
-        return method(known[_plain(name)])
-    near = difflib.get_close_matches(_plain(name), known, n=1, cutoff=0.4)
-    hint = f"did you mean {_kind(known[near[0]])!r}?" if near else "pass an estimator for any other method."
+    by_name = {_plain(key): key for key in names()} | {_plain(_kind(key)): key for key in names()}
+    if _plain(name) in by_name:
+        return method(by_name[_plain(name)])
     listed = ", ".join(repr(_kind(key)) for key in names())
-    raise ValueError(f"unknown method {name!r}; known are {listed}.\nHint: {hint}")
+    raise ValueError(f"unknown method {name!r}; known are {listed}.\n{hint_for(name)}")
+
+
+def hint_for(name: str) -> str:
+    """Say what may be meant by a name that no method has: one that has moved, or the nearest."""
+    moved = next((kind for kind in MOVED if _plain(kind) == _plain(name)), None)
+    if moved is not None:
+        return f"Hint: {moved} {WHERE}."
+    by_name = {_plain(_kind(key)): key for key in names()}
+    near = difflib.get_close_matches(_plain(name), by_name, n=1, cutoff=0.4)
+    meant = f"did you mean {_kind(by_name[near[0]])!r}?" if near else "pass an estimator for any other method."
+    return f"Hint: {meant}"
+
+
+def such_as(suits: Callable[[type[Repair]], bool]) -> str:
+    """Name the methods that suit, for a hint."""
+    return " or ".join(kind.__name__ for kind in methods().values() if suits(kind))
 
 
 def method_name(kind: type[Repair]) -> str:
@@ -74,6 +91,24 @@ def takes_reference(kind: type) -> bool:
 
 
 @cache
+def _from_outside(name: str) -> type[Repair]:
+    """Load what an entry point leads to: an estimator, or a ``learn`` function that one is made of."""
+    from fairpot.repair.estimator import Repair
+
+    point = _outside()[name]
+    loaded = point.load()
+    whole = isinstance(loaded, type) and issubclass(loaded, Repair) and hasattr(loaded, "learn")
+    if whole and loaded.__name__ == _kind(name):
+        kind: type[Repair] = loaded
+        return kind
+    if isinstance(loaded, type) or not callable(loaded):
+        raise TypeError(
+            f"the entry point {name!r} of {GROUP} leads to {point.value}, which is no method.\n"
+            "Hint: it names a subclass of fairpot.repair.Repair, whose name has a capital, or a learn function."
+        )
+    return _made(name, loaded)
+
+
 def _made(name: str, learn: Callable[..., Any]) -> type[Repair]:
     """Make the estimator of a ``learn`` function: its own parameters and a strength."""
     from fairpot.repair.estimator import Repair
@@ -98,7 +133,11 @@ def __getattr__(name: str) -> Any:
 
 
 def _kind(name: str) -> str:
-    return _OWN.get(name) or "".join(part.capitalize() for part in name.replace("_", "-").split("-"))
+    """Name the class of a method without loading it: what an entry point names with a capital is one."""
+    if name in _OWN:
+        return _OWN[name]
+    named = _outside()[name].attr.rpartition(".")[2]
+    return named if named[:1].isupper() else "".join(part.capitalize() for part in name.replace("_", "-").split("-"))
 
 
 def _plain(name: str) -> str:

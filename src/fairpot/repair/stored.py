@@ -9,7 +9,6 @@ from os import PathLike
 from typing import Any
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
 
 from fairpot._arguments import argument
 from fairpot._defaults import MEANINGS, REGIONS, TIES, Meaning
@@ -26,7 +25,7 @@ from fairpot.table import ScoreTable
 from fairpot.transport import Floats, ScoreMap, ShiftMap, followed, parted
 
 # What parameters and strengths were called in files of earlier versions, and what methods were given then.
-_RENAMED = {"FairPOT": {"threshold": "region_from"}, "PostLogit": {"alpha": "slope"}}
+_RENAMED = {"FairPOT": {"threshold": "region_from"}}
 _FORMER = {
     *("alpha", "region", "region_from", "capacity", "calibrate", "keep_grid", "high_score_means", "common_dial"),
     *("exact", "min_group", "groups", "pos_label", "distributions", "smoothing"),
@@ -49,27 +48,6 @@ TOPS = ("alpha", "top", "capacity")  # those that say how large the top is
 _FAR, _MANY, _ALL = 0.5, 0.01, 0.9
 # A batch that fills less than this share of the fitted range is suspect, if it has scores enough to tell.
 _NARROW, _ENOUGH = 0.05, 30
-# Where the sigmoid is shown as a line; no scores of people, which it does not need.
-PROBES = np.arange(101) / 100
-
-
-class LogitMap(ScoreMap):
-    """The map s -> sigma(alpha s + beta), exact everywhere; its knots are where it can be looked at."""
-
-    def __init__(self, knots: ArrayLike, alpha: float, beta: float) -> None:
-        self.alpha = alpha
-        self.beta = beta
-        super().__init__(knots, self(knots))
-
-    def __call__(self, scores: ArrayLike) -> NDArray[np.float64]:
-        """Map scores; the result has the shape of the input."""
-        from scipy.special import expit  # takes a while to load, and few files need it
-
-        return np.asarray(expit(self.alpha * np.asarray(scores, dtype=np.float64) + self.beta))
-
-    def parts(self, scores: ArrayLike) -> NDArray[np.int8]:
-        """Say that every score is moved."""
-        return np.zeros(np.shape(scores), dtype=np.int8)
 
 
 @dataclass(frozen=True)
@@ -247,17 +225,13 @@ def _make_map(content: dict[str, Any]) -> ScoreMap:
     fields = {key: value for key, value in content.items() if key != "kind"}
     try:
         with np.errstate(all="ignore"):  # numbers near the end of the range overflow where they are compared
-            if content["kind"] == "sigmoid":
-                return LogitMap(PROBES, **fields)
             return ShiftMap(**fields) if content["kind"] == "shift" else ScoreMap(**fields)
     except ValueError as error:
         raise ModelFileError(f"a map is not one: {error}\nHint: fit and save the model again.") from error
 
 
 def map_content(score_map: ScoreMap) -> dict[str, Any]:
-    """Return a map as plain values, with the knots it needs; a sigmoid and a shift are their numbers and need none."""
-    if isinstance(score_map, LogitMap):
-        return {"kind": "sigmoid", "alpha": float(score_map.alpha), "beta": float(score_map.beta)}
+    """Return a map as plain values, with the knots it needs; a shift is its numbers and needs none."""
     if isinstance(score_map, ShiftMap):
         return {"kind": "shift", **score_map.to_dict()}
     if type(score_map) is not ScoreMap:

@@ -11,6 +11,8 @@ from typing import Any
 from fairpot._svg import Markup, short, tag
 from fairpot._validation import wording
 from fairpot.inference import Estimate
+from fairpot.repair import Dial
+from fairpot.repair.registry import method_of
 from fairpot.report.content import Crossing, Report, Setting
 from fairpot.report.figures import Figure, told_gap
 from fairpot.report.measure import Measured
@@ -105,7 +107,12 @@ class View:
     def setting(self, place: int, whole: bool = False) -> str:
         """Name a setting."""
         assert self.report.method is not None
-        return words.setting_name(self.report.dial, self.report.method, place, whole)
+        kind = method_of(self.report.method.name)
+        dial = Dial() if kind is None else kind.dial
+        symbol = dial.symbol or self.report.dial.name
+        return words.setting_name(
+            self.report.dial, self.report.method, place, symbol=symbol, words=dial.setting, whole=whole
+        )
 
     def gap(self, place: int) -> float | None:
         """Give the gap that the report turns on, at a setting."""

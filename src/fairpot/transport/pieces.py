@@ -43,13 +43,6 @@ class Pieces(NamedTuple):
         return len(self.lo)
 
 
-class Sigmoid(NamedTuple):
-    """The map s -> sigma(alpha s + beta), which no pieces express."""
-
-    alpha: float
-    beta: float
-
-
 class Odds(NamedTuple):
     """The map p -> 1 / (1 + ((1 - p) / p) / factor) of probabilities; below 0 ``factor`` is of those with a minus.
 
@@ -70,16 +63,14 @@ class Odds(NamedTuple):
             return _first_double(0.0, 1.0, lambda p: bool(p > 0 and ((1 - p) / p) / abs(self.factor) <= LARGEST))
 
 
-Formula = Pieces | Sigmoid | Odds
+Formula = Pieces | Odds
 
 
 def formula_of(score_map: ScoreMap) -> Formula:
-    """Return the numbers that say all about a map: its pieces, or those of a sigmoid or of a factor on odds.
+    """Return the numbers that say all about a map: its pieces, or that of a factor on odds.
 
     Raises :class:`TypeError` if it is a map of a kind of its own.
     """
-    if isinstance(score_map, ScoreMap) and hasattr(score_map, "alpha") and hasattr(score_map, "beta"):
-        return Sigmoid(float(score_map.alpha), float(score_map.beta))
     if isinstance(score_map, ShiftMap):
         if score_map.is_identity:
             return Pieces(*_identity(-LARGEST).T)

@@ -21,7 +21,6 @@ if TYPE_CHECKING:
     from fairpot.results import Finding
 
 _NAMED, _TOLD = 3, 2  # so many groups are named in a label; so many strengths are told one by one
-_SYMBOLS = {"lam": "λ"}
 # How sure the intervals of a page are, as it says beside each.
 SURE = level(LEVEL)
 
@@ -53,13 +52,6 @@ TEXT: dict[str, str] = {
     "repaired": "repaired",
     # The dial
     "original": "original scores",
-    "FairPOT": "λ = {value}: the top {share} of {moved}",
-    "WassersteinRepair": "t = {value}: each group {share} of the way to a common distribution",
-    "OptimalMerge": "theta = {value}: the odds of {moved} times this",
-    "PostLogit": "slope = {value}: of the sigmoid for {moved}",
-    "LogitShift": "shift = {value}: added to the log-odds of {moved}",
-    "XOrder": "λ = {value}: weight of the gap in the search",
-    "dial": "{dial} = {value}",
     # Pictures
     "tradeoff note": "Each point of the curve is a repair strength. Hollow circles: no other strength has both a "
     "higher AUC and a smaller gap.",
@@ -190,21 +182,21 @@ def live_line(setting: Setting, finding: Finding, many: bool, gap: float | None)
     return f"{said}, {count(setting.moved)} scores changed."
 
 
-def setting_name(dial: Turned, method: Method, place: int, whole: bool = False) -> str:
-    """Name one setting; where many groups have strengths of their own, between which these lie, or all."""
+def setting_name(dial: Turned, method: Method, place: int, *, symbol: str, words: str, whole: bool = False) -> str:
+    """Name one setting in the method's own words; where groups have strengths of their own, their range, or all."""
     setting = dial.settings[place]
     if place == 0:
         return TEXT["original"]
     if setting.value is None or not dial.name:
         return TEXT["repaired"]
     if setting.strengths is not None:
-        symbol, values = _SYMBOLS.get(method.strength, method.strength), [each.value for each in setting.strengths]
+        values = [each.value for each in setting.strengths]
         if len(values) > _TOLD and not whole:
             return f"{symbol} = {min(values):.2g} to {max(values):.2g}, by group"
         return f"{symbol}: " + ", ".join(f"{short(each.group, 16)} {each.value:.2g}" for each in setting.strengths)
     moved = f"{len(method.moved)} groups" if len(method.moved) > _NAMED else " + ".join(map(str, method.moved))
-    fields = {"value": f"{setting.value:.3g}", "share": f"{100 * setting.value:.3g}%", "dial": dial.name}
-    return say(method.name if method.name in TEXT else "dial", moved=moved, **fields)
+    fields = {"value": f"{setting.value:.3g}", "share": f"{100 * setting.value:.3g}%", "dial": symbol}
+    return words.format(moved=moved, **fields)
 
 
 def rule(dial: Turned, method: Method) -> str:

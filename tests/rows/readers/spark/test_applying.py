@@ -16,10 +16,9 @@ from export_cases import NAMES, followed_maps, hostile_maps, hostile_scores, map
 from fairpot import FairPOT
 from fairpot.exceptions import InputFileError, OutputFileError, ScaleWarning, UnseenGroupError
 from fairpot.export import to_sql
-from fairpot.repair.stored import LogitMap
 from fairpot.rows import SparkRows, spark_session
 from fairpot.rows.readers.spark import spark_format
-from fairpot.transport import ScoreMap
+from fairpot.transport import ScoreMap, ShiftMap
 
 MAPS = dict(zip(NAMES, hostile_maps().values()))
 SMALL = {group: each for group, each in MAPS.items() if len(each.knots) < 1000}
@@ -59,7 +58,7 @@ def test_spark_sql_export(spark, form):
 
 
 def test_spark_sql_export_of_rows_without_a_map(spark):
-    maps = {"F": SMALL["F"], "S": LogitMap([0.5], 3.0, -2.0)}
+    maps = {"F": SMALL["F"], "S": ShiftMap(factor=3.0)}
     rows = [(0.5, "f"), (0.5, None), (None, "F"), (math.nan, "F"), (math.inf, "S"), (math.nan, "S")]
     spark.createDataFrame(rows, "score double, `group` string").createOrReplaceTempView("strangers")
     through = {"unknown_group": "null", "missing_group": "keep"}
@@ -72,14 +71,6 @@ def test_spark_sql_export_of_rows_without_a_map(spark):
     spark.sql(good).createOrReplaceTempView("strangers")
     [row] = spark.sql(stops).collect()
     assert row[-1] == pytest.approx(mapped(maps["S"], np.array([0.5]))[0], rel=4e-16)
-
-
-def test_sigmoid(spark):
-    """The workers have an exponential of their own: the last digit may differ."""
-    maps = {"F": LogitMap([0.5], 7.3, -2.0), "M": ScoreMap.identity()}
-    frame, expected = people(spark, maps)
-    after = fairpot.apply(maps, SparkRows(frame, score="score", groups="group"))
-    np.testing.assert_allclose(in_order(after, "score_adjusted"), expected, rtol=4e-16, atol=1e-307)
 
 
 def test_shifts(spark):

@@ -6,7 +6,7 @@ import pytest
 from fairpot import FairPOT
 from fairpot.datasets import make_synthetic
 from fairpot.metrics import auc, top_recall, xauc_gap
-from fairpot.training import PartialAUCBooster
+from fairpot_paper.booster import PartialAUCBooster
 
 pytest.importorskip("xgboost")
 ALPHA = 0.3

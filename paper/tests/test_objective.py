@@ -5,8 +5,8 @@ import math
 import numpy as np
 import pytest
 
-import fairpot.training.objective as objective
-from fairpot.training.objective import Bins, binned_derivatives, tail_derivatives
+import fairpot_paper.objective as objective
+from fairpot_paper.objective import Bins, binned_derivatives, tail_derivatives
 
 
 def tail_gradient(positive, negative, temperature=1.0, **weights):

@@ -9,9 +9,8 @@ from sklearn.metrics import roc_auc_score
 
 from fairpot.exceptions import MissingDependencyError
 from fairpot.metrics import auc
-from fairpot.training import PartialAUCBooster
-from fairpot.training.booster import Monitor, TrainingRows, roc_area
-from fairpot.training.objective import tail_derivatives
+from fairpot_paper.booster import Monitor, PartialAUCBooster, TrainingRows, roc_area
+from fairpot_paper.objective import tail_derivatives
 
 pytest.importorskip("xgboost")
 
@@ -120,12 +119,12 @@ def test_training_stops_early_only_with_enough_rows(rows):
 
 def test_without_xgboost(rows, monkeypatch):
     monkeypatch.setitem(sys.modules, "xgboost", None)
-    with pytest.raises(MissingDependencyError, match=r"fairpot\[boost\]"):
+    with pytest.raises(MissingDependencyError, match=r"xgboost-cpu"):
         fitted(rows)
 
 
 def test_import_is_light():
-    code = "import fairpot.training, sys; print({'torch', 'xgboost'} & set(sys.modules))"
+    code = "import fairpot_paper.booster, sys; print({'torch', 'xgboost'} & set(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert done.stdout.strip() == "set()"
 

@@ -18,7 +18,12 @@ from fairpot.repair.groups import find_reference, in_rows, require_outcomes
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats, ScoreMap
 
-DIAL = Dial("lam", meaning="weight of the gap beside the AUC")
+DIAL = Dial(
+    "lam",
+    meaning="weight of the gap beside the AUC",
+    symbol="λ",
+    setting="{dial} = {value}: weight of the gap in the search",
+)
 
 # Cells of lambdas worked on together (vectors of this length stay in the processor's cache), and all that are kept;
 # and bits for the way back.
@@ -82,7 +87,7 @@ class XOrder(Repair):
 
     Examples
     --------
-    >>> from fairpot import XOrder
+    >>> from fairpot_paper import XOrder
     >>> score, sex = [0.9, 0.7, 0.4, 0.2, 0.5, 0.3, 0.2, 0.1], ["M"] * 4 + ["F"] * 4
     >>> repair = XOrder(lam=0.5).fit(score, [1, 1, 0, 0, 1, 1, 0, 0], sensitive_features=sex)
     >>> repair.transform(score, sensitive_features=sex).round(3)
@@ -93,6 +98,7 @@ class XOrder(Repair):
     learn = staticmethod(learn)
     _moves_by: ClassVar[str] = "moved to its place among the scores of {reference}"
     _needs_outcomes: ClassVar[bool] = True
+    _costly: ClassVar[bool] = True
 
     lam: float | None = None
 

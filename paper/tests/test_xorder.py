@@ -12,10 +12,10 @@ from sklearn.isotonic import IsotonicRegression
 import oracles
 from fairpot.counts import GroupCounts
 from fairpot.exceptions import UnseenGroupError
-from fairpot.methods import XOrder
-from fairpot.methods.xorder import xorder_maps, xorder_orders
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
+from fairpot_paper import XOrder
+from fairpot_paper.xorder import xorder_maps, xorder_orders
 
 LAMS = [0.0, 0.0137, 0.1171, 0.4142, 1.0]
 

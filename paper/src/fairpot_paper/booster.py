@@ -21,8 +21,8 @@ from sklearn.utils.validation import _check_sample_weight, check_is_fitted, vali
 from fairpot._docs import documented
 from fairpot._optional import import_optional
 from fairpot._validation import check_share, check_whole, is_number
-from fairpot.training.objective import binned_derivatives
 from fairpot.transport import Floats
+from fairpot_paper.objective import binned_derivatives
 
 # The share of the rows that early stopping sets aside; with fewer of a class in it than this, it would follow chance.
 VALIDATION, LEAST = 0.15, 10
@@ -233,7 +233,15 @@ class PartialAUCBooster(TopModel):
 
     Parameters
     ----------
-    {top_model}
+    alpha : float in (0, 1], default 0.1
+        Share of the rows at the top that matters; early stopping looks there. The objective does not depend on it.
+    temperature : float, default 1.0
+        The objective's lambda: large values weigh all rows without the outcome alike, small ones the highest.
+    early_stopping : bool, default True
+        Whether a stratified part, 15%, is set aside, where that is ten rows of each class or more, and the round kept
+        that is best on it, by the area under the ROC curve up to the false-positive rate alpha.
+    random_state : int, RandomState or None, default None
+        An int gives the same model again on the same machine.
     max_rounds : int, default 300
         Trees at most.
     learning_rate : float, default 0.1
@@ -249,12 +257,20 @@ class PartialAUCBooster(TopModel):
     ----------
     booster_, best_round_ : xgboost.Booster, and int
         Of the rounds up to the best one, which is the last that is kept.
-    {trained_model}
+    classes_ : array of shape (2,)
+        The values of the outcome; the second is the positive one.
+    sigmoid_ : Sigmoid
+        Slope and intercept that turn raw scores to log-odds; fitted on the validation part, or on the training rows
+        where there is none.
+    history_ : dict of str to array
+        ``loss`` of each round, and with early stopping ``roc_area`` of the validation part after it.
+    n_features_in_, feature_names_in_
+        Number and names of the features.
 
     Examples
     --------
     >>> from fairpot.datasets import make_synthetic
-    >>> from fairpot.training import PartialAUCBooster
+    >>> from fairpot_paper.booster import PartialAUCBooster
     >>> data = make_synthetic(n=600, random_state=0)
     >>> model = PartialAUCBooster(alpha=0.3, max_rounds=5, random_state=0).fit(data.data, data.target)
     >>> model.predict_proba(data.data).shape
@@ -277,7 +293,7 @@ class PartialAUCBooster(TopModel):
         seeds = check_random_state(self.random_state).randint(2**31, size=2)
         train, validation = rows.split(self.early_stopping, seed=int(seeds[0]))
         monitor = None if validation is None else Monitor(validation, self.alpha, self.patience)
-        xgboost = import_optional("xgboost", "boost")
+        xgboost = import_optional("xgboost", package="xgboost-cpu")
         data = xgboost.DMatrix(train.X, label=train.y, weight=train.weight)  # the weights place the cuts
         cached = [data] if validation is None else [data, xgboost.DMatrix(validation.X)]
         settings = {
@@ -310,5 +326,5 @@ class PartialAUCBooster(TopModel):
         return train if validation is None else validation
 
     def _raw(self, rows: Floats) -> Floats:
-        xgboost = import_optional("xgboost", "boost")
+        xgboost = import_optional("xgboost", package="xgboost-cpu")
         return np.asarray(self.booster_.predict(xgboost.DMatrix(rows), output_margin=True), dtype=np.float64)

@@ -9,7 +9,7 @@ from sklearn.utils.estimator_checks import check_estimator
 
 from fairpot import FairPOT, FairScoreClassifier
 from fairpot.datasets import make_synthetic
-from fairpot.training import PartialAUCBooster
+from fairpot_paper.booster import PartialAUCBooster
 
 pytest.importorskip("xgboost")
 
