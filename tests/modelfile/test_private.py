@@ -100,16 +100,16 @@ def test_weights_do_not_hide_that_there_are_few():
         sensitive_features=["few"] * 2 + ["M"] * 40,
         sample_weight=[500.5, 499.25, *([1.5] * 40)],
     )
-    counts = {each["group"]: each["counts"] for each in describe_table(table)["groups"]}
-    assert counts["few"]["rows"] is None
-    assert counts["M"]["rows"] == 40  # rows, not what they weigh
+    counts = {each.group: each.counts for each in describe_table(table).groups}
+    assert counts["few"].rows is None
+    assert counts["M"].rows == 40  # rows, not what they weigh
 
 
 def test_few_of_one_outcome():
     y = np.zeros(60, dtype=np.int8)
     y[:3] = 1
-    counts = describe_table(ScoreTable.from_rows(np.arange(60) / 60, y))["groups"][0]["counts"]
-    assert (counts["rows"], counts["positives"], counts["negatives"]) == (60, None, None)
+    counts = describe_table(ScoreTable.from_rows(np.arange(60) / 60, y)).groups[0].counts
+    assert (counts.rows, counts.positives, counts.negatives) == (60, None, None)
 
 
 @pytest.mark.parametrize(

@@ -276,3 +276,10 @@ def test_names_of_columns(tmp_path):
     for wrong in ({"score": "risk"}, {"score": "risk", "group": "sex"}, {"score": "risk", "group": ["a"], "x": 1}):
         with pytest.raises(fairpot.ModelFileError, match="columns must be"):
             model.save(tmp_path / "no.json", columns=wrong)
+
+
+def test_names_of_columns_stay_where_something_is_said_of_the_rows(tmp_path):
+    model = cases.make_data().fit(FairPOT(0.4), lower_is_riskier=True, high_score_means="harm")
+    model.save(tmp_path / "map.json", columns={"score": "risk", "group": ["sex"]})
+    fairpot.load(tmp_path / "map.json").save(tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == (tmp_path / "map.json").read_bytes()

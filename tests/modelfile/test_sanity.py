@@ -191,8 +191,10 @@ def test_many_short_knots_are_no_bomb():
     """The shortest text that so many ascending knots can have, with values as short."""
     model = cases.make_data().fit(FairPOT(1.0, reference="M")).fair_maps_.file_content()
     x = (np.arange(600_000) / 1e6).tolist()
-    model.maps["F"].update(knots=x, values=x)
-    assert files.loads(files.dumps(model)).maps["F"]["knots"] == x
+    moved = next(each.map for each in model.maps if each.group == "F")
+    moved.knots = moved.values = x
+    read = files.loads(files.dumps(model))
+    assert next(each.map.knots for each in read.maps if each.group == "F") == x
 
 
 def test_the_cap_can_be_raised(tmp_path):

@@ -1,5 +1,6 @@
 """Certificates: of this very map on other rows, or of the strength that those rows choose."""
 
+import msgspec
 import numpy as np
 import pytest
 
@@ -37,7 +38,7 @@ def fitted(model, rows):
 def without_certificate(model):
     """The content of the file, but for what is said of a certificate."""
     content = model.fair_maps_.file_content()
-    return dumps(type(content)(**{**vars(content), "certificate": None}))
+    return dumps(msgspec.structs.replace(content, certificate=msgspec.UNSET))
 
 
 @pytest.mark.parametrize("top", TOPS, ids=str)

@@ -66,7 +66,7 @@ def test_the_error_is_the_true_one_and_the_rule_holds(method, options, rows, tmp
     loaded = fairpot.load(tmp_path / "map.json")
     assert loaded.simplified_ == found
     assert loaded.maps_ == small.maps_ == small.at(small.strength_).maps_
-    assert small.fair_maps_.private_content().private["largest_error"] > found["largest_error"]
+    assert small.fair_maps_.private_content().private.largest_error > found["largest_error"]
 
 
 def test_ordinary_maps_stay_bit_for_bit(rows):

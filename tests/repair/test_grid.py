@@ -169,7 +169,7 @@ def test_private_tables_are_exact_or_refused():
     scores, y, group = deciles()
     made = FairPOT(0.6, keep="grid").fit(scores, y, sensitive_features=group)
     private = made.fair_maps_.private_content()
-    assert private.private["largest_error"] == 0
+    assert private.private.largest_error == 0
     assert private.maps == made.fair_maps_.file_content().maps
     scores = np.append(11, scores[1:])
     made.fit(scores, y, sensitive_features=group)

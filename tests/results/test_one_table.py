@@ -193,4 +193,4 @@ def test_a_private_file_counts_people_not_rows():
     model = fairpot.FairPOT(1.0, reference="a").fit(s, y, sensitive_features=group, clusters=patient)
     with pytest.raises(fairpot.ModelFileError, match="fewer than"):
         model.fair_maps_.private_content()
-    assert model.fair_maps_.file_content().fitted_on["groups"][1]["counts"]["rows"] is None
+    assert model.fair_maps_.file_content().fitted_on.groups[1].counts.rows is None

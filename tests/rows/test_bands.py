@@ -11,7 +11,7 @@ import pytest
 import fairpot
 from fairpot.cli._app import app
 from fairpot.exceptions import MissingGroupError, ModelFileError, UnseenGroupError
-from fairpot.modelfile.content import ModelFile
+from fairpot.modelfile.content import checked
 from fairpot.modelfile.files import dumps
 
 N = 1500
@@ -163,7 +163,7 @@ def test_edges_of_a_map_file_are_checked(tmp_path):
     for change in ({"edges": [50.0, 30.0]}, {"names": ["under 30", "30 to 49", "30 to 49"]}, {"names": ["a", "b"]}):
         cut = content["grouping"]["bands"][0] | change
         with pytest.raises(ModelFileError, match=r"grouping.bands\[0\]"):
-            ModelFile.from_json(content | {"grouping": content["grouping"] | {"bands": [cut]}})
+            checked(content | {"grouping": content["grouping"] | {"bands": [cut]}})
 
 
 def test_numbers_with_many_values_are_cut(tmp_path):

@@ -18,7 +18,7 @@ from fairpot.cli._printing import Dial, Inline, Output, Quantised, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options, with_groups_of
 from fairpot.comparison import Rival
 from fairpot.comparison.run import higher_auc
-from fairpot.modelfile.content import ModelFile
+from fairpot.modelfile.forms import MapFile
 from fairpot.repair.choose import Achieved
 from fairpot.repair.estimator import Repair
 from fairpot.repair.finish import in_words
@@ -138,16 +138,16 @@ def fit(
     done = FitDocument(
         rows.said(),
         method,
-        Dial.of(*content.dial),
+        Dial.of(*content.strength),
         wish.said(),
         content.reference,
         _achieved(model, rows),
         fitted,
         later,
         _repair_needed(wish, fitted),
-        content.certificate,
-        content.private,
-        content.simplified,
+        content.plain("certificate"),
+        content.plain("private"),
+        content.plain("simplified"),
         bins,
         output,
         higher_auc(model, other if model.top is None else None),
@@ -158,7 +158,7 @@ def fit(
     _print_effects(out, done, everything)
     if everything and model.certificate_ is not None:
         print_certificate(out, model.certificate_)
-    _print_map(out, content, options["keep"])
+    _print_map(out, done, options["keep"])
     if bins is not None:
         out.note(bins.text)
     out.notes(_notes(fitted, later), everything=everything)
@@ -216,11 +216,11 @@ def _print_answer(out: Output, done: FitDocument, wish: Wish, rows: RowOptions) 
         out.command(["fairpot", "apply", done.output, "NEW_FILE", *again, "-o", "ADJUSTED_FILE"])
 
 
-def _print_fit(out: Output, done: FitDocument, content: ModelFile, wish: Wish) -> None:
+def _print_fit(out: Output, done: FitDocument, content: MapFile, wish: Wish) -> None:
     """Say what was fitted: the method, its strength, the reference group, and where a repaired top begins."""
     fitted = done.fitted.spoken
     rows, weighed = fitted.before.ranking.rows, fitted.before.ranking.weighted_rows
-    top = content.parameters.get("top")
+    top = content.given.get("top")
     chosen = f", chosen: {wish.in_words('' if top is None else among(top))}" if wish.value is None else ""
     columns = fitted.before.table.group_columns
     out.line()
@@ -264,16 +264,16 @@ def _notes(fitted: Effect, held_out: Effect | None) -> list[str]:
     return [*(note.text for note in told), *new]
 
 
-def _print_map(out: Output, content: ModelFile, keep: str | None) -> None:
+def _print_map(out: Output, done: FitDocument, keep: str | None) -> None:
     """Say what the map itself keeps, or was simplified to."""
     if keep == "grid":
         out.line("adjusted scores stay on the grid of scores that came in; the strength was chosen after cutting")
-    if content.simplified is not None:
-        out.line(in_words(content.simplified))
-    if content.private is not None:
-        error = f"{content.private['largest_error']:.3g}"
+    if done.simplified is not None:
+        out.line(in_words(done.simplified))
+    if done.private is not None:
+        error = f"{done.private['largest_error']:.3g}"
         out.line(f"private: maps are simplified; adjusted scores within {error} of those shown, counts rounded")
-        if content.certificate is None and keep is None:
+        if done.certificate is None and keep is None:
             out.line("a certificate is of the full map and is not saved with a private one")
 
 

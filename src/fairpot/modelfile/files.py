@@ -19,8 +19,8 @@ from fairpot._log import tell
 from fairpot._moved import WHERE
 from fairpot._warn import warn_user
 from fairpot.exceptions import FairpotWarning, ModelFileError
-from fairpot.modelfile.content import ModelFile
-from fairpot.modelfile.forms import CHANGED, FORMAT, SCHEMA_VERSION, Object, refuse, shown
+from fairpot.modelfile.content import checked
+from fairpot.modelfile.forms import CHANGED, FORMAT, SCHEMA_VERSION, MapFile, Object, refuse, shown
 from fairpot.rows.output import atomic_file, check_output
 
 # What a file may have unless more is allowed: some two million knots.
@@ -90,7 +90,7 @@ def toml_of(path: str, what: str, hint: str) -> dict[str, Any]:
 
 def read(
     path: str | PathLike[str], *, expect_sha256: str | None = None, max_bytes: int = MAX_BYTES
-) -> tuple[ModelFile, str]:
+) -> tuple[MapFile, str]:
     """Read a map file, once, and its SHA-256; what is checked is what is used."""
     with naming(path):
         data = bytes_of(os.fspath(path), max_bytes)
@@ -130,7 +130,7 @@ def _warn_of_signature(signature: str) -> None:
         )
 
 
-def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = False, max_bytes: int = MAX_BYTES) -> str:
+def write(model: MapFile, path: str | PathLike[str], *, overwrite: bool = False, max_bytes: int = MAX_BYTES) -> str:
     """Write a map file and return its SHA-256: at any moment ``path`` is what it was before, or complete.
 
     A model that would take more than ``max_bytes`` is refused: it would not be loaded again unless you ask.
@@ -153,11 +153,11 @@ def write(model: ModelFile, path: str | PathLike[str], *, overwrite: bool = Fals
     return hashlib.sha256(data).hexdigest()
 
 
-def dumps(model: ModelFile) -> bytes:
+def dumps(model: MapFile) -> bytes:
     """Return the bytes of a map file; equal models give equal bytes, and what could not be loaded is refused here."""
-    content = model.to_json() | {"format": FORMAT, "schema_version": SCHEMA_VERSION}
+    content = model.to_json()
     try:
-        texts = {key: _canonical(value) for key, value in content.items()}
+        texts = {key: _canonical(value) for key, value in content.items() if key != "checksum"}
     except ValueError:  # Python itself writes out no whole number of thousands of digits
         raise ModelFileError(
             "it would hold a number that is not finite, or a whole one of more than 64 bits.\nHint: look at the fit."
@@ -165,16 +165,16 @@ def dumps(model: ModelFile) -> bytes:
     texts["checksum"] = _canonical(_digest(texts))
     lines = [f"{_canonical(key)}: {texts[key]}" for key in sorted(texts)]
     data = ("{\n" + ",\n".join(lines) + "\n}\n").encode("utf-8")
-    ModelFile.from_json(_parse(data))
+    checked(_parse(data))
     return data
 
 
-def loads(data: bytes) -> ModelFile:
+def loads(data: bytes) -> MapFile:
     """Read the bytes of a map file; refuse all but a complete, unchanged one of this schema version."""
     _check_parts(data)
     content = _parse(data)
     _check_version(content)
-    model = ModelFile.from_json(content)
+    model = checked(content)
     if content["checksum"] != checksum(content):
         raise ModelFileError(f"the checksum does not fit the content: {shown(content['checksum'])}.\n{CHANGED}")
     return model

@@ -1,6 +1,6 @@
-"""What a map file looks like: the types that msgspec checks it against, and that its JSON Schema is made from.
+"""MapFile: the one record of a map file. msgspec checks files against its types, and its JSON Schema is made from them.
 
-What types cannot say is in ``content.py``: breakpoints that ascend, lists that agree, maps that a fit can give.
+What types cannot say is in ``content.py``: lists that agree, maps that a fit can give.
 """
 
 from __future__ import annotations
@@ -8,30 +8,37 @@ from __future__ import annotations
 import re
 import reprlib
 import sys
-from typing import Annotated, Any, Literal, NoReturn
+from collections.abc import Sequence
+from typing import Annotated, Any, Literal, NamedTuple, NoReturn
 
 import msgspec
+import numpy as np
 from msgspec import UNSET, Meta, Struct, UnsetType
 
 from fairpot.exceptions import ModelFileError
+from fairpot.transport import ScoreMap, ShiftMap
 
 FORMAT, SCHEMA_VERSION = "fairpot-model", 2
 MOST_KNOTS, _MOST_GROUPS, _MOST_ENTRIES = 20_000_000, 10_000, 100_000
 _LARGEST = sys.float_info.max
 Object = dict[str, Any]  # an object of a map file, whose form one of the types below describes
+# Falls smaller than this share of the fitted range are round-off.
+_ROUND_OFF = 1e-9
 
-Number = Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST)]  # an infinite one is above the largest
-Count = Annotated[float, Meta(ge=0, le=_LARGEST)]
+Real = Annotated[float, Meta(ge=-_LARGEST, le=_LARGEST)]  # an infinite one is above the largest
+# Whole numbers stay what they are, so that a file that is read is written again as the same bytes.
+Number = int | Real
+Count = Annotated[int, Meta(ge=0)] | Annotated[float, Meta(ge=0, le=_LARGEST)]
 Whole = Annotated[int, Meta(ge=0)]
-Share = Annotated[float, Meta(ge=0, le=1)]
+Share = Annotated[int, Meta(ge=0, le=1)] | Annotated[float, Meta(ge=0, le=1)]
 Text = Annotated[str, Meta(max_length=10_000)]
 _HEX, _TIME = "^[0-9a-f]{64}$", r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\+00:00$"
 Sha256 = Annotated[str, Meta(pattern=_HEX, max_length=64)]
 Time = Annotated[str, Meta(pattern=_TIME, max_length=25)]
 Range = Annotated[list[Number], Meta(min_length=2, max_length=2)]
-Numbers = Annotated[list[Number], Meta(max_length=MOST_KNOTS)]
-Group = Text | int | Number | bool
-Scalar = Text | int | Number | bool | None
+Numbers = Annotated[list[Real], Meta(max_length=MOST_KNOTS)]
+Group = Text | Number | bool
+Scalar = Text | Number | bool | None
 Edge = Literal["identity", "hold"]
 
 
@@ -75,6 +82,20 @@ class Dial(Form):
     value: Number | Strengths
 
 
+class Fitted(NamedTuple):
+    """What is known of a fit, to judge whether it can have given a map."""
+
+    low: float  # the range of the fitted scores
+    high: float
+    on_grid: bool
+
+    @property
+    def width(self) -> float:
+        """How wide the range is."""
+        with np.errstate(over="ignore"):
+            return float(np.float64(self.high) - self.low) or 1.0
+
+
 class Lines(Form):
     """Straight between the knots; outside, scores stay (identity) or take the edge's value (hold).
 
@@ -85,8 +106,40 @@ class Lines(Form):
     values: Numbers
     below: Edge
     above: Edge
-    floor: Number | None
-    start: Number | None
+    floor: Real | None
+    start: Real | None
+
+    def check(self, where: str) -> None:
+        """Refuse knots that do not ascend, or have no value each."""
+        check_ascending(self.knots, f"{where}.knots")
+        if len(self.knots) != len(self.values):
+            refuse(where, "of one value for each breakpoint", (len(self.knots), len(self.values)))
+
+    def fault(self, fitted: Fitted) -> str | None:
+        """Say why no fit gives such a map, if so.
+
+        A fit keeps the order of a group's scores, but for one place: FairPOT may step down where the moved part begins;
+        on a grid, over as many scores as lie on the step. Of scores that are all probabilities it makes probabilities,
+        or scores no further outside the fitted range than that is wide. Other scores may be led anywhere, by
+        OptimalMerge's odds and by shifts of any size.
+        """
+        if not self.values:
+            return None
+        values = np.array(self.values)
+        with np.errstate(over="ignore"):
+            steps = np.diff(values)
+        falls = np.flatnonzero(steps < -_ROUND_OFF * fitted.width)
+        if fitted.on_grid:
+            falls = falls[1:] if len(falls) and (steps[falls[0] : falls[-1]] > 0).any() else falls[:0]
+        elif self.below == "identity":
+            falls = falls[falls > 0]
+        if len(falls):
+            return f"turns the order of the scores round: its values fall {len(falls)} times"
+        least, most, (low, high) = float(values.min()), float(values.max()), fitted[:2]
+        probabilities = low >= 0 and high <= 1
+        if probabilities and (least < min(low - fitted.width, 0.0) or most > max(high + fitted.width, 1.0)):
+            return f"leads to scores from {least:g} to {most:g}, far outside the fitted range, {low:g} to {high:g}"
+        return None
 
 
 class Piecewise(Lines, tag="piecewise", tag_field="kind"):
@@ -106,15 +159,50 @@ class Shift(Form, tag="shift", tag_field="kind"):
     """
 
     factor: Annotated[float, Meta(gt=0, le=_LARGEST)] | None
-    added: Number
+    added: Real
     negative: bool
+
+    def check(self, where: str) -> None:
+        """Refuse a factor and a number that is added, both in one."""
+        if self.factor is not None and self.added != 0:
+            refuse(f"{where}.added", "0 where there is a factor", self.added)
+
+    def fault(self, fitted: Fitted) -> str | None:
+        """Say why no fit gives such a map, if so."""
+        first, last = (-1.0, 0.0) if self.negative else (0.0, 1.0)
+        if self.factor is None or (fitted.low >= first and fitted.high <= last):
+            return None
+        return f"multiplies odds of scores from {fitted.low:g} to {fitted.high:g}, which are not probabilities"
+
+
+MapForm = Piecewise | Shift
+# The forms of maps, and the classes of the maps themselves, whose ``to_dict`` gives their fields.
+KINDS: dict[type[Any], type[ScoreMap]] = {Piecewise: ScoreMap, Then: ScoreMap, Shift: ShiftMap}
+
+
+def map_of(form: MapForm | Then) -> ScoreMap:
+    """Make the map that a form describes."""
+    try:
+        with np.errstate(all="ignore"):  # numbers near the end of the range overflow where they are compared
+            return KINDS[type(form)](**{name: getattr(form, name) for name in form.__struct_fields__ if name != "kind"})
+    except ValueError as error:
+        raise ModelFileError(f"a map is not one: {error}\nHint: fit and save the model again.") from error
+
+
+def form_of(score_map: ScoreMap) -> MapForm:
+    """Return the form of a map, with the knots it needs."""
+    for form, kind in KINDS.items():
+        if type(score_map) is kind:
+            made: MapForm = form(**score_map.compact().to_dict())
+            return made
+    raise ModelFileError(f"a map of type {type(score_map).__name__} has no form in a map file.")
 
 
 class MapOfGroup(Form):
     """A group's map."""
 
     group: Group
-    map: Piecewise | Shift
+    map: MapForm
 
 
 class RowByRow(Form):
@@ -249,11 +337,61 @@ class MapFile(Form):
     then: Then | UnsetType = UNSET
     grouping: GroupingSaid | UnsetType = UNSET
 
+    @property
+    def groups(self) -> tuple[Any, ...]:
+        """Names of the groups."""
+        return tuple(each.group for each in self.maps)
 
-def check(value: Any) -> None:
-    """Refuse what does not have the form of a map file."""
+    @property
+    def strength(self) -> tuple[str, Any]:
+        """The name of the repair strength and its value, a dict where groups have their own."""
+        return self.dial.name, by_group(self.dial.value)
+
+    @property
+    def given(self) -> dict[str, Any]:
+        """What the method was given."""
+        return {name: by_group(value) for name, value in self.parameters.items()}
+
+    @property
+    def starts(self) -> dict[Any, float] | None:
+        """The lowest score of the fitted top, by group."""
+        return None if self.thresholds is None else {each.group: float(each.value) for each in self.thresholds}
+
+    @property
+    def on_grid(self) -> bool:
+        """Whether the maps are tables that stay on a grid of scores; earlier versions called that ``keep_grid``."""
+        return self.parameters.get("keep") == "grid" or bool(self.parameters.get("keep_grid"))
+
+    @property
+    def fitted(self) -> Fitted:
+        """What judges whether a fit can have given a map."""
+        low, high = map(float, self.fitted_on.score_range)
+        return Fitted(low, high, self.on_grid)
+
+    def to_json(self) -> Object:
+        """Give the record as lists, objects, texts and numbers, ready for JSON."""
+        made: Object = msgspec.to_builtins(self)
+        return made
+
+    def plain(self, name: str) -> Any:
+        """Give a part in the same way; None where there is none."""
+        part = getattr(self, name)
+        return None if part is UNSET else msgspec.to_builtins(part)
+
+
+# The parts that a file may lack.
+OPTIONAL = tuple(field.name for field in msgspec.structs.fields(MapFile) if not field.required)
+
+
+def by_group(value: Any) -> Any:
+    """Give values of groups as a dict, where groups have their own."""
+    return {each.group: each.value for each in value.by_group} if isinstance(value, Strengths | Values) else value
+
+
+def typed(value: Any) -> MapFile:
+    """Make the record of what has the form of a map file, and refuse all else."""
     try:
-        msgspec.convert(value, MapFile)
+        return msgspec.convert(value, MapFile)
     except msgspec.ValidationError as error:
         _refuse(str(error))
     except RecursionError:
@@ -268,6 +406,14 @@ def refuse(where: str, rule: str, got: Any, hint: str = CHANGED) -> NoReturn:
     raise ModelFileError(f"{where} must be {rule}, got {shown(got)}.\n{hint}")
 
 
+def check_ascending(knots: Sequence[float], where: str) -> None:
+    """Refuse numbers that do not ascend strictly."""
+    numbers = np.array(knots, dtype=np.float64)
+    wrong = np.flatnonzero(numbers[1:] <= numbers[:-1])
+    if len(wrong):
+        refuse(where, "strictly increasing", numbers[wrong[0] : wrong[0] + 2].tolist())
+
+
 def shown(value: Any, most: int = 80) -> str:
     """Show a value of any size in one short line."""
     try:
@@ -279,8 +425,8 @@ def shown(value: Any, most: int = 80) -> str:
 
 _FAULT = re.compile(r"(?P<what>.*?)(?: - at `(?:key` in `)?\$?(?P<path>.*)`)?", re.DOTALL)
 _WORDS = {
-    "bool | int | float | str | null": "text, a number, true or false, or null",
-    "bool | int | float | str": "text, a number, true or false",
+    "bool | float | str | null": "text, a number, true or false, or null",
+    "bool | float | str": "text, a number, true or false",
     "str": "text",
     "float": "a number",
     "int": "a whole number",
@@ -312,6 +458,7 @@ def _refuse(message: str) -> NoReturn:
     what = re.sub(f"^({'|'.join(_SAID)})", lambda each: _SAID[each[1]], what)
     hint = _NEWER if "unknown field" in what else _GROUPS if where.endswith(("group", "reference")) else CHANGED
     what = next((rule for pattern, rule in _PATTERNS.items() if repr(pattern) in what), what)
+    what = what.replace("a whole number >=", "a number >=")  # a bound of both kinds of numbers
     if str(_LARGEST) in what or what == "Number out of range":
         what, hint = _FINITE
     raise ModelFileError(f"{where} {ascii(what)[1:-1][:_LONGEST]}.\n{hint}")
@@ -319,7 +466,9 @@ def _refuse(message: str) -> NoReturn:
 
 def _in_words(kinds: str) -> str:
     """Call types what people call them."""
-    return _WORDS.get(kinds) or " or ".join(_WORDS.get(kind, kind) for kind in kinds.split(" | "))
+    every = kinds.split(" | ")
+    plain = [kind for kind in every if kind != "int" or "float" not in every]
+    return _WORDS.get(" | ".join(plain)) or " or ".join(_WORDS.get(kind, kind) for kind in plain)
 
 
 def schema() -> Object:

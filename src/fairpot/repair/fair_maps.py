@@ -10,7 +10,9 @@ from datetime import UTC, datetime
 from os import PathLike
 from typing import Any, ClassVar, Literal, NoReturn, Self, Unpack
 
+import msgspec
 import numpy as np
+from msgspec import UNSET
 from numpy.typing import NDArray
 from sklearn import get_config
 from sklearn.base import BaseEstimator, TransformerMixin
@@ -34,11 +36,12 @@ from fairpot.export.simplify import KnownMaps
 from fairpot.inference import confidence_interval
 from fairpot.inference.certificate import Certificate, certify_one
 from fairpot.inference.dial import Cut, Evidence, Part, SameMaps, Top, same_rows
-from fairpot.modelfile.content import ModelFile, describe_table
+from fairpot.modelfile.content import check_told_apart, describe_table, listed, parameter, plain_group
 from fairpot.modelfile.files import MAX_BYTES, dumps, naming, read, write
+from fairpot.modelfile.forms import FORMAT, OPTIONAL, SCHEMA_VERSION, Columns, MapFile, form_of, typed
 from fairpot.repair.choose import Achieved, Ground
 from fairpot.repair.private import made_private
-from fairpot.repair.stored import TOPS, ScoreScale, check_method, group_words, made_of, map_content, small_groups, told
+from fairpot.repair.stored import TOPS, ScoreScale, StoredMaps, check_method, group_words, small_groups, told
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.rules import top_share
 from fairpot.transport import Floats, ScoreMap, moving, parted
@@ -48,14 +51,8 @@ from fairpot.words import FRACTIONS, gap_name
 _MOST_MEASURED, _FEW = 20, 400_000
 # What columns are called where nothing else is said.
 _USUAL_COLUMNS = {"score": "score", "group": ["group"]}
-# What a map file holds of maps as it is, and the attribute of each.
-_STORED = {
-    **{name: f"{name}_" for name in ("method", "dial", "reference", "thresholds", "fitted_on", "columns")},
-    "parameters": "params_",
-    "certificate": "certified_",
-    "private": "private_",
-    "simplified": "simplified_",
-}
+# The attributes of what a map file calls otherwise; the others are called as there, with an underscore.
+_CALLED = {"certificate": "certified_", "then": "_then"}
 # To scikit-learn's routing the first argument is data, whatever its name.
 ROUTED_TO_TRANSFORM: dict[str, Any] = {"sensitive_features": True} | dict.fromkeys(
     ("scores", "unknown_group", "missing_group", "other_scale"), UNUSED
@@ -115,18 +112,25 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     __metadata_request__transform: ClassVar = ROUTED_TO_TRANSFORM
 
     @classmethod
-    def _from_content(cls, content: ModelFile, sha256: str | None = None) -> FairMaps:
-        stored, content = made_of(content)
-        check_method(content)
-        known = {attribute: getattr(content, name) for name, attribute in _STORED.items()}
-        of_maps = ("groups_", "maps_", "left_out_", "lower_is_riskier_", "high_score_means_", "grouping_")
-        return maps_of_known(**known, **{name: getattr(stored, name) for name in of_maps}, _sha256=sha256)
+    def _from_content(cls, record: MapFile, sha256: str | None = None) -> FairMaps:
+        stored = StoredMaps.of(record, sha256)
+        check_method(stored.record)
+        of_maps = ("method_", "groups_", "maps_", "reference_", "left_out_", "columns_", "lower_is_riskier_")
+        known = {name: stored.record.plain(name) for name in ("fitted_on", *OPTIONAL)}
+        return maps_of_known(
+            **{_CALLED.get(name, f"{name}_"): part for name, part in known.items() if name != "then"}
+            | {name: getattr(stored, name) for name in (*of_maps, "high_score_means_", "grouping_")},
+            params_=stored.record.given,
+            dial_=stored.record.strength,
+            thresholds_=stored.record.starts,
+            _sha256=stored.sha256_,
+        )
 
     def __getattr__(self, name: str) -> Any:
         """Give the strength by the method's own name; describe the fitted rows if asked; refuse what needs them."""
         known = self.__dict__
         if name == "fitted_on_" and known.get("table_") is not None:
-            known["fitted_on_"] = describe_table(known["table_"])
+            known["fitted_on_"] = msgspec.to_builtins(describe_table(known["table_"]))
             return known["fitted_on_"]
         if "dial_" in known and name in (f"{known['dial_'][0]}_", "strength_"):
             return known["dial_"][1]
@@ -312,39 +316,65 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         {max_bytes}
         """
         content = self.private_content() if private else self.file_content()
-        few = small_groups(content, self.table_) if content.private is None else []
+        few = small_groups(content, self.table_) if content.private is UNSET else []
         if few:
             warn_user(
                 f"{told(few)}.\nHint: {argument('private', True)}, {argument('min_group', 10)}, "
                 "or keep the file as you keep the data.",
                 SmallGroupWarning,
             )
-        known = {"lower_is_riskier": self.lower_is_riskier_, "high_score_means": self.high_score_means_}
-        known = {name: value for name, value in known.items() if value}
-        if columns is not None or known:
-            columns = columns or _USUAL_COLUMNS
-            if set(columns) != {"score", "group"} or isinstance(columns["group"], str):
-                raise ModelFileError("columns must be {'score': name, 'group': [names]}.")
-            named = {"score": str(columns["score"]), "group": [str(name) for name in columns["group"]]}
-            content = replace(content, columns=named | known)
+        if columns is not None or self.lower_is_riskier_ or self.high_score_means_:
+            content = msgspec.structs.replace(content, columns=self._columns(columns))
         if timestamp:
             now = datetime.now(UTC).isoformat(timespec="seconds")
-            content = replace(content, fitted_on=content.fitted_on | {"time": now})
+            content.fitted_on.time = now
         digest = write(content, path, overwrite=overwrite, max_bytes=max_bytes)
         self._sha256 = self._sha256 if private else digest  # a private file holds other maps than these
 
-    def private_content(self) -> ModelFile:
-        """Return what a private model file holds; ``private["largest_error"]`` says how far new scores differ."""
+    def _columns(self, named: Mapping[str, Any] | None) -> Columns:
+        """Say what columns are called, as a file does: as it is said now, or was, or usually."""
+        names = named or self.columns_ or _USUAL_COLUMNS
+        if (named is not None and set(named) != {"score", "group"}) or isinstance(names["group"], str):
+            raise ModelFileError("columns must be {'score': name, 'group': [names]}.")
+        return Columns(
+            score=str(names["score"]),
+            group=[str(name) for name in names["group"]],
+            lower_is_riskier=self.lower_is_riskier_ or UNSET,
+            high_score_means=self.high_score_means_ or UNSET,
+        )
+
+    def private_content(self) -> MapFile:
+        """Return what a private model file holds; ``private.largest_error`` says how far new scores differ."""
         learn = None if self._method is None else self._method._learn_again
         return made_private(self.file_content(), self.maps_, self.table_, learn)
 
-    def file_content(self) -> ModelFile:
+    def file_content(self) -> MapFile:
         """Return what a model file holds of this model."""
         own, then = parted(self.maps_)
-        known: dict[str, Any] = {name: getattr(self, attribute) for name, attribute in _STORED.items()}
-        maps = {group: map_content(own[group]) for group in self.groups_}
-        known["grouping"] = None if self.grouping_ is None else self.grouping_.written
-        return ModelFile(maps=maps, then=None if then is None else map_content(then), **known)
+        check_told_apart(self.groups_)
+        name, value = self.dial_
+        known = {part: getattr(self, _CALLED.get(part, f"{part}_"), None) for part in OPTIONAL}
+        known |= {
+            "then": None if then is None else msgspec.to_builtins(form_of(then)),
+            "grouping": None if self.grouping_ is None else self.grouping_.written,
+        }
+        return typed(
+            {
+                "format": FORMAT,
+                "schema_version": SCHEMA_VERSION,
+                "checksum": "0" * 64,  # written last, over all else
+                "method": self.method_,
+                "parameters": {key: parameter(given, f"parameters.{key}") for key, given in self.params_.items()},
+                "dial": {"name": name, "value": parameter(value, "dial.value")},
+                "maps": listed({group: msgspec.to_builtins(form_of(own[group])) for group in self.groups_}, "map"),
+                "reference": plain_group(self.reference_),
+                "thresholds": None if self.thresholds_ is None else listed(self.thresholds_),
+                "apply": {"kind": "maps"},
+                "fitted_on": self.fitted_on_,
+                "columns": self.columns_,
+            }
+            | {part: content for part, content in known.items() if content is not None}
+        )
 
     def _html_repr(self) -> str:
         return shown_maps(self, repr(self)[1:-1])
@@ -542,6 +572,6 @@ def load(path: str | PathLike[str], *, expect_sha256: str | None = None, max_byt
     >>> fairpot.load(path).transform([0.2, 0.3, 0.8], sensitive_features=["F", "F", "M"])
     array([0.6, 0.7, 0.8])
     """
-    content, digest = read(path, expect_sha256=expect_sha256, max_bytes=max_bytes)
+    record, digest = read(path, expect_sha256=expect_sha256, max_bytes=max_bytes)
     with naming(path):
-        return FairMaps._from_content(content, digest)
+        return FairMaps._from_content(record, digest)

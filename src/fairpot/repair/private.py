@@ -2,20 +2,33 @@
 
 from __future__ import annotations
 
+import dataclasses
 import math
 from collections.abc import Callable, Hashable
-from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from fairpot._arguments import argument
 from fairpot.counts import run_means
 from fairpot.exceptions import ModelFileError
 from fairpot.export import simplify
-from fairpot.modelfile.content import FEWER_THAN, ModelFile, rounded, rows_behind
+from fairpot.modelfile.content import FEWER_THAN, plain_group, rounded, rows_behind
+from fairpot.modelfile.forms import (
+    Dial,
+    FittedOn,
+    MapFile,
+    MapOfGroup,
+    NumberOfGroup,
+    Private,
+    Strengths,
+    Then,
+    form_of,
+)
 from fairpot.repair.calibrating import common_map
-from fairpot.repair.stored import map_content, small_groups, told
+from fairpot.repair.stored import small_groups, told
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats, ScoreMap, ShiftMap, followed, moving, parted
 
@@ -28,7 +41,7 @@ _STEPS, _REACH, _DIGITS = 1000, 5, 4
 _TRIED = 20_001  # scores at which maps are compared, beside their breakpoints
 
 
-def made_private(content: ModelFile, maps: Maps, table: ScoreTable | None, learn: Learn | None) -> ModelFile:
+def made_private(content: MapFile, maps: Maps, table: ScoreTable | None, learn: Learn | None) -> MapFile:
     """Return what a private file holds in place of all breakpoints and counts.
 
     Every score is replaced by the mean of its run of ten rows (or clusters) or more, and the maps are those that the
@@ -36,13 +49,13 @@ def made_private(content: ModelFile, maps: Maps, table: ScoreTable | None, learn
     strength to three digits. Tables of scores on a grid stay, if ten rows or more have each score. A certificate is
     that of the full maps, and left out. Refused if fewer than ten rows of a group make up the maps.
     """
-    if content.private is not None:
+    if content.private is not UNSET:
         return content
     few = small_groups(content, table)
     if few:
         raise _too_few(few)
     made, last = parted(maps)
-    digits, coarse, starts = _digits(*content.fitted_on["score_range"]), None, content.thresholds
+    digits, coarse, starts = _digits(*content.fitted_on.score_range), None, content.starts
     if table is not None and learn is not None:
         coarse = _coarse(table, content, made, digits)
     elif last is not None or any(type(each) is ScoreMap and len(each.knots) for each in made.values()):
@@ -51,27 +64,34 @@ def made_private(content: ModelFile, maps: Maps, table: ScoreTable | None, learn
             "Hint: save the fitted model itself as a private file."
         )
     origin = rounded(content.fitted_on, coarse)
-    ends = tuple(origin["score_range"])
+    low, high = origin.score_range
+    ends = (low, high)
     if coarse is not None and learn is not None and not content.on_grid:
         starts = starts and _starts(starts, coarse, origin, digits)
         made = {g: _finished(each, ends, digits) for g, each in learn(coarse, starts).items()}
         last = last and _calibrated(coarse.rescored(moving(made)), ends, digits)
-    before = 0.0 if content.simplified is None else content.simplified["largest_error"]
+    before = 0.0 if content.simplified is UNSET else content.simplified.largest_error
     error = before + max(_largest(maps[g], each, ends) for g, each in followed(made, last).items())
     # Round up to two digits: all of them would be those of one row's score.
     last_digit = 10.0 ** (math.floor(math.log10(error)) - 1) if error else 1.0
     error = float(f"{math.ceil(error / last_digit) * last_digit:.12g}")
+    name, value = content.strength
+    value = _three_digits(value)
     return replace(
         content,
-        maps={group: map_content(each) for group, each in made.items()},
-        then=None if last is None else map_content(last),
-        thresholds=starts,
-        dial=(content.dial[0], _three_digits(content.dial[1])),
+        maps=[MapOfGroup(group=plain_group(group), map=form_of(each)) for group, each in made.items()],
+        then=UNSET if last is None else Then(kind="piecewise", **last.compact().to_dict()),
+        thresholds=None if starts is None else _by_group(starts),
+        dial=Dial(name=name, value=Strengths(by_group=_by_group(value)) if isinstance(value, dict) else value),
         fitted_on=origin,
-        certificate=None,
-        private={"largest_error": error, "step": 10.0**-digits},
-        simplified=None,
+        certificate=UNSET,
+        private=Private(largest_error=error, step=10.0**-digits),
+        simplified=UNSET,
     )
+
+
+def _by_group(values: Starts) -> list[NumberOfGroup]:
+    return [NumberOfGroup(group=plain_group(group), value=value) for group, value in values.items()]
 
 
 def _too_few(groups: list[Hashable]) -> ModelFileError:
@@ -79,7 +99,7 @@ def _too_few(groups: list[Hashable]) -> ModelFileError:
     return ModelFileError(f"{told(groups)}, also if they are rounded.\nHint: {hint}")
 
 
-def _coarse(table: ScoreTable, content: ModelFile, own: Maps, digits: int) -> ScoreTable:
+def _coarse(table: ScoreTable, content: MapFile, own: Maps, digits: int) -> ScoreTable:
     """Replace every score by the mean of its run; runs end where a top begins, and where the moved part does.
 
     A run is no smaller a share of its group than ten rows are of those that the group is moved towards.
@@ -93,7 +113,7 @@ def _coarse(table: ScoreTable, content: ModelFile, own: Maps, digits: int) -> Sc
     moved = {g: each.compact() for g, each in moving(own).items() if type(each) is ScoreMap}
     counts = []
     for g in table.groups:
-        least, cuts = FEWER_THAN, [] if content.thresholds is None else [content.thresholds[g]]
+        least, cuts = FEWER_THAN, [] if content.starts is None else [content.starts[g]]
         if g in moved:
             towards = moved if content.reference is None else [content.reference]
             least = max(math.ceil(FEWER_THAN * behind[g] / behind[other]) for other in (g, *towards))
@@ -103,12 +123,12 @@ def _coarse(table: ScoreTable, content: ModelFile, own: Maps, digits: int) -> Sc
         if means is None:
             raise _too_few([g if content.reference is None else content.reference])
         counts.append(table[g].rescored(np.round(means, digits)))
-    return replace(table, counts=tuple(counts))
+    return dataclasses.replace(table, counts=tuple(counts))
 
 
-def _starts(starts: Starts, coarse: ScoreTable, origin: dict[str, Any], digits: int) -> Starts:
+def _starts(starts: Starts, coarse: ScoreTable, origin: FittedOn, digits: int) -> Starts:
     """Let a top begin midway between the nearest means of runs on either side."""
-    large = [each["group"] for each in origin["groups"] if each["counts"]["rows"] is not None]
+    large = [each.group for each in origin.groups if each.counts.rows is not None]
     means = np.unique(np.concatenate([coarse[g].score for g in large]))
     at = {g: int(np.searchsorted(means, score)) for g, score in starts.items()}
     return {g: float(np.round(means[max(i - 1, 0) : i + 1].mean(), digits)) for g, i in at.items()}

@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from importlib import import_module
 from os import PathLike
 from typing import Any
 
 import numpy as np
+from msgspec import UNSET
+from msgspec.structs import replace
 
 from fairpot._arguments import argument
 from fairpot._defaults import MEANINGS, REGIONS, TIES, Meaning
@@ -17,12 +19,12 @@ from fairpot._validation.grouping import Grouping
 from fairpot._version import __version__
 from fairpot._warn import warn_user
 from fairpot.exceptions import ModelFileError, ScaleWarning
-from fairpot.modelfile.content import FEWER_THAN, ModelFile, rows_behind
+from fairpot.modelfile.content import FEWER_THAN, rows_behind
 from fairpot.modelfile.files import naming, read
-from fairpot.modelfile.forms import refuse, shown
+from fairpot.modelfile.forms import Dial, Lines, MapFile, map_of, refuse, shown
 from fairpot.repair.registry import method_of
 from fairpot.table import ScoreTable
-from fairpot.transport import Floats, ScoreMap, ShiftMap, followed, parted
+from fairpot.transport import Floats, ScoreMap, followed, parted
 
 # What parameters and strengths were called in files of earlier versions, and what methods were given then.
 _RENAMED = {"FairPOT": {"threshold": "region_from"}}
@@ -118,70 +120,107 @@ class ScoreScale:
 class StoredMaps:
     """Maps of a file, and what applying them to rows has to know; the names are those of FairMaps."""
 
-    method_: str
-    groups_: tuple[Hashable, ...]
+    record: MapFile
     maps_: dict[Hashable, ScoreMap]
-    reference_: Hashable | None
-    left_out_: tuple[Hashable, ...]
-    columns_: dict[str, Any] | None
-    scale: ScoreScale
-    lower_is_riskier_: bool  # maps are then of scores with a minus
-    high_score_means_: Meaning | None
-    grouping_: Grouping | None
     sha256_: str | None = None  # of the file
+
+    @classmethod
+    def of(cls, record: MapFile, sha256: str | None = None) -> StoredMaps:
+        """Make the maps of a file, by the names that parameters have now."""
+        names, dial = _RENAMED.get(record.method, {}), record.dial
+        parameters = {names.get(name, name): value for name, value in record.parameters.items()}
+        dial = Dial(name=names.get(dial.name, dial.name), value=dial.value)
+        record = replace(record, parameters=parameters, dial=dial)
+        if not record.method.isidentifier():
+            raise ModelFileError(f"the method {shown(record.method)} is not the name of one.\n{_written_by(record)}")
+        for name, value in record.given.items():
+            _check_parameter(name, value)
+        then = None if record.then is UNSET else map_of(record.then)
+        return cls(record, followed({each.group: map_of(each.map) for each in record.maps}, then), sha256)
+
+    @property
+    def method_(self) -> str:
+        """The name of the method's class."""
+        return self.record.method
+
+    @property
+    def groups_(self) -> tuple[Hashable, ...]:
+        """Names of the groups."""
+        return self.record.groups
+
+    @property
+    def reference_(self) -> Hashable | None:
+        """The group whose scores do not change."""
+        return self.record.reference
+
+    @property
+    def columns_(self) -> dict[str, Any] | None:
+        """What the columns were called, and what was said of the rows."""
+        columns: dict[str, Any] | None = self.record.plain("columns")
+        return columns
+
+    @property
+    def scale(self) -> ScoreScale:
+        """The range of the fitted scores."""
+        return ScoreScale(*map(float, self.record.fitted_on.score_range))
+
+    @property
+    def lower_is_riskier_(self) -> bool:
+        """Whether maps are of scores with a minus."""
+        return bool((self.columns_ or {}).get("lower_is_riskier", False))
+
+    @property
+    def high_score_means_(self) -> Meaning | None:
+        """What a high score does to a person."""
+        meaning: Meaning | None = (self.columns_ or {}).get("high_score_means")
+        return meaning
+
+    @property
+    def grouping_(self) -> Grouping | None:
+        """How values of the group columns become groups."""
+        grouping = self.record.plain("grouping")
+        return None if grouping is None else Grouping.stored(grouping)
+
+    @property
+    def left_out_(self) -> tuple[Hashable, ...]:
+        """The groups that the parameters leave out; counts of fewer than ten rows are not in the file."""
+        given, grouping = self.record.given, self.grouping_
+        few, named = given.get("min_group") or 0, given.get("groups")
+        unknown = () if grouping is None else tuple(filter(grouping.means_unknown, self.groups_))
+        rows: dict[Hashable, float | None] = {each.group: each.counts.rows for each in self.record.fitted_on.groups}
+        left_out = (g for g in self.groups_ if (rows[g] or 0) < few or (named is not None and g not in named))
+        return tuple(dict.fromkeys((*left_out, *unknown)))
 
 
 def stored_maps(path: str | PathLike[str], *, expect_sha256: str | None = None) -> StoredMaps:
     """Read the maps of a file; what else it says of the method that made them, `fairpot.load` looks at."""
-    content, digest = read(path, expect_sha256=expect_sha256)
+    record, digest = read(path, expect_sha256=expect_sha256)
     with naming(path):
-        return replace(made_of(content)[0], sha256_=digest)
+        return StoredMaps.of(record, digest)
 
 
-def made_of(content: ModelFile) -> tuple[StoredMaps, ModelFile]:
-    """Make the maps of the content of a file; give the content with the names that parameters have now."""
-    names, (dial, strength) = _RENAMED.get(content.method, {}), content.dial
-    parameters = {names.get(name, name): value for name, value in content.parameters.items()}
-    content = replace(content, parameters=parameters, dial=(names.get(dial, dial), strength))
-    if not content.method.isidentifier():
-        raise ModelFileError(f"the method {shown(content.method)} is not the name of one.\n{_written_by(content)}")
-    for name, value in content.parameters.items():
-        _check_parameter(name, value)
-    own = {group: _make_map(each) for group, each in content.maps.items()}
-    maps = followed(own, None if content.then is None else _make_map(content.then))
-    about = content.columns or {}
-    stored = StoredMaps(
-        *(content.method, content.groups, maps, content.reference, _left_out(content), content.columns),
-        ScoreScale(*map(float, content.fitted_on["score_range"])),
-        bool(about.get("lower_is_riskier", False)),
-        about.get("high_score_means"),
-        content.grouping_of,
-    )
-    return stored, content
-
-
-def check_method(content: ModelFile) -> None:
+def check_method(record: MapFile) -> None:
     """Insist on a strength and parameters that this version knows; a method not installed may have made the maps."""
-    method, (dial, _) = method_of(content.method), content.dial
+    method, dial = method_of(record.method), record.dial.name
     if method is None:
         return
     known = method().get_params(deep=False)
-    unknown = sorted(set(content.parameters) - set(known) - _FORMER)
+    unknown = sorted(set(record.parameters) - set(known) - _FORMER)
     if unknown:
-        raise ModelFileError(f"{content.method} has no parameters {shown(unknown)}.\n{_written_by(content)}")
-    for name, value in content.parameters.items():
+        raise ModelFileError(f"{record.method} has no parameters {shown(unknown)}.\n{_written_by(record)}")
+    for name, value in record.given.items():
         if type(known.get(name)) is bool and type(value) is not bool:
             refuse(f"parameters.{name}", "true or false", value)
         for each in value.values() if isinstance(value, dict) else [value]:
             if name == method.dial.name and each is not None and not _is_number(each):
                 refuse(f"parameters.{name}", "a number or null", each)
     if dial != method.dial.name:
-        told = f"{content.method} has no repair strength {shown(dial)}, but {method.dial.name!r}."
-        raise ModelFileError(f"{told}\n{_written_by(content)}")
+        told = f"{record.method} has no repair strength {shown(dial)}, but {method.dial.name!r}."
+        raise ModelFileError(f"{told}\n{_written_by(record)}")
 
 
-def _written_by(content: ModelFile) -> str:
-    return f"Hint: it was written by fairpot {shown(content.fitted_on['library_version'])}, and this is {__version__}."
+def _written_by(record: MapFile) -> str:
+    return f"Hint: it was written by fairpot {shown(record.fitted_on.library_version)}, and this is {__version__}."
 
 
 def _is_number(value: Any) -> bool:
@@ -208,48 +247,17 @@ def maps_of(model: Any) -> Any:
     return model if isinstance(model, StoredMaps) else import_module("fairpot.repair.fair_maps").fair_maps(model)
 
 
-def _left_out(content: ModelFile) -> tuple[Hashable, ...]:
-    """Name the groups that the parameters leave out; counts of fewer than ten rows are not in the file."""
-    few, named, grouping = (
-        content.parameters.get("min_group") or 0,
-        content.parameters.get("groups"),
-        content.grouping_of,
-    )
-    unknown = () if grouping is None else tuple(filter(grouping.means_unknown, content.groups))
-    rows = {each["group"]: each["counts"]["rows"] for each in content.fitted_on["groups"]}
-    left_out = (g for g in content.groups if (rows[g] or 0) < few or (named is not None and g not in named))
-    return tuple(dict.fromkeys((*left_out, *unknown)))
-
-
-def _make_map(content: dict[str, Any]) -> ScoreMap:
-    fields = {key: value for key, value in content.items() if key != "kind"}
-    try:
-        with np.errstate(all="ignore"):  # numbers near the end of the range overflow where they are compared
-            return ShiftMap(**fields) if content["kind"] == "shift" else ScoreMap(**fields)
-    except ValueError as error:
-        raise ModelFileError(f"a map is not one: {error}\nHint: fit and save the model again.") from error
-
-
-def map_content(score_map: ScoreMap) -> dict[str, Any]:
-    """Return a map as plain values, with the knots it needs; a shift is its numbers and needs none."""
-    if isinstance(score_map, ShiftMap):
-        return {"kind": "shift", **score_map.to_dict()}
-    if type(score_map) is not ScoreMap:
-        raise ModelFileError(f"a map of type {type(score_map).__name__} has no form in a map file.")
-    return {"kind": "piecewise", **score_map.compact().to_dict()}
-
-
-def small_groups(content: ModelFile, table: ScoreTable | None) -> list[Hashable]:
+def small_groups(record: MapFile, table: ScoreTable | None) -> list[Hashable]:
     """Name the groups of which fewer than ten rows stand behind the knots and values of the maps."""
-    moving = {g: each for g, each in content.maps.items() if each.get("knots")}
-    start = {g: -np.inf if each["start"] is None else each["start"] for g, each in moving.items()}
-    behind = {g: max(each["knots"][0], start[g]) for g, each in moving.items()}  # from where on it moves rows
-    if moving and content.reference is not None:
-        behind[content.reference] = (content.thresholds or {}).get(content.reference, -np.inf)
-    hidden = [each["group"] for each in content.fitted_on["groups"] if each["counts"]["rows"] is None]
+    moving = {each.group: each.map for each in record.maps if isinstance(each.map, Lines) and each.map.knots}
+    start = {g: -np.inf if form.start is None else form.start for g, form in moving.items()}
+    behind = {g: max(form.knots[0], start[g]) for g, form in moving.items()}  # from where on it moves rows
+    if moving and record.reference is not None:
+        behind[record.reference] = (record.starts or {}).get(record.reference, -np.inf)
+    hidden = [each.group for each in record.fitted_on.groups if each.counts.rows is None]
     here = {} if table is None else {g: table[g] for g in table.groups if g in behind}
     few = [g for g, counts in here.items() if sum(rows_behind(counts.above(behind[g]))) < FEWER_THAN]
-    return [g for g in content.groups if g in behind and (g in hidden or g in few)]
+    return [g for g in record.groups if g in behind and (g in hidden or g in few)]
 
 
 def told(groups: list[Hashable]) -> str:
