@@ -26,7 +26,7 @@ from fairpot._validation import (
     without_missing,
     wording,
 )
-from fairpot._validation.columns import frame_column, has_names
+from fairpot._validation.columns import frame_column, has_names, lacking_only
 from fairpot._validation.followed import NOT_AFTER_TIME, AfterTime, check_after_time, check_followed, check_known
 from fairpot._validation.grouping import Grouping
 from fairpot._validation.groups import group_columns
@@ -159,8 +159,11 @@ def _count_columns(y_true: Any, y_score: Any, rows: Said, grouping: Grouping | N
     check_meaning(rows.get("high_score_means"))
     if grouping is not None:
         grouping.check_weights(weights)
+    outcomeless: dict[str, Any] | None = None
     if rows.get("drop_missing"):
         check_alignment(**columns)
+        if not is_followed and door.labelled and door.grouped:
+            outcomeless = lacking_only(names[0], columns)
         columns, dropped = without_missing(columns)
     y_true, y_score, sensitive_features, sample_weight, clusters, *ends = columns.values()
     checked = check_rows(
@@ -181,7 +184,16 @@ def _count_columns(y_true: Any, y_score: Any, rows: Said, grouping: Grouping | N
         warn_user(wording.dropped_rows(dropped, len(checked.scores)), UserWarning)
     about: dict[str, Any] = {"weights": weights, "lower_is_riskier": bool(rows.get("lower_is_riskier"))}
     table = count(checked, clusters=clusters, name=names[4], after=after, **about)
-    return replace(table, group_columns=group_columns(sensitive_features) if door.grouped else ())
+    table = replace(table, group_columns=group_columns(sensitive_features) if door.grouped else ())
+    return table if outcomeless is None else _beside_unlabelled(table, [*outcomeless.values()], weights)
+
+
+def _beside_unlabelled(table: ScoreTable, columns: list[Any], weights: Weights | None) -> ScoreTable:
+    """Count the scores of rows without an outcome beside a table of the others."""
+    _, score, groups, weight, *_ = columns
+    said: Said = {"sensitive_features": groups, "sample_weight": weight, "weights": weights}
+    said["lower_is_riskier"] = table.lower_is_riskier
+    return replace(table, unlabelled=as_table(None, score, grouping=table.grouping, labelled=False, **said))
 
 
 def compared(table: ScoreTable) -> ScoreTable:

@@ -74,6 +74,8 @@ class ScoreTable:
         How values of these columns became groups: bands, a group of missing values, values that mean unknown.
     follow_up : FollowUp or None, default None
         Of outcomes after a time, the horizon and how each group was followed until then.
+    unlabelled : ScoreTable or None, default None
+        Scores of the rows that were left out as their outcome was missing.
     only_groups, min_group : tuple of group names or None, default None, and int, default 0
         The groups that were said to be compared, and how many rows each needs; :func:`fairpot.counting.kept_groups`
         leaves the others out.
@@ -98,6 +100,7 @@ class ScoreTable:
     group_columns: tuple[str, ...] = field(default=(), compare=False)
     grouping: Grouping | None = field(default=None, compare=False)
     follow_up: FollowUp | None = None
+    unlabelled: ScoreTable | None = field(default=None, compare=False)
     only_groups: tuple[Hashable, ...] | None = field(default=None, compare=False)
     min_group: int = field(default=0, compare=False)
 
@@ -336,11 +339,14 @@ class ScoreTable:
         named = dict(zip(self.groups, groups))
         follow_up = None if self.follow_up is None else self.follow_up.renamed(named)
         kept = None if self.only_groups is None else tuple(named.get(group, group) for group in self.only_groups)
-        return replace(self, groups=tuple(groups), follow_up=follow_up, only_groups=kept)
+        without = self.unlabelled
+        if without is not None:
+            without = without.renamed([named.get(group, group) for group in without.groups])
+        return replace(self, groups=tuple(groups), follow_up=follow_up, only_groups=kept, unlabelled=without)
 
     def nameless(self) -> ScoreTable:
         """Drop single rows and the hashes of units: what is kept with a fitted model can give away nobody's name."""
-        if self.follow_up is None and (self.units is None or self.units.hashes is None):
+        if self.follow_up is None and self.unlabelled is None and (self.units is None or self.units.hashes is None):
             return self
         return replace(self._with(self.counts), units=None if self.units is None else Units(self.units.size))
 
@@ -366,7 +372,8 @@ class ScoreTable:
         total = self.counts[0]
         for counts in self.counts[1:]:
             total = total.plus(counts)
-        return replace(self, groups=("all",), counts=(total,), follow_up=None, only_groups=None, min_group=0)
+        nothing: dict[str, Any] = dict.fromkeys(("follow_up", "only_groups", "unlabelled"))
+        return replace(self, groups=("all",), counts=(total,), **nothing, min_group=0)
 
     def thresholds(self, alpha: float, region: Region = "pooled") -> dict[Hashable, float]:
         """Return the lowest score of the top, for each group.
@@ -444,8 +451,9 @@ class ScoreTable:
         return replace(self, counts=tuple(counts), units=None)
 
     def _with(self, counts: Iterable[GroupCounts]) -> ScoreTable:
+        # Of other scores, those of single rows and of rows without outcomes are not known.
         follow_up = None if self.follow_up is None else replace(self.follow_up, rows=None)
-        return replace(self, counts=tuple(counts), follow_up=follow_up)
+        return replace(self, counts=tuple(counts), follow_up=follow_up, unlabelled=None)
 
     def for_pairs(self) -> ScoreTable:
         """Return counts whose pairs can be counted: float64 where int64 could overflow (over 1.5e9 rows)."""
@@ -485,6 +493,9 @@ class ScoreTable:
             merged[group] = merged[group].plus(counts) if group in merged else counts
         means = self.high_score_means or other.high_score_means
         known: dict[str, Any] = {"units": units, "high_score_means": means}
+        known["unlabelled"] = self.unlabelled or other.unlabelled
+        if self.unlabelled is not None and other.unlabelled is not None:
+            known["unlabelled"] = self.unlabelled.merge(other.unlabelled)
         return replace(self, groups=tuple(merged), counts=tuple(merged.values()), **known)
 
     def quantise(self, bins: int) -> ScoreTable:

@@ -139,6 +139,17 @@ def without_missing(columns: dict[str, Any]) -> tuple[dict[str, Any], dict[str, 
     return {name: None if values is None else kept_rows(values, there) for name, values in columns.items()}, found
 
 
+def lacking_only(name: str, columns: dict[str, Any]) -> dict[str, Any] | None:
+    """Keep the rows in which one column alone has no value; None where there are none, or lengths differ."""
+    lacks = {each: lacking(values) for each, values in columns.items() if values is not None}
+    if name not in lacks or len({len(rows) for rows in lacks.values()}) != 1:
+        return None
+    there = lacks.pop(name) & ~np.logical_or.reduce([*lacks.values()])
+    if not there.any():
+        return None
+    return {each: None if values is None else kept_rows(values, there) for each, values in columns.items()}
+
+
 def complete_rows(frame: nw.DataFrame[Any]) -> tuple[nw.DataFrame[Any], dict[str, int]]:
     """Leave out the rows of a frame in which a column has no value; count them as :func:`without_missing` does."""
     there, found = _complete({name: _lacking_in_series(frame[name]) for name in frame.columns})

@@ -216,7 +216,8 @@ def _names(groups: Sequence[Hashable]) -> str:
 
 
 def missing_labels(name: str, rows: int) -> str:
-    return f"{name} has {counted(rows, 'missing row')}.\nHint: {_drop_missing()}: their outcome is not known."
+    said = f"{name} has {counted(rows, 'missing row')}.\nHint: {_drop_missing()}: their outcome is not known."
+    return f"{said} The gap is then of those with outcomes: https://fairpot.github.io/fairpot/understand/selective-labels.html"
 
 
 def not_binary(name: str, rows: Mapping[Any, int], positive: str) -> str:

@@ -97,6 +97,7 @@ def plan(rows: RowOptions, out: Output, **options: Any) -> None:
     _print_plan(out, found, groups)
     if table is not None and table.weights is not None:
         out.line(wording.weights_taken(table.weights, table.weight))
+    if table is not None:
         out.notes([note.text for note in notes_of_follow_up(table)])
 
 

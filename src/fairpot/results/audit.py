@@ -20,7 +20,7 @@ from fairpot.inference.rates import Cut
 from fairpot.metrics.cells import hard_predictions
 from fairpot.repair.groups import warn_of_table
 from fairpot.results.audited import GUARDS as GUARDS
-from fairpot.results.audited import Asked, Audit, LeftOut, Unknown
+from fairpot.results.audited import Asked, Audit, LeftOut, MissingOutcomes, Unknown
 from fairpot.results.audited import Guards as Guards
 from fairpot.results.audited import strictest as strictest
 from fairpot.results.calibration import BINS, calibrations
@@ -102,8 +102,12 @@ def audit_table(
     odd += [] if unknown is None else unknown.notes
     known = table.weights, table.lower_is_riskier, table.high_score_means
     asked = replace(asked, reference=whole.reference)
+    without = MissingOutcomes.of(table, whole)
+    odd += [] if without is None else without.notes
     after = ruled, table.follow_up, concordance
-    return Audit(table, whole, tops, asked, calibrated, bins, *known, gone, unknown, tuple(odd), *after)
+    return Audit(
+        table, whole, tops, asked, calibrated, bins, *known, gone, unknown, tuple(odd), *after, missing_outcomes=without
+    )
 
 
 class _Asked(Said, total=False):

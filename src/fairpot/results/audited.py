@@ -19,6 +19,7 @@ from fairpot._validation import check_choice, check_level, check_share, wording
 from fairpot.follow_up import FollowUp
 from fairpot.inference import Estimate, Verdict, verdict
 from fairpot.inference.bounds import gap_bounds
+from fairpot.inference.missing_outcomes import bounds_with_all, scores_without
 from fairpot.inference.rates import Cut
 from fairpot.results.calibration import Calibration
 from fairpot.results.concordances import Concordance
@@ -110,6 +111,60 @@ class Unknown:
         return [*found, Note("bounds", value=self.lowest, other=self.highest, pairs=(self.pair,))]
 
 
+@dataclass(frozen=True)
+class GroupWithout:
+    """The rows of a group without an outcome: how often one has a higher score (0 to 1, ties half) than one with."""
+
+    group: Group
+    rows: Count
+    higher: Estimate
+
+
+@dataclass(frozen=True)
+class MissingOutcomes:
+    """The rows that were left out as their outcome was missing; and bounds of the gap of two groups with them.
+
+    ``lowest`` and ``highest`` are what the gap of the first of ``pair`` over the second could be at the least and at
+    the most, whatever these outcomes were: no interval.
+    """
+
+    groups: tuple[GroupWithout, ...]
+    pair: tuple[Group, Group] | None
+    lowest: float | None
+    highest: float | None
+
+    @classmethod
+    def of(cls, table: ScoreTable, whole: Ranking) -> Self | None:
+        """Measure them; ``whole`` is the ranking of the rows with outcomes."""
+        without = table.unlabelled
+        if without is None or not table.labelled:
+            return None
+        sign = -1 if table.lower_is_riskier else 1
+        found = tuple(
+            GroupWithout(each.group, each.rows, each.higher if sign > 0 else _complement(each.higher))
+            for each in scores_without(table, without, whole.level or LEVEL)
+        )
+        if whole.told is None:
+            return cls(found, None, None, None)
+        first, second = whole.told.ranked.first, whole.told.ranked.second
+        counts = tuple(without[g] if g in without.groups else None for g in (first, second))
+        ends = bounds_with_all(table[first], table[second], (counts[0], counts[1]), whole.ties)
+        return cls(found, (first, second), *ends)
+
+    @property
+    def notes(self) -> list[Note]:
+        """Say what the gap could be with these rows."""
+        if self.pair is None:
+            return []
+        return [Note("outcome bounds", value=self.lowest, other=self.highest, pairs=(self.pair,))]
+
+
+def _complement(share: Estimate) -> Estimate:
+    """Turn a share of pairs into that of the others."""
+    low, high = 1 - share.high, 1 - share.low
+    return Estimate(share.metric, 1 - share.value, share.se, low, high, share.level, reason=share.reason)
+
+
 @documented
 @dataclass(frozen=True, eq=False, repr=False)
 class Audit(Told):
@@ -139,6 +194,8 @@ class Audit(Told):
     follow_up, concordance : FollowUp and Concordance, or None
         Of outcomes after a time: the horizon and how each group was followed, and, of original scores, the
         :func:`~fairpot.results.concordance` of every two groups up to it.
+    missing_outcomes : MissingOutcomes or None
+        Rows that were left out without an outcome: whether their scores differ, and bounds of the gap with them.
 
     Examples
     --------
@@ -174,6 +231,7 @@ class Audit(Told):
     rule: Ruled | None = None
     follow_up: FollowUp | None = None
     concordance: Concordance | None = None
+    missing_outcomes: MissingOutcomes | None = None
 
     @property
     def auc(self) -> Known[Estimate]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
+from fairpot.inference.missing_outcomes import scores_without
 from fairpot.metrics.cells import hard_predictions, reversed_score, small_cells
 from fairpot.results.calibration import Calibration
 from fairpot.results.kinds import Group
@@ -54,7 +55,11 @@ def notes_of_audit(
 
 
 def notes_of_follow_up(table: ScoreTable) -> Iterator[Note]:
-    """Say of outcomes after a time what is assumed, who left, where few are still followed, and what is lost."""
+    """Say of outcomes after a time what is assumed, who left, where few are still followed, and what is lost.
+
+    And of rows whose outcome is missing whether their scores differ.
+    """
+    yield from _outcomes_missing(table)
     known = table.follow_up
     if known is None:
         return
@@ -69,6 +74,21 @@ def notes_of_follow_up(table: ScoreTable) -> Iterator[Note]:
             yield Note("thinly followed", each.group, value=each.still_followed, other=known.horizon)
         if each.lost:
             yield Note("follow-up lost", each.group, value=each.lost)
+
+
+def _outcomes_missing(table: ScoreTable) -> Iterator[Note]:
+    if table.unlabelled is None:
+        return
+    groups = scores_without(table, table.unlabelled)
+    above = [each for each in groups if each.higher.low > 0.5]
+    below = [each for each in groups if each.higher.high < 0.5]
+    # Of scores that are counted with a minus the highest are the lowest.
+    turned = table.lower_is_riskier
+    high, low = (below, above) if turned else (above, below)
+    said = "both" if high and low else "high" if high else "low" if low else ""
+    shares = ((each.group, 1 - each.higher if turned else float(each.higher)) for each in (*above, *below))
+    rows = sum(table.unlabelled[g].size for g in table.groups if g in table.unlabelled.groups)
+    yield Note("outcomes missing", value=rows, pairs=tuple((g, f"{share:.0%}") for g, share in shares), said=said)
 
 
 def _chance(half: Ranking) -> Iterator[Note]:

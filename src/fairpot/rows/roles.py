@@ -98,6 +98,10 @@ class Roles:
         """Return the same rows with other parts."""
         return replace(self, **parts)
 
+    def unlabelled(self, grouping: Grouping | None) -> Self:
+        """Return the same rows without outcomes, with groups as others were counted."""
+        return self.but(label=None, pos_label=None, cluster=None, grouping=grouping)
+
     def bare(self) -> Self:
         """Return the same rows without outcomes, weight and cluster."""
         return self.but(label=None, weight=None, cluster=None, **dict.fromkeys(AfterTime._fields))

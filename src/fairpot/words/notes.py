@@ -33,6 +33,8 @@ Kind = Literal[
     "horizon",
     "thinly followed",
     "follow-up lost",
+    "outcomes missing",
+    "outcome bounds",
     "same rows",
     "no difference",
     "coarse",
@@ -40,7 +42,8 @@ Kind = Literal[
     "said",
 ]
 CHANCE = ("reversed", "constant", "chance")  # that a score is not shown to rank the outcome better than chance
-FOLLOWED = ("horizon", "thinly followed", "follow-up lost")  # what outcomes after a time depend on
+# What outcomes depend on: who was followed for how long, and whose are known.
+FOLLOWED = ("horizon", "thinly followed", "follow-up lost", "outcomes missing", "outcome bounds")
 _LISTED = 6  # more pairs than these are counted, not listed
 
 
@@ -71,6 +74,10 @@ class Note:
         return written(self)
 
 
+_WITHOUT = (
+    "this gap is of those with outcomes. Of a row without an outcome ({rows}) and one with, the first has the higher "
+    "score in {left} of pairs."
+)
 # What is said of each kind; names in braces are filled in. ``small`` and ``missing pairs`` are put together below.
 _SAID: dict[str, str] = {
     "left out": "{group} is left out of the comparison ({rows} rows).",
@@ -115,6 +122,14 @@ _SAID: dict[str, str] = {
     "intervals, and prefer an earlier horizon.",
     "follow-up lost": "{few} of the weight of {group} is lost: nobody with scores like theirs was followed for longer. "
     "Prefer an earlier horizon.",
+    "outcomes missing": "{rows} rows have no outcome. Their scores do not visibly differ from the others'; this gap is "
+    "of those with outcomes.",
+    "outcomes missing, high": f"Outcomes are missing more often at high scores: {_WITHOUT}",
+    "outcomes missing, low": f"Outcomes are missing more often at low scores: {_WITHOUT}",
+    "outcomes missing, both": "Outcomes are missing more often at high scores in some groups and at low ones in "
+    f"others: {_WITHOUT}",
+    "outcome bounds": "Whatever those outcomes were, the overall gap of {first} over {second} lies between "
+    "{value:+.3f} and {other:+.3f}: these are bounds, not an interval.",
     "same rows": "These are the rows that the repair was fitted on: on new ones expect a larger gap and a lower AUC.",
     "same rows, certified": "These are the rows that the repair was fitted on: on new ones expect a gap up to the "
     "certified {bound}{of}.",
@@ -163,6 +178,7 @@ def _case(note: Note) -> str:
         "chance": ("low", note.other is not None),
         "calibration lost": ("calibrated", note.said == "calibrated"),
         "same rows": ("certified", note.value is not None),
+        "outcomes missing": (note.said, bool(note.said)),
     }
     name, meant = second.get(note.kind, ("", False))
     return f"{note.kind}, {name}" if meant else note.kind

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass
+from dataclasses import KW_ONLY, dataclass, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
@@ -68,7 +68,11 @@ class FrameReader:
         """Count rows into a score table; of a lazy frame, the columns that are named are collected."""
         chosen = rows.frame.select(*dict.fromkeys(rows.roles.values()))
         frame, dropped = chosen.collect() if isinstance(chosen, nw.LazyFrame) else chosen, None
+        outcomeless = None
         if how.drop_missing:
+            if rows.label is not None and rows.group_columns:
+                gone = frame.filter(lacking(frame.select(rows.label).to_native()).tolist())
+                outcomeless, _ = complete_rows(gone.select(*(name for name in gone.columns if name != rows.label)))
             frame, dropped = complete_rows(frame)
 
         column = {role: frame[name].to_native() for role, name in rows.roles.items()}
@@ -86,6 +90,9 @@ class FrameReader:
             names=tuple(rows.of(role) for role in ("label", "score", "group", "weight", "cluster", "time", "event")),
             order=f"name the columns the other way round, score={rows.label!r} and label={rows.score!r}.",
         )
+        if outcomeless is not None and len(outcomeless):
+            scored = rows.unlabelled(table.grouping).but(frame=outcomeless)
+            table = replace(table, unlabelled=self.count(scored, replace(how, drop_missing=False)).table)
         return CountedRows(table, len(frame), dropped=dropped)
 
     def apply(self, rows: FrameRows, maps: Mapping[Hashable, ScoreMap], how: Applying) -> Any:

@@ -55,9 +55,11 @@ class Scan(Protocol):
 class Query:
     """What is asked about the rows of a scan, in SQL."""
 
-    def __init__(self, scan: Scan, drop_missing: bool = False) -> None:
+    def __init__(self, scan: Scan, drop_missing: bool = False, unlabelled: Roles | None = None) -> None:
         self.scan, self.types, self.drop_missing = scan, scan.types, drop_missing
-        self.source: Roles = scan.source
+        # The rows that have all but an outcome are asked about instead, where a source of such rows is given.
+        self.of_unlabelled = unlabelled is not None
+        self.source: Roles = unlabelled or scan.source
         roles = self.source.roles
         ends = [role for role in ("label", "event") if role in roles]
         self.keys = [*(role for role in roles if role.startswith("group")), *ends]
@@ -74,7 +76,10 @@ class Query:
         """The rows that are counted."""
         if not self.drop_missing:
             return "{rows}"
-        return f"(SELECT * FROM {{rows}} WHERE NOT ({' OR '.join(map(self._lacks, self.types))}))"
+        lacks = {role: self._lacks(role) for role in self.types}
+        if self.of_unlabelled:
+            return f"(SELECT * FROM {{rows}} WHERE {lacks.pop('label')} AND NOT ({' OR '.join(lacks.values())}))"
+        return f"(SELECT * FROM {{rows}} WHERE NOT ({' OR '.join(lacks.values())}))"
 
     def missing(self) -> dict[str, int] | None:
         """Count the rows that are dropped, in all and for each column; None where none are to be."""
@@ -176,6 +181,12 @@ def count(scan: Scan, how: Counting) -> CountedRows:
             "counted apart: clean the column if they are one.",
             UserWarning,
         )
+    label = query.source.label
+    if dropped is not None and label is not None and dropped.get(label) and query.source.group_columns:
+        without = Query(scan, drop_missing=True, unlabelled=query.source.unlabelled(found.table.grouping))
+        more = replace(how, several=False, progress=None)
+        scores = (_by_value(without, more) or _in_bins(without, more)).table
+        found = replace(found, table=replace(found.table, unlabelled=scores if scores.rows else None))
     return replace(found, dropped=dropped)
 
 
