@@ -11,6 +11,7 @@ import pytest
 from cli.conftest import COLUMNS
 from fairpot import audit, compare, effect, score_table
 from fairpot._arguments import spoken_by
+from fairpot._said import WORDS
 from fairpot.cli._app import COMMANDS, app
 from fairpot.cli._errors import as_option
 from fairpot.cli._rows import ROW_OPTIONS
@@ -441,3 +442,15 @@ def test_a_map_knows_which_way_scores_run(run, plain, tmp_path):
     run("fit", tmp_path / "high.csv", *ROWS, "--lam", 0.6, "-o", tmp_path / "high.json")
     told = run("report", path, *LOW, "--map", tmp_path / "high.json", "-o", tmp_path / "x.json", expect=2).err
     assert "fitted without --lower-is-riskier" in told
+
+
+def test_options_are_made_of_the_words_about_rows():
+    """Whatever can be said of rows in Python and is told at the command line is an option there, word for word."""
+    known = {option.key: option for option in ROW_OPTIONS}
+    words = {word.key or name: word for name, word in WORDS.items() if word.says}
+    parameters = app.get_command(None, "audit").params
+    shared = {each.opts[0].removeprefix("--").replace("-", "_"): each for each in parameters}
+    assert words.keys() <= known.keys() | shared.keys()
+    assert words.keys() - known.keys() == {"groups", "min_group"}
+    for key, word in words.items():
+        assert (known[key].text if key in known else shared[key].help) == word.says

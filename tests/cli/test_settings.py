@@ -5,6 +5,8 @@ import threading
 
 import pytest
 
+from cli.conftest import COLUMNS
+
 ROWS = '[columns]\nscore = "risk"\nlabel = "outcome"\ngroup = "sex"\n'
 
 
@@ -157,3 +159,15 @@ def test_settings_give_way_to_what_is_typed(run, many, here):
     assert (
         "does not go with it" in run("report", many, "--map", "map.json", "--max-gap", "1%", "-o", "x.md", expect=2).err
     )
+
+
+def test_gates_in_settings_decide_and_give_way(run, many, here):
+    (here / "fairpot.toml").write_text("fail_above = 0.001\nmin_ratio = 0.99\n" + ROWS)
+    run("audit", many, expect=3)
+    run("audit", many, "--fail-above", "0.9", "--min-ratio", "0.01")
+    assert "fail_above" not in run("audit", many, "--no-label", "--min-ratio", "0.01").err
+    (here / "fairpot.toml").write_text('require = "within"\n' + ROWS)
+    assert "require" not in run("audit", many).err.splitlines()[0]
+    run("audit", many, "--bound", "0.001", expect=3)
+    (here / "fairpot.toml").write_text('for = "four-fifths"\n' + ROWS)
+    assert run("audit", many).out == run("audit", many, "--no-settings", *COLUMNS, "--for", "four-fifths").out

@@ -25,18 +25,17 @@ import click
 import fairpot
 from fairpot._arguments import NOTHING, spoken_by
 from fairpot._log import only_objects, since, tell, written_to_stderr
+from fairpot._said import COLUMNS, WORDS
 from fairpot.exceptions import MissingDependencyError, UnreachableError
 
 # Arguments of the library whose options have other names, and the values that hints ask for.
 _OPTIONS = {
-    "pos_label": "--positive",
+    **{name: "--" + word.key.replace("_", "-") for name, word in WORDS.items() if word.key},
+    **{name: "--" + column for name, column in COLUMNS.items()},
     "overwrite": "--force",
     "cv": "--folds",
     "held_out": "--validate",
     "memory_limit": "--memory",
-    "sensitive_features": "--group",
-    "sample_weight": "--weight",
-    "clusters": "--cluster",
     "alpha": "--top",
     "region": "--top-of",
     **dict.fromkeys(("y", "y_true"), "--label"),
@@ -46,15 +45,11 @@ _OPTIONS = {
 _FLAGS = ("--force", "--replace", "--lower-is-riskier", "--private")
 _CHOICES = ("--top-of", "--keep")
 _ASKED = {
-    **dict.fromkeys(("--score", "--label", "--group", "--weight", "--cluster", "--keep"), "COLUMN"),
+    **{"--" + (word.key or name).replace("_", "-"): word.value for name, word in WORDS.items() if word.value},
+    "--keep": "COLUMN",
     "--reference": "NAME",
     **dict.fromkeys(("--validate", "--changes"), "FILE"),
-    **dict.fromkeys(("--time", "--event"), "COLUMN"),
-    "--positive": "VALUE",
     "--sql": "'select ... from ...'",
-    "--groups": "A,B",
-    "--min-group": "ROWS",
-    "--unknown": "A,B",
 }
 
 

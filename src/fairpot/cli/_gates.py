@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Annotated, Literal, Self
+from dataclasses import dataclass, field, fields
+from typing import Annotated, Any, Literal, Self
 
 import click
 
@@ -21,23 +21,11 @@ from fairpot.results.audit import GUARDS, Guards, strictest
 from fairpot.results.kinds import Group, Share
 from fairpot.results.rates import RatioVerdict
 
-gate_options = opt.together(
-    opt.option("--fail-above GAP", "Exit with 3 if the measured gap is above GAP.", type=opt.SHARE),
-    opt.option(
-        "--fail-metric", "Which gap --fail-above and --bound look at; default: both, if --top is given.", type=GUARDS
-    ),
-    opt.option("--level LEVEL", "Confidence level.", type=opt.LEVEL, default=LEVEL),
-    opt.option("--bound GAP", "Say whether the gap is at most GAP.", type=opt.SHARE),
-    opt.option(
-        "--min-ratio RATIO",
-        "Exit with 3 if a selection rate is shown to be below this share of another.",
-        type=opt.TOP_SHARE,
-    ),
-    opt.option(
-        "--require", "With --bound or --min-ratio: exit with 3 unless the answer is shown to be this.", type=("within",)
-    ),
-    opt.option("--allow-chance", "Let a score pass that is not shown to be better than chance."),
-)
+
+def _gate(flag: str, text: str, name: str | None = None, **more: Any) -> Any:
+    """Declare one thing that can be said of gates: its option, and its key in the settings file."""
+    option, key = opt.option(flag, text, name, **more), flag.split()[0].removeprefix("--").replace("-", "_")
+    return field(metadata={"option": option, "key": key})
 
 
 @dataclass(frozen=True)
@@ -107,14 +95,29 @@ class RatioVerdicts:
 
 @dataclass(frozen=True)
 class Gates:
-    """What was asked for."""
+    """What was asked for: every field is an option, and a key of the settings file."""
 
-    fail_above: float | None
-    fail_metric: Guards | None
-    bound: float | None
-    min_ratio: float | None
-    require: str | None
-    allow_chance: bool
+    fail_above: float | None = _gate(
+        "--fail-above GAP", "Exit with 3 if the measured gap is above GAP.", type=opt.SHARE
+    )
+    fail_metric: Guards | None = _gate(  # noqa: RUF009 -- a field
+        "--fail-metric", "Which gap --fail-above and --bound look at; default: both, if --top is given.", type=GUARDS
+    )
+    bound: float | None = _gate("--bound GAP", "Say whether the gap is at most GAP.", type=opt.SHARE)
+    min_ratio: float | None = _gate(
+        "--min-ratio RATIO",
+        "Exit with 3 if a selection rate is shown to be below this share of another.",
+        type=opt.TOP_SHARE,
+    )
+    require: str | None = _gate(
+        "--require", "With --bound or --min-ratio: exit with 3 unless the answer is shown to be this.", type=("within",)
+    )
+    allow_chance: bool = _gate("--allow-chance", "Let a score pass that is not shown to be better than chance.")
+    rule: str | None = _gate(
+        "--for RULE",
+        "Print the tables that a rule asks for: four-fifths, ll144, clinical, or a TOML file of your own.",
+        "rule",
+    )
 
     @property
     def of_gaps(self) -> bool:
@@ -145,6 +148,13 @@ class Gates:
         verdicts = [] if self.bound is None else found.verdicts(self.bound, level=level, guards=self.fail_metric)
         ratios = [] if self.min_ratio is None else found.ratio_verdicts(self.min_ratio, level=level)
         return Decision(self, found, limit, verdicts, ratios)
+
+
+GATES = fields(Gates)
+gate_options = opt.together(
+    *(each.metadata["option"] for each in GATES),
+    opt.option("--level LEVEL", "Confidence level.", type=opt.LEVEL, default=LEVEL),
+)
 
 
 @dataclass(frozen=True)

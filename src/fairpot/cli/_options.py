@@ -13,6 +13,7 @@ import click
 
 from fairpot._defaults import UNMAPPED
 from fairpot._log import FORMS
+from fairpot._said import WORDS
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 Decorator = Callable[..., Any]
@@ -254,12 +255,16 @@ only_this_map = output_option("--expect-sha256 HEX", "Refuse any map but the one
 
 
 map_options = together(click.argument("model_file", metavar="MAP"), only_this_map)
-group_options = together(
-    option(
-        "--min-group ROWS", "Leave groups with fewer rows out of the comparison.", type=click.IntRange(0), default=0
-    ),
-    option("--groups A,B", "Compare only these groups.", "only", rare=True),
-)
+
+
+def _word(word: str, name: str | None = None, **more: Any) -> Decorator:
+    """Declare the option of a word about rows."""
+    said = WORDS[word]
+    flag = f"--{word.replace('_', '-')} {said.value}"
+    return option(flag, said.says, name, default=said.default, rare=said.rare, **more)
+
+
+group_options = together(_word("min_group", type=click.IntRange(0)), _word("groups", "only"))
 threshold_option = option(
     "--threshold SCORE", "Also show who is flagged at this score or above; repeatable.", type=SCORE, multiple=True
 )

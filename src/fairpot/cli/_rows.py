@@ -11,10 +11,10 @@ from typing import Any, Literal
 
 import click
 
-from fairpot._defaults import LEAVING, MEANINGS, WEIGHTS
+from fairpot._said import WORDS, Reads
 from fairpot._validation import wording
 from fairpot._validation.followed import AfterTime
-from fairpot._validation.grouping import MISSING_GROUPS, Grouping
+from fairpot._validation.grouping import Grouping
 from fairpot.cli._errors import Failure
 from fairpot.cli._options import (
     FILES,
@@ -36,9 +36,6 @@ from fairpot.rows.roles import Roles
 from fairpot.table import ScoreTable
 
 _COUNTING = ("memory_limit", "threads")  # what readers are told when they count, not when rows are opened
-# What a command does with rows: names columns of somebody else's, reads scores and groups, counts outcomes. Each has
-# the options of those before it.
-Reads = Literal["names", "scores", "outcomes"]
 _READS: tuple[Reads, ...] = ("names", "scores", "outcomes")
 # Where an option stands in the settings file and in JSON; the scan's are at the top of the file and in no document,
 # as they change no number.
@@ -94,8 +91,14 @@ def _said(text: str, default: Any = None, value: str = "", **more: Any) -> Any:
     return field(default=default, metadata={"text": text, "default": default, "value": value, **more})
 
 
-_column = functools.partial(_said, value="COLUMN")
-_rare = functools.partial(_said, source=None, rare=True)
+def _word(name: str, default: Any = None, **more: Any) -> Any:
+    """Make the option of a word about rows; ``default`` is what the command line takes where nothing is said."""
+    word = WORDS[name]
+    given = word.default if default is None else default
+    known = {"reads": word.reads, "map_decides": word.map_decides, "rare": word.rare}
+    return _said(word.says, given, word.value, key=word.key or name, **known | {"source": name} | more)
+
+
 _file = functools.partial(_said, section="files", reads="scores")
 _scan = functools.partial(_said, section="scan", reads="scores", source=None)
 
@@ -115,53 +118,23 @@ class RowOptions:
 
     inputs: tuple[str, ...] = ()
     other_scores: tuple[str, ...] = ()  # of the same rows, where a command takes several
-    score: str = _column("Column with the score.", "score", reads="names")
-    label: str | None = _column("Column with the outcome.", "label")
-    positive: str | None = _said(
-        "Value that means the outcome happened, if it is not 0/1 or true/false.", value="VALUE", source="pos_label"
-    )
-    groups: tuple[str, ...] = _column(
-        "Column with the group; give it several times for intersections.", ("group",), key="group", reads="names"
-    )
-    bands: tuple[str, ...] = _rare(
-        "Cut this group column of numbers: age:25,45,65 says where bands begin, age:4 makes four of about equal size.",
-        (),
-        "COLUMN:EDGES",
-    )
-    unknown: str | None = _rare(
-        "Values of the group that mean it is not known: measured apart, compared with nobody.", None, "A,B"
-    )
-    missing: str = _rare(
-        "Rows without a group: an error, or a group of their own.",
-        "error",
-        "|".join(MISSING_GROUPS),
-        key="missing_group",
-    )
-    time: str | None = _column("Column with the time until which a row was followed; with --horizon.", rare=True)
-    event: str | None = _column("Column that says how that ended: 1 with the outcome, 0 without it.", rare=True)
-    horizon: float | None = _said(
-        "Time by which the outcome must have come.", value="TIME", type=click.FLOAT, rare=True
-    )
-    competing: str | None = _said("Code of an event that rules the outcome out, as death may.", value="CODE", rare=True)
-    leaving: str | None = _said(
-        "What leaving early depends on: group and score, unless you ask, or group.", value="|".join(LEAVING), rare=True
-    )
-    weight: str | None = _column("Column with the weight of each row.")
-    weights: str | None = _said(
-        "What a weight is: how much a row counts (importance, unless you ask), or how many rows it is (frequency).",
-        value="|".join(WEIGHTS),
-        rare=True,
-    )
-    cluster: str | None = _column("Column that says which rows belong together, such as the patient.")
-    lower_is_riskier: bool = _said(
-        "A low score means high risk, as with credit scores.", False, reads="names", map_decides=True
-    )
-    high_score_means: str | None = _said(
-        "What a high score does to the person: help (an offer, a place) or harm (a denial, an arrest).",
-        value="|".join(MEANINGS),
-        reads="names",
-        map_decides=True,
-    )
+    score: str = _word("score", "score")
+    label: str | None = _word("label", "label")
+    positive: str | None = _word("pos_label")
+    groups: tuple[str, ...] = _word("group", ("group",), source="groups")
+    bands: tuple[str, ...] = _word("bands", (), source=None)
+    unknown: str | None = _word("unknown", source=None)
+    missing: str = _word("missing_group", source=None)
+    time: str | None = _word("time")
+    event: str | None = _word("event")
+    horizon: float | None = _word("horizon", type=click.FLOAT)
+    competing: str | None = _word("competing")
+    leaving: str | None = _word("leaving")
+    weight: str | None = _word("weight")
+    weights: str | None = _word("weights")
+    cluster: str | None = _word("cluster")
+    lower_is_riskier: bool = _word("lower_is_riskier")
+    high_score_means: str | None = _word("high_score_means")
     format: str | None = _file("Format of the files, where names do not say.", value="|".join(FORMATS))
     sql: str | None = _file("Take the rows of a DuckDB query instead of files.", value="SELECT")
     delimiter: str | None = _file(
@@ -170,7 +143,7 @@ class RowOptions:
     decimal: str = _file("Decimal mark of scores in CSV.", ".", ".|,")
     encoding: str | None = _file("Encoding of CSV, such as latin-1 or cp1252; default: utf-8.", value="NAME")
     sheet: str | None = _file("Sheet of an Excel workbook that has several.", value="NAME")
-    drop_missing: bool = _file("Leave out rows with missing values, and say how many.", False, source=None)
+    drop_missing: bool = _word("drop_missing", section="files", source=None)
     memory: str = _scan("Memory of the whole process.", "2GB", "SIZE", type=SIZE, source="memory_limit")
     threads: int | None = _scan(
         "Threads of the scan; default: all cores.", value="N", type=click.IntRange(1), source="threads"

@@ -18,8 +18,8 @@ TOLD = "settings are told"
 _PLAIN = (str, int, float, bool)
 _LARGEST = 10**15
 Settings = dict[str, Any]  # values by the names of options
-# Options at the top of the file, beside those of rows, which declare their keys themselves.
-_OPTIONS = ("top", "top_of", "ties", "reference", "threshold", "min_group", "bound", "level", "max_gap", "confidence")
+# Options at the top of the file, beside those of rows and of gates, which declare their keys themselves.
+_OPTIONS = ("top", "top_of", "ties", "reference", "threshold", "min_group", "level", "max_gap", "confidence")
 
 
 def said_early(arguments: Sequence[str], option: str) -> list[str]:
@@ -107,16 +107,22 @@ def drop_idle(values: Settings) -> None:
         values["no_label"] = values["no_label"] or not read_rule(values["rule"]).needs_outcomes
     blind = bool(values.get("no_label"))
     aimless = fitted or any(source.get(name) is typed for name in _DECIDE)
+    several = "no_label" in values and len(values["score"]) > 1
+    one_gap = blind or several
     idle = {
         "max_gap": aimless,
         "confidence": values.get("max_gap") is None or (aimless and source.get("max_gap") is setting),
         **dict.fromkeys(("reference", "min_group"), fitted),
         "top_of": fitted or blind or not values.get("top"),
         "threshold": values.get("changes", "") is None,
-        "bound": blind or ("no_label" in values and len(values["score"]) > 1),
+        **dict.fromkeys(("bound", "fail_above"), one_gap),
+        **dict.fromkeys(("min_ratio", "rule"), several),
+        "fail_metric": one_gap or all(values.get(name) is None for name in ("bound", "fail_above")),
+        "allow_chance": one_gap or all(values.get(name) is None for name in ("bound", "fail_above")),
+        "require": several or all(values.get(name) is None for name in ("bound", "min_ratio")),
         **dict.fromkeys(("label", "positive", "ties"), blind),
     }
-    usual = {"top_of": "all", "ties": "half", "min_group": 0}
+    usual = {"top_of": "all", "ties": "half", "min_group": 0, "allow_chance": False}
     for name in (name for name, unused in idle.items() if unused and source.get(name) is setting):
         values[name] = usual.get(name)
         context.set_parameter_source(name, click.core.ParameterSource.DEFAULT)
@@ -134,9 +140,11 @@ def tell_settings() -> None:
 
 def known_keys() -> dict[str, dict[str, str]]:
     """Return the parameters of commands by the keys that set them, for each section; "" is the top of the file."""
-    from fairpot.cli._rows import ROW_OPTIONS  # loads much, and most runs have no settings
+    from fairpot.cli._gates import GATES  # they load much, and most runs have no settings
+    from fairpot.cli._rows import ROW_OPTIONS
 
     keys: dict[str, dict[str, str]] = {"": {name: name for name in _OPTIONS}, "columns": {}, "files": {}}
+    keys[""] |= {each.metadata["key"]: each.name for each in GATES}
     for option in ROW_OPTIONS:
         keys["" if option.section == "scan" else option.section][option.key] = option.name
     return keys

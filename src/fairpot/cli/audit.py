@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 import click
@@ -15,7 +15,7 @@ from fairpot._validation import wording
 from fairpot.cli import _lines as lines
 from fairpot.cli import _options as opt
 from fairpot.cli._errors import ABOVE_LIMIT
-from fairpot.cli._gates import FailAbove, Gates, RatioVerdicts, Verdicts, gate_options
+from fairpot.cli._gates import GATES, FailAbove, Gates, RatioVerdicts, Verdicts, gate_options
 from fairpot.cli._printing import Inline, Output, Quantised, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options
 from fairpot.cli._settings import OF_OUTCOMES
@@ -64,11 +64,6 @@ class AuditsDocument:
 @opt.group_options
 @opt.threshold_option
 @gate_options
-@opt.option(
-    "--for RULE",
-    "Print the tables that a rule asks for: four-fifths, ll144, clinical, or a TOML file of your own.",
-    "rule",
-)
 @opt.option("--no-label", "Audit without outcomes: selection rates and scores.")
 @opt.output_option("--rates", "Print every rate by group, with differences and ratios.", "all_rates", rare=True)
 @opt.output_option("--table csv|markdown", "With --for: print its tables in this form.", rare=True)
@@ -81,7 +76,6 @@ def audit(
     top_of: str,
     reference: str | None,
     only: str | None,
-    rule: str | None,
     no_label: bool,
     table: str | None,
     all_rates: bool,
@@ -117,8 +111,9 @@ def audit(
     """
     if not top:
         opt.needs("top_of", "says whose top it is: it needs the top to look at, --top 10%.")
-    gates = Gates(**{each.name: options.pop(each.name) for each in fields(Gates)})
+    gates = Gates(**{each.name: options.pop(each.name) for each in GATES})
     gates.check(bool(top))
+    rule = gates.rule
     if rule is None:
         opt.needs("table", "is the form of a rule's tables: it needs --for ll144, say.")
     else:
