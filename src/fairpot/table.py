@@ -443,7 +443,7 @@ class ScoreTable:
 
     def viewed(self, scores: Sequence[NDArray[np.float64]]) -> ScoreTable:
         """Give every entry of every group a new score, in any order."""
-        return self._with(c.rescored(s) for c, s in zip(self.counts, scores))
+        return self._with(c if s is c.score else c.rescored(s) for c, s in zip(self.counts, scores))
 
     def weighing(self, weights: Iterable[Sides]) -> ScoreTable:
         """Put other weights of positives and negatives at the same entries; of their rows nothing is known."""

@@ -9,7 +9,7 @@ from fairpot.counts import GroupCounts
 from fairpot.exceptions import UndefinedMetricWarning
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
-from fairpot.tradeoff.building import keeps_order, pair_curve, trace
+from fairpot.tradeoff.building import PairCounts, keeps_order, trace
 from fairpot.transport import ScoreMap
 
 
@@ -33,6 +33,15 @@ def moved_states(rng, table, values):
     return np.stack(states).round(9)
 
 
+def views(table, steps):
+    return (table.view(maps) for maps in steps)
+
+
+def together(table, values, blocks, ties):
+    fixed = table["a"].score
+    return PairCounts(table, ties, moved="b", reference="a").curve(values, ((fixed, block) for block in blocks))
+
+
 @pytest.mark.parametrize("weight", [1, 0.3])
 @pytest.mark.parametrize("ties", ["half", "strict"])
 @pytest.mark.parametrize("seed", range(4))
@@ -42,9 +51,9 @@ def test_all_values_together_are_each_by_itself(seed, ties, weight):
     states = moved_states(rng, table, 12)
     values = np.arange(len(states)) / 10
     steps = [{"b": ScoreMap(table["b"].score, row)} for row in states]
-    slow = trace(table, values, steps, reference="a", ties=ties)
+    slow = trace(table, values, views(table, steps), reference="a", ties=ties)
     for parts in (1, 5):
-        quick = pair_curve(table, values, np.array_split(states, parts), moved="b", reference="a", ties=ties)
+        quick = together(table, values, np.array_split(states, parts), ties)
         for name in ("lam", "auc", "xauc_ab", "xauc_ba", "orders"):
             np.testing.assert_allclose(getattr(quick, name), getattr(slow, name), atol=1e-12, err_msg=name)
         assert quick.unrepaired_auc == pytest.approx(slow.unrepaired_auc, abs=1e-12)
@@ -54,14 +63,32 @@ def test_all_values_together_are_each_by_itself(seed, ties, weight):
     assert slow.auc[0] == pytest.approx(first.auc(), abs=1e-12)
 
 
+@pytest.mark.parametrize("weight", [1, 0.3])
+@pytest.mark.parametrize("ties", ["half", "strict"])
+@pytest.mark.parametrize("sizes", [(9, 7), (7, 30), (30, 1)])
+def test_both_groups_may_move(sizes, ties, weight):
+    """Whatever becomes of either, and whichever has more scores."""
+    rng = np.random.default_rng(sum(sizes))
+    table = drawn(rng, sizes, grain=2, weight=weight)
+    swapped = ScoreTable(("a", "b"), table.counts[::-1])
+    fixed, rows = moved_states(rng, swapped, 9), moved_states(rng, table, 9)
+    fixed = np.stack([rng.permutation(each) if k == 3 else each for k, each in enumerate(fixed)])
+    slow = trace(table, np.arange(9.0), zip(fixed, rows), reference="a", ties=ties)
+    pairs = PairCounts(table, ties, moved="b", reference="a")
+    quick = pairs.curve(np.arange(9.0), ((one, row[None]) for one, row in zip(fixed, rows)))
+    for name in ("auc", "xauc_ab", "xauc_ba", "orders"):
+        np.testing.assert_allclose(getattr(quick, name), getattr(slow, name), atol=1e-12, err_msg=name)
+    assert slow.orders.any()
+
+
 def test_whole_counts_are_counted_exactly():
     """Numbers of pairs are whole: their share is the nearest double, whatever the order of the sums."""
     rng = np.random.default_rng(9)
     table = drawn(rng, (400, 300), grain=2)
     states = moved_states(rng, table, 8)
     steps = [{"b": ScoreMap(table["b"].score, row)} for row in states]
-    slow = trace(table, np.arange(8.0), steps, reference="a", ties="half")
-    quick = pair_curve(table, np.arange(8.0), [states], moved="b", reference="a", ties="half")
+    slow = trace(table, np.arange(8.0), views(table, steps), reference="a", ties="half")
+    quick = together(table, np.arange(8.0), [states], "half")
     np.testing.assert_array_equal(quick.xauc_ab, slow.xauc_ab)
     np.testing.assert_array_equal(quick.xauc_ba, slow.xauc_ba)
     np.testing.assert_array_equal(quick.auc, slow.auc)
@@ -74,10 +101,10 @@ def test_what_has_no_pairs_is_undefined_in_both():
     states = np.stack([score, score + 1])
     steps = [{"b": ScoreMap(score, row)} for row in states]
     with pytest.warns(UndefinedMetricWarning, match="'a'"):
-        quick = pair_curve(table, np.arange(2.0), [states], moved="b", reference="a", ties="half")
+        quick = together(table, np.arange(2.0), [states], "half")
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedMetricWarning)
-        slow = trace(table, np.arange(2.0), steps, reference="a", ties="half")
+        slow = trace(table, np.arange(2.0), views(table, steps), reference="a", ties="half")
     for name in ("auc", "xauc_ab", "xauc_ba"):
         np.testing.assert_array_equal(getattr(quick, name), getattr(slow, name))
     assert np.isnan(quick.xauc_ba).all()
@@ -89,7 +116,7 @@ def test_the_top_is_found_again_at_every_value(region):
     table = drawn(rng, (60, 50), grain=2)
     states = moved_states(rng, table, 7)
     steps = [{"b": ScoreMap(table["b"].score, row)} for row in states]
-    curve = trace(table, np.arange(7.0), steps, reference="a", ties="half", top=(0.4, region))
+    curve = trace(table, np.arange(7.0), views(table, steps), reference="a", ties="half", top=(0.4, region))
     assert curve.alpha == 0.4
     for k, maps in enumerate(steps):
         first, second = WinMatrix.of(table.rescored(maps).top(0.4, region), "half").widest()

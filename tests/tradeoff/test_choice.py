@@ -130,7 +130,7 @@ def test_the_order_begins_with_what_keeps_the_rule_then_with_what_misses_it_leas
         kept = found.allowed(usable)
         assert kept[order[: kept.sum()]].all()
         if kept.any():
-            assert found.merit() == pytest.approx(found._worth()[order[0]])
+            assert found.merit() == pytest.approx(found.worth()[order[0]])
         missed = [found._missed()[k] for k in order[kept.sum() : usable.sum()]]
         assert missed == sorted(missed)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Hashable
 from dataclasses import dataclass
 from functools import partial
-from typing import ClassVar, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 from scipy.optimize import minimize
@@ -33,6 +33,8 @@ DIAL = Dial(
 _HOLD_SLOPE = 10.0
 # Newton's steps once the minimum is near: they double the digits each time, and leave it where it is if it is not.
 _NEWTON_STEPS, _NEAR = 3, 1e-3
+# Sums of entries that a line is learnt from first, where there are many more.
+_SUMS = 2000
 # Thetas of a curve, and of one of several groups, between the ends of the grid.
 _GRID_SIZE, _GRID_SPAN, _REACH = 201, np.log(32.0), 8001
 # Thetas to compare methods at, on either side of 1 and in logarithms.
@@ -73,7 +75,8 @@ def learn(table: ScoreTable, *, reference: Hashable | None = None, ties: Ties = 
     few = _common_grid(rows)
     values = _grid(rows[moved[0]], rows[reference]) if len(moved) == 1 else few
     finer = partial(np.geomspace, num=21)
-    return Family(DIAL, table.groups, reference, at, values, finer, few=few, reach=reach, move=move)
+    how: dict[str, Any] = {"few": few, "reach": reach, "move": move, "moves_exactly": True}
+    return Family(DIAL, table.groups, reference, at, values, finer, **how)
 
 
 @documented
@@ -186,7 +189,7 @@ def _line(counts: GroupCounts, scale: Scale, usual_slope: float) -> Line:
     hold = _HOLD_SLOPE / weight.sum()
     positive, weight = positive / weight.sum(), weight / weight.sum()
 
-    def loss(parameters: Floats) -> tuple[float, Floats]:
+    def loss(parameters: Floats, z: Floats, positive: Floats, weight: Floats) -> tuple[float, Floats]:
         level, steep = parameters
         slope = usual_slope * np.exp(steep)
         line = slope * z + level
@@ -194,19 +197,36 @@ def _line(counts: GroupCounts, scale: Scale, usual_slope: float) -> Line:
         value = np.dot(weight, np.logaddexp(0.0, line)) - np.dot(positive, line) + hold * steep**2 / 2
         return float(value), np.array([missed.sum(), slope * np.dot(missed, z) + hold * steep])
 
+    def least(start: Floats, *rows: Floats) -> Floats:
+        how: dict[str, Any] = {"jac": True, "method": "L-BFGS-B", "bounds": [(None, None), (-7, 7)], "tol": 1e-12}
+        return np.asarray(minimize(loss, start, args=rows, **how).x)
+
+    def closer(found: Floats) -> Floats:
+        for _ in range(_NEWTON_STEPS):
+            found = _newton_step(found, (z, positive, weight), usual_slope, hold)
+        return found
+
     start = np.array([np.log(positive.sum() / (1 - positive.sum())), 0.0])
-    found = minimize(loss, start, jac=True, method="L-BFGS-B", bounds=[(None, None), (-7, 7)], tol=1e-12).x
-    for _ in range(_NEWTON_STEPS):
-        found = _newton_step(found, loss(found)[1], z, weight, usual_slope, hold)
+    if len(z) > 2 * _SUMS:  # of very many entries from the line of few sums, which leaves them Newton's steps alone
+        first = np.linspace(0, len(z), _SUMS, endpoint=False).astype(np.intp)
+        sums = np.add.reduceat(np.stack((z * weight, positive, weight)), first, axis=1)
+        near = least(start, sums[0] / sums[2], sums[1], sums[2])
+        found = closer(near)
+        if not np.array_equal(found, near):
+            return Line(found[0], float(usual_slope * np.exp(found[1])))
+    found = closer(least(start, z, positive, weight))
     return Line(found[0], float(usual_slope * np.exp(found[1])))
 
 
-def _newton_step(at: Floats, gradient: Floats, z: Floats, weight: Floats, usual_slope: float, hold: float) -> Floats:
+def _newton_step(at: Floats, rows: tuple[Floats, Floats, Floats], usual_slope: float, hold: float) -> Floats:
     """Come closer to the minimum of the line's loss, so that round-off in the weights stays round-off in the line."""
+    z, positive, weight = rows
     level, steep = at
     slope = usual_slope * np.exp(steep)
     share = expit(slope * z + level)
-    spread = weight * share * (1 - share)
+    expected = weight * share
+    missed, spread = expected - positive, expected * (1 - share)
+    gradient = np.array([missed.sum(), slope * np.dot(missed, z) + hold * steep])
     cross = slope * np.dot(spread, z)
     # Towards the slope the loss bends by its squares and, the slope being an exponential, by its own gradient.
     curve = slope**2 * np.dot(spread, z * z) + (gradient[1] - hold * steep) + hold

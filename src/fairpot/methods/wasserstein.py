@@ -12,7 +12,8 @@ from fairpot._docs import documented
 from fairpot.repair.estimator import Repair
 from fairpot.repair.family import Dial, Family, spread
 from fairpot.table import ScoreTable
-from fairpot.transport import ScoreMap, project
+from fairpot.tradeoff.solve import Mover
+from fairpot.transport import Floats, ScoreMap, project
 
 DIAL = Dial(
     "t",
@@ -44,17 +45,29 @@ def part_of_the_way(full: ScoreMap, t: float) -> ScoreMap:
     """Return the map that goes the share ``t`` of the way that ``full`` goes."""
     if t == 0:
         return ScoreMap.identity()
-    start, end = full.knots, full.values
+    return ScoreMap(full.knots, _mixed(full.knots, full.values, t))
+
+
+def _mixed(start: Floats, end: Floats, t: float) -> Floats:
+    """Go a share of the way; round-off leads past neither end: a score that is where it should be stays so."""
     mixed = (1 - t) * start + t * end
-    # Round-off must not lead past either end: a score that is where it should be stays so bit for bit.
-    return ScoreMap(start, np.clip(mixed, np.minimum(start, end), np.maximum(start, end)))
+    return np.asarray(np.clip(mixed, np.minimum(start, end), np.maximum(start, end)))
 
 
 def learn(table: ScoreTable) -> Family:
     """Learn every group's map to the barycentre; at strength t a share t of the way is gone. Outcomes play no part."""
     full = barycentre_maps(table)
     hundredths = np.arange(101) / 100
-    return Family(DIAL, table.groups, None, lambda group, t: part_of_the_way(full[group], t), hundredths, spread)
+
+    def move(group: Hashable, scores: Floats) -> Mover:
+        whole = full[group]
+        start, end = np.clip(scores, whole.knots[0], whole.knots[-1]), whole(scores)
+        return lambda t: scores if t == 0 else _mixed(start, end, t)
+
+    def at(group: Hashable, t: float) -> ScoreMap:
+        return part_of_the_way(full[group], t)
+
+    return Family(DIAL, table.groups, None, at, hundredths, spread, move=move, moves_exactly=True)
 
 
 @documented

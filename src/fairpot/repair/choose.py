@@ -23,18 +23,24 @@ from fairpot.metrics.wins import WinMatrix
 from fairpot.repair.family import Family
 from fairpot.repair.groups import find_reference
 from fairpot.table import ScoreTable
-from fairpot.tradeoff.building import pair_curve, trace
+from fairpot.tradeoff.building import PairCounts, trace
 from fairpot.tradeoff.choice import Choice
 from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint
 from fairpot.tradeoff.rules import Rule
+from fairpot.tradeoff.solve import Mover
 from fairpot.transport import Floats, ScoreMap, moving
 
 # Scores times strengths that are worked on together.
 _CELLS = 2**21
 # Entries of a group on which strengths are looked for first, how often closer, and the gain that is worth a round.
 _ENTRIES, _ROUNDS, _GAIN = 1000, 7, 1e-7
-# The last steps on all rows: strengths, halvings at an edge.
-_KEPT, _HALVINGS = 12, 24
+# How far numbers of so few entries may be from those of all rows, in a top or of a net benefit; by how much a rival may
+# look worse and still be looked at on all rows; how many looks at what is flat.
+_NEAR, _NEAR_TOP, _RIVAL, _FLAT = 1e-5, 1e-3, 1e-4, 9
+# Looks at an edge, at most; of these the first are aimed; and how near in the gap its ends are brought to each other.
+_LOOKS_AT_EDGE, _AIMED, _CLOSE = 40, 8, 1e-9
+# Up to so many entries, and in a top, the best of few entries are all counted on all rows with their neighbours.
+_CHEAP, _KEPT = 50_000, 12
 _NUMBERS = ("auc", "xauc_ab", "xauc_ba", "orders")
 # Net benefit is looked at in so many scores times strengths at most, at first.
 _LOOKS = 100_000_000
@@ -101,31 +107,7 @@ class Ground:
 
     def trace(self, family: Family, values: Floats) -> TradeoffCurve:
         """Count AUC and gap at each of some strengths."""
-        gone = [group for group in family.moved if group not in self.table.groups]
-        if gone:
-            way = "take rows of every fitted group, or measure this repair with fairpot.effect"
-            raise ValueError(f"a curve moves group {gone[0]!r}, of which these rows have none.\nHint: {way}.")
-        seen_from = self.ahead if family.reference is None else family.reference
-        whole = self._traced(self.table, family, values, seen_from)
-        if self.top is not None:
-            top = self.top.alpha, self.top.region
-            gaps = trace(self.table, values, family.steps(values), reference=seen_from, ties=self.ties, top=top)
-        else:
-            gaps = whole if self.cut is None else self._traced(self.rows, family, values, seen_from)
-        found = replace(gaps, auc=whole.auc, unrepaired_auc=whole.unrepaired_auc, alpha=self.alpha)
-        return replace(found, dial=family.dial.name, identity=family.dial.identity)
-
-    def _traced(self, table: ScoreTable, family: Family, values: Floats, seen_from: Hashable) -> TradeoffCurve:
-        """Trace on one table: two groups of which one moves all values together, others one after the other."""
-        if family.reference is None or len(table.groups) != 2:
-            return trace(table, values, family.steps(values), reference=seen_from, ties=self.ties)
-        [moved] = family.moved
-        score, size = table[moved].score, max(_CELLS // max(len(table[moved].score), 1), 1)
-        blocks = (values[k : k + size] for k in range(0, len(values), size))
-        move = family.mover(moved, score)
-        at = move if family.moves_exactly else lambda value: family.map(moved, value)(score)
-        states = (np.stack([at(float(v)) for v in each]) for each in blocks)
-        return pair_curve(table, values, states, moved=moved, reference=family.reference, ties=self.ties)
+        return Look(family, self).trace(values)
 
     @cached_property
     def ahead(self) -> Hashable:
@@ -142,13 +124,13 @@ def curve(family: Family, ground: Ground, values: Floats | None = None) -> Trade
         found = _read_off(found, family, values)
     if found is None:
         found = ground.trace(family, family.values if values is None else values)
-    found = replace(found, **ground.evidence(family))
+    found = replace(found, **ground.evidence(family))  # an exact one knows no rows
     if family.own is not None:
         each = [family.own(float(value)) for value in found.lam]
         found = replace(found, strengths={g: np.array([own[g] for own in each]) for g in family.moved})
     if values is not None:
         return found
-    return replace(found, search=lambda rule: choose(family, ground, rule, found))
+    return replace(found, search=lambda rule: choose(family, ground, rule))
 
 
 def _read_off(found: TradeoffCurve, family: Family, values: Floats) -> TradeoffCurve | None:
@@ -160,72 +142,239 @@ def _read_off(found: TradeoffCurve, family: Family, values: Floats) -> TradeoffC
     return replace(found, lam=values, **numbers, exact=False, unrepaired_auc=found.unmoved_auc)
 
 
-def choose(family: Family, ground: Ground, rule: Rule, seen: TradeoffCurve | None = None) -> TradeoffPoint:
+def choose(family: Family, ground: Ground, rule: Rule) -> TradeoffPoint:
     """Choose a strength by rule: of all that were looked at, none that keeps the rule is better."""
     with passing_over():
-        point = search(family, ground, rule, seen).chosen()
+        point = search(family, ground, rule).chosen()
     if family.settle is None or point.lam == family.dial.identity:
         return point
     [moved] = family.moved
     return replace(point, lam=family.settle(ground.table, moved, point.lam))
 
 
-def search(family: Family, ground: Ground, rule: Rule, seen: TradeoffCurve | None = None) -> Choice:
-    """Look at strengths until no closer look helps; give all that were seen on all rows."""
-    seen = curve(family, ground) if seen is None else seen
-    if rule.net_benefit_at is not None and len(seen) * ground.table[seen.moved[0]].score.size > _LOOKS:
-        most = max(_LOOKS // ground.table[seen.moved[0]].score.size, 50)
-        seen = taken(seen, np.unique(np.linspace(0, len(seen) - 1, most).round().astype(np.intp)))
-    if seen.exact or family.finer is None:
-        return seen.judged(rule)
+def search(family: Family, ground: Ground, rule: Rule) -> Choice:
+    """Look at strengths until no closer look helps, on few entries first; give all that were seen on all rows."""
+    look = Look(family, ground)
+    known = None if ground.top is not None or family.quick is None else family.quick(ground.table, ground.ties)
+    if known is not None and known.exact:
+        most = max(_LOOKS // ground.table[known.moved[0]].score.size, 50)
+        if rule.net_benefit_at is not None and len(known) > most:
+            known = taken(known, np.unique(np.linspace(0, len(known) - 1, most).round().astype(np.intp)))
+        return look.judged(known, rule)
+    if family.finer is None:
+        return look.judged(look.trace(family.values), rule)
     small = ground.merged(_ENTRIES)
     if small is ground:
-        return _closer(family, ground, rule, seen).judged(rule)
-    # What is exact on few entries is not so on all rows, and no better to begin with.
-    tried = _closer(family, small, rule, curve(replace(family, quick=None), small))
-    return _on_all_rows(family, ground, rule, seen, tried).judged(rule)
+        return _settled(look, rule, _closer(look, rule, look.trace(family.values)))
+    few = Look(family, small, guide=True)
+    tried = few.judged(_closer(few, rule, few.trace(family.values)), rule)
+    return _settled(look, rule, _on_all_rows(look, rule, tried))
 
 
-def _closer(family: Family, ground: Ground, rule: Rule, seen: TradeoffCurve) -> TradeoffCurve:
+@dataclass(frozen=True, eq=False)
+class Look:
+    """A family on a ground, at one strength after the other: what is the same at all of them is counted once."""
+
+    family: Family
+    ground: Ground
+    guide: bool = False  # only says where to look: on whatever scale is quickest
+
+    def trace(self, values: Floats) -> TradeoffCurve:
+        """Count AUC and gap at each of some strengths."""
+        family, ground = self.family, self.ground
+        gone = [group for group in family.moved if group not in ground.table.groups]
+        if gone:
+            way = "take rows of every fitted group, or measure this repair with fairpot.effect"
+            raise ValueError(f"a curve moves group {gone[0]!r}, of which these rows have none.\nHint: {way}.")
+        whole = self._counted(ground.table, values)
+        if ground.top is not None:
+            top = ground.top.alpha, ground.top.region
+            views = self._views(ground.table, values)
+            gaps = trace(ground.table, values, views, reference=self._seen_from, ties=ground.ties, top=top)
+        else:
+            gaps = whole if ground.cut is None else self._counted(ground.rows, values)
+        found = replace(gaps, auc=whole.auc, unrepaired_auc=whole.unrepaired_auc, alpha=ground.alpha)
+        return replace(found, dial=family.dial.name, identity=family.dial.identity, **ground.evidence(family))
+
+    def judged(self, found: TradeoffCurve, rule: Rule) -> Choice:
+        """Say what each point is worth under a rule; a net benefit is counted once."""
+        if rule.net_benefit_at is None:
+            return Choice(found, rule)
+        evidence, known = found.whole or found.evidence, self._benefits.setdefault(rule.net_benefit_at, {})
+        assert evidence is not None
+        new = np.array([value for value in found.lam.tolist() if value not in known])
+        if len(new):
+            known.update(zip(new.tolist(), evidence.net_benefits(new, rule.net_benefit_at).tolist()))
+        return Choice(found, rule, np.array([known[value] for value in found.lam.tolist()]))
+
+    @cached_property
+    def _benefits(self) -> dict[float, dict[float, float]]:
+        return {}
+
+    @property
+    def _seen_from(self) -> Hashable:
+        return self.ground.ahead if self.family.reference is None else self.family.reference
+
+    def _counted(self, table: ScoreTable, values: Floats) -> TradeoffCurve:
+        """Count on one table: two groups in blocks of strengths, more of them one strength after the other."""
+        if len(table.groups) != 2:
+            views = self._views(table, values)
+            return trace(table, values, views, reference=self._seen_from, ties=self.ground.ties)
+        reference = self._seen_from
+        if id(table) not in self._pairs:
+            [moved] = [g for g in table.groups if g != reference]
+            self._pairs[id(table)] = PairCounts(table, self.ground.ties, moved=moved, reference=reference)
+        pairs = self._pairs[id(table)]
+        first, second = (self._mover(table, g) for g in pairs.names)
+        stays = reference == self.family.reference
+        in_rows = np.stack if stays else lambda rows: rows[0][None]
+        size = max(_CELLS // max(len(table[pairs.names[1]].score), 1), 1) if stays else 1
+        blocks = (values[k : k + size] for k in range(0, len(values), size))
+        states = ((first(float(each[0])), in_rows([second(float(v)) for v in each])) for each in blocks)
+        return pairs.curve(values, states)
+
+    @cached_property
+    def _pairs(self) -> dict[int, PairCounts]:
+        return {}
+
+    @cached_property
+    def _movers(self) -> dict[tuple[int, Hashable], Mover]:
+        return {}
+
+    def _mover(self, table: ScoreTable, group: Hashable) -> Mover:
+        """Give what makes a group's scores those at a strength: the very numbers of its map, but for a guide."""
+        if (id(table), group) not in self._movers:
+            family, score = self.family, table[group].score
+            if self.guide or (group in family.moved and family.moves_exactly and self.ground.fitted):
+                made = family.mover(group, score)
+            elif group in family.moved:
+                made = lambda value: family.map(group, value)(score)  # noqa: E731
+            else:
+                made = lambda value: score  # noqa: E731
+            self._movers[id(table), group] = made
+        return self._movers[id(table), group]
+
+    def _views(self, table: ScoreTable, values: Floats) -> Iterator[list[Floats]]:
+        """Give the scores of all entries at each of some strengths."""
+        return ([self._mover(table, g)(value) for g in table.groups] for value in values.tolist())
+
+
+def _closer(look: Look, rule: Rule, seen: TradeoffCurve) -> TradeoffCurve:
     """Look closer around every spot worth it, until that gains nothing."""
-    assert family.finer is not None
+    finer = look.family.finer
+    assert finer is not None
     best, stale = -np.inf, 0
     for _ in range(_ROUNDS):
-        judged = seen.judged(rule)
+        judged = look.judged(seen, rule)
         spots = judged.spots()
         now = judged.merit()
         stale, best = (0 if now > best + _GAIN else stale + 1), max(best, now)
         if not spots or stale == 2:
             break
         ends = {(float(seen.lam[max(k - 1, 0)]), float(seen.lam[min(k + 1, len(seen) - 1)])) for k in spots}
-        finer = [family.finer(low, high) for low, high in ends if low < high]
-        wanted = np.unique(np.concatenate([np.empty(0), *finer]))
+        between = [finer(low, high) for low, high in ends if low < high]
+        wanted = np.unique(np.concatenate([np.empty(0), *between]))
         wanted = wanted[~np.isin(wanted, seen.lam)]
         if len(wanted) == 0:
             break
-        seen = joined(seen, ground.trace(family, wanted))
+        seen = joined(seen, look.trace(wanted))
     return seen
 
 
-def _on_all_rows(
-    family: Family, ground: Ground, rule: Rule, seen: TradeoffCurve, tried: TradeoffCurve
-) -> TradeoffCurve:
-    """Count on all rows what fewer entries found best, and halve between what keeps the rule and what does not."""
-    judged = tried.judged(rule)
-    kept = judged.order()[:_KEPT]
-    around = np.concatenate([np.clip(kept + step, 0, len(tried) - 1) for step in (-1, 0, 1)])
-    values = np.setdiff1d(tried.lam[np.unique(around)], seen.lam)
-    found = joined(seen, ground.trace(family, values)) if len(values) else seen
-    for _ in range(_HALVINGS):
-        edge = found.judged(rule).edge()
+def _on_all_rows(look: Look, rule: Rule, tried: Choice) -> TradeoffCurve:
+    """Count on all rows what few entries found best, and close in on where the rule ends beside it."""
+    found, near = None, _near(look, rule)
+    for distance in (near, 20 * near, 400 * near):  # until the end of what is allowed lies between two looks
+        values = _worth_a_look(look, rule, tried, distance, near)
+        values = values if found is None else np.setdiff1d(values, found.lam)
+        if len(values):
+            found = look.trace(values) if found is None else joined(found, look.trace(values))
+        if found is not None and (tried.edge() is None or look.judged(found, rule).edge() is not None):
+            break
+    assert found is not None
+    return _closed_in(look, rule, found)
+
+
+def _near(look: Look, rule: Rule) -> float:
+    """Say how far numbers of few entries may be from those of all rows: of a top, they are of few of these."""
+    return _NEAR if look.ground.top is None and rule.net_benefit_at is None else _NEAR_TOP
+
+
+def _worth_a_look(look: Look, rule: Rule, tried: Choice, distance: float, near: float) -> Floats:
+    """Give strengths to count on all rows: the best of few entries, its rivals, and what lies beside them."""
+    seen, order, identity = tried.curve, tried.order(), look.family.dial.identity
+    best, worth = int(order[0]), tried.worth()
+    allowed = tried.allowed(tried.defined())
+    places = {best}
+    if allowed.any():
+        places |= {k for k in tried.spots() if allowed[k] and worth[k] >= worth[best] - _RIVAL * near / _NEAR}
+    wide = seen.signed_gap
+    beside = []
+    for k in places:
+        away = np.abs(wide - wide[k]) >= distance
+        beside += [np.flatnonzero(away[:k])[-1:], k + 1 + np.flatnonzero(away[k + 1 :])[:1]]
+    kept = [np.array(sorted(places)), *beside]
+    entries = sum(len(counts.score) for counts in look.ground.table.counts)
+    if entries <= _CHEAP or near > _NEAR:  # where a look costs little, or the few entries tell less
+        kept += [np.clip(order[:_KEPT] + step, 0, len(seen) - 1) for step in (-1, 0, 1)]
+    values = [seen.lam[np.unique(np.concatenate(kept))], [] if identity is None else [identity]]
+    if allowed.any() and tried.edge() is None:  # a peak inside what is allowed, flat where worth is almost the same
+        flat = np.flatnonzero(allowed & (worth >= worth[best] - near))
+        run = flat[np.abs(flat - best) == np.abs(np.arange(len(flat)) - np.searchsorted(flat, best))]
+        values.append(np.linspace(seen.lam[run[0]], seen.lam[run[-1]], _FLAT))
+    return np.unique(np.concatenate(values))
+
+
+def _closed_in(look: Look, rule: Rule, found: TradeoffCurve) -> TradeoffCurve:
+    """Close in on where the rule ends beside the best: aim where a straight line ends it, halve where that stalls."""
+    family, first = look.family, 0 if look.ground.top is None else _AIMED  # the gap of a top goes in leaps
+    for n in range(first, _LOOKS_AT_EDGE):
+        judged = look.judged(found, rule)
+        edge = judged.edge()
         if edge is None:
             break
-        low, high = found.lam[edge[0]], found.lam[edge[1]]
-        middle = float(np.sqrt(low * high)) if family.dial.ratio else float((low + high) / 2)
-        if not low < middle < high or abs(found.signed_gap[edge[0]] - found.signed_gap[edge[1]]) < 1e-9:
+        low, high = (float(found.lam[k]) for k in edge)
+        width = abs(found.signed_gap[edge[0]] - found.signed_gap[edge[1]])
+        middle = _aimed(low, high, judged.slack(edge), family.dial.ratio, n)
+        if family.settle is not None and width < _NEAR:
+            [moved] = family.moved
+            middle = family.settle(look.ground.table, moved, middle)
+        if not low < middle < high or width < _CLOSE:
             break
-        found = joined(found, ground.trace(family, np.array([middle])))
+        found = joined(found, look.trace(np.array([middle])))
     return found
+
+
+def _aimed(low: float, high: float, slack: Floats, ratio: bool, n: int) -> float:
+    """Aim at where a straight line is 0, a hair to the side that is farther; halve every fourth time, and at last."""
+    if ratio:
+        low, high = float(np.log(low)), float(np.log(high))
+    share, (first, last) = 0.5, slack
+    if first * last <= 0 and first != last and n < _AIMED and n % 4 != 3:
+        share = first / (first - last)
+        push = 0.02 if n % 2 == 0 else 0.002  # so that the next look is likely on the other side
+        share += push * (1 - share) if share < 0.5 else -push * share
+        share = min(max(share, 1e-3), 1 - 1e-3)
+    middle = low + share * (high - low)
+    return float(np.exp(middle)) if ratio else float(middle)
+
+
+def _settled(look: Look, rule: Rule, found: TradeoffCurve) -> Choice:
+    """Count the choice where it is delivered: off the ties that rounding alone decides."""
+    family, judged = look.family, look.judged(found, rule)
+    counted = {family.dial.identity}
+    while family.settle is not None and judged.allowed(judged.defined()).any():
+        lam = judged.chosen().lam
+        if lam in counted:
+            break
+        [moved] = family.moved
+        settled = family.settle(look.ground.table, moved, lam)
+        counted.add(settled)
+        if settled != lam:
+            found = taken(found, np.flatnonzero(found.lam != lam))
+            found = found if settled in found.lam else joined(found, look.trace(np.array([settled])))
+            judged = look.judged(found, rule)
+    return judged
 
 
 def joined(one: TradeoffCurve, other: TradeoffCurve) -> TradeoffCurve:

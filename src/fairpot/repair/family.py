@@ -109,7 +109,7 @@ class Family:
         Traces every strength exactly, or gives None where it cannot.
     move, moves_exactly : function of a group and scores or None, and bool
         Gives a function from a strength to what the scores become, in the order of ``map``, on any scale; and whether
-        these are the very scores of ``map``.
+        these are the very numbers of ``map`` where the scores are those of the fitted rows.
     scale : function of scores, or None
         Brings those of a group that stays to the scale of ``move``; None: it is theirs.
     shy, settle : float, and function of a table, a group and a strength or None

@@ -62,8 +62,8 @@ class Fit:
 
     @cached_property
     def _seen(self) -> TradeoffCurve:
-        """What every rule looks at first; of a way on very many entries, on fewer of them."""
-        return curve(self.final, self.ground if self.way is None else looked_at(self.ground))
+        """What every rule looks at first on the way of several groups; of very many entries, on fewer of them."""
+        return curve(self.final, looked_at(self.ground))
 
     def chosen(self, rule: Rule) -> TradeoffPoint:
         """Choose by rule, on the fitted rows or on others: the way of several groups is that of the fitted ones."""
@@ -76,21 +76,20 @@ class Fit:
 
         Maps of very many breakpoints will be simplified: where a repair is needed, its gap is kept by a hair more.
         """
-        found, point = self._searched(rule)
         entries = sum(len(counts.score) for counts in self.ground.table.counts)
-        if rule.max_gap is None or not self.ground.fitted or entries <= MOST_KNOTS:
-            return found, point
-        if point.lam == found.final.dial.identity or point.gap <= rule.max_gap - SLACK:
-            return found, point
+        if rule.max_gap is None or rule.max_gap <= SLACK or not self.ground.fitted or entries <= MOST_KNOTS:
+            return self._searched(rule)
+        if self.final.dial.identity is not None and self.ground.gap_before() <= rule.max_gap:
+            return self._searched(rule)
         try:
             return self._searched(replace(rule, max_gap=rule.max_gap - SLACK))
-        except (InfeasibleRuleError, ValueError):  # nothing keeps more than was asked for
-            return found, point
+        except InfeasibleRuleError:  # nothing keeps more than was asked for
+            return self._searched(rule)
 
     def _searched(self, rule: Rule) -> tuple[Fit, TradeoffPoint]:
         with passing_over():
             if self.way is None:
-                return self, choose(self.family, self.ground, rule, self._seen)
+                return self, choose(self.family, self.ground, rule)
             way, point = choose_own(self.family, self.ground, rule, self.way, self._seen)
             return replace(self, way=way), point
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Hashable, Iterable
+from collections.abc import Hashable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,7 +15,7 @@ from fairpot.metrics.wins import WinMatrix, cross_half_wins, empty_cells, inner_
 from fairpot.table import Maps, ScoreTable
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.tradeoff.exact import exact_wins, flat_cuts
-from fairpot.transport import TransportPlan
+from fairpot.transport import Floats, TransportPlan
 from fairpot.transport.lookup import running
 
 
@@ -42,37 +42,47 @@ def exact_curve(
     return _curve_of_two(table, moved, reference, lam, won, exact=True, orders=orders)
 
 
-def pair_curve(
-    table: ScoreTable,
-    values: NDArray[np.float64],
-    states: Iterable[NDArray[np.float64]],
-    *,
-    moved: Hashable,
-    reference: Hashable,
-    ties: Ties,
-) -> TradeoffCurve:
-    """Count two groups at every value of a dial: ``states`` are the moved group's scores, a row a value, in blocks."""
-    table = table.for_pairs()
-    b, a, half = table[moved], table[reference], ties == "half"
-    p, n = running(a.positive, a.negative)
-    inside_a, inside_b = inner_half_wins(a, ties), inner_half_wins(b, ties)
-    over, under, orders, inner = [], [], [], []
-    scores = np.append(a.score, np.nan)  # above them all there is none to tie with
-    for block in states:
-        low = np.searchsorted(a.score, block)
-        high = low + (scores.take(low) == block)
-        over.append((n.take(low) + n.take(high) if half else 2 * n.take(low)) @ b.positive)
-        under.append((2 * p[-1] - p.take(low) - p.take(high) if half else 2 * (p[-1] - p.take(high))) @ b.negative)
+class PairCounts:
+    """Two groups of a table, at whatever scores they are given: what is the same at all of them is counted once."""
+
+    def __init__(self, table: ScoreTable, ties: Ties, *, moved: Hashable, reference: Hashable) -> None:
+        self.table, self.ties, self.names = table.for_pairs(), ties, (reference, moved)
+        self.sides = self.table[reference], self.table[moved]
+        self.inside = tuple(inner_half_wins(each, ties) for each in self.sides)
+        self.below = tuple(running(each.positive, each.negative) for each in self.sides)
+
+    def curve(self, values: Floats, states: Iterable[tuple[Floats, Floats]]) -> TradeoffCurve:
+        """Count at every value of a dial: ``states`` are, in blocks, the reference's scores and rows of the moved."""
+        counted = [self._block(*state) for state in states]
+        won, over, under, orders = (np.concatenate(each) for each in zip(*counted))
+        before = float(sum(self.inside) + sum(cross_half_wins(self.sides[0], self.sides[1], self.ties))) / 2
+        total = float(self.table.positives.sum()) * float(self.table.negatives.sum())
+        unrepaired = min(before / total, 1.0) if total else float("nan")
+        how: dict[str, Any] = {"orders": orders, "unrepaired_auc": unrepaired}
+        reference, moved = self.names
+        return _curve_of_two(self.table, moved, reference, values, (won, over, under), **how)
+
+    def _block(self, fixed: Floats, block: Floats) -> tuple[NDArray[Any], ...]:
+        """Count half pairs won: all, the reference's over the moved group, the reverse; and who keeps an order."""
+        (a, b), half = self.sides, self.ties == "half"
+        (inside_a, inside_b), (p, n) = self.inside, self.below[0]
+        if not (fixed[1:] > fixed[:-1]).all():  # scores become equal, or change places
+            a = a.rescored(fixed)
+            fixed, inside_a, (p, n) = a.score, inner_half_wins(a, self.ties), running(a.positive, a.negative)
         rises = np.asarray((block[:, 1:] > block[:, :-1]).all(axis=1))
-        inner += [inside_b if up else inner_half_wins(b.rescored(row), ties) for up, row in zip(rises, block)]
-        orders.append((np.ptp(block, axis=1) > 0) if len(b.score) > 1 else np.ones(len(block), dtype=bool))
-    ba, ab = np.concatenate(over), np.concatenate(under)
-    won = ba + ab + np.array(inner) + inside_a, ab, ba
-    before = float(inside_a + inside_b + sum(cross_half_wins(a, b, ties))) / 2
-    total = float(table.positives.sum()) * float(table.negatives.sum())
-    unrepaired = min(before / total, 1.0) if total else float("nan")
-    how: dict[str, Any] = {"orders": np.concatenate(orders), "unrepaired_auc": unrepaired}
-    return _curve_of_two(table, moved, reference, values, won, **how)
+        inside = [inside_b if up else inner_half_wins(b.rescored(row), self.ties) for up, row in zip(rises, block)]
+        if len(block) == 1 and rises[0] and len(b.score) > len(a.score):  # the fewer are looked up among the more
+            (p, n), looked, among, there = self.below[1], a, block[0], fixed[None]
+        else:
+            looked, among, there = b, fixed, block
+        low = np.searchsorted(among, there)
+        high = low + (np.append(among, np.nan).take(low) == there)  # above them all there is none to tie with
+        won = (n.take(low) + n.take(high) if half else 2 * n.take(low)) @ looked.positive
+        lost = (2 * p[-1] - p.take(low) - p.take(high) if half else 2 * (p[-1] - p.take(high))) @ looked.negative
+        ba, ab = (won, lost) if looked is b else (lost, won)
+        orders = np.ones(len(block), dtype=bool) if len(b.score) <= 1 else block.max(axis=1) > block.min(axis=1)
+        orders &= len(a.score) > 1 or len(self.sides[0].score) <= 1
+        return ba + ab + np.array(inside) + inside_a, ab, ba, orders
 
 
 def _curve_of_two(
@@ -107,13 +117,13 @@ def _curve_of_two(
 def trace(
     table: ScoreTable,
     values: NDArray[np.float64],
-    steps: Iterable[Maps],
+    views: Iterable[Sequence[Floats]],
     *,
     reference: Hashable,
     ties: Ties,
     top: tuple[float, Region] | None = None,
 ) -> TradeoffCurve:
-    """Evaluate the maps of every step, one for each value of the dial, on a labelled table.
+    """Evaluate the scores that all entries of a labelled table have at each value of the dial.
 
     With ``top``, a share and its region, in the top of the rows as they then are.
     """
@@ -124,14 +134,14 @@ def trace(
     seen = []
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", exceptions.UndefinedMetricWarning)
-        for maps in steps:
-            moved_table = table.rescored(maps)
+        for view in views:
+            moved_table = table.viewed(view)
             wins = WinMatrix.of(moved_table if top is None else moved_table.top(*top), ties)
             g, h = _shown_pair(wins, groups.index(reference))
             xauc = wins.cell(g, h), wins.cell(h, g)
             if partial and min(*wins.positives, *wins.negatives) == 0:  # who has nobody there is not even with others
                 xauc = np.nan, np.nan
-            order = keeps_order(first, maps, moved_table if top is None else None)
+            order = keeps_order(first, {}, moved_table)
             seen.append((wins.auc(partial=partial), *xauc, (groups[g], groups[h]), order))
     auc, ab, ba, pairs, orders = zip(*seen)
     moved = tuple(g for g in groups if g != reference)

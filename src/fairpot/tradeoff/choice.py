@@ -44,14 +44,14 @@ class Choice:
 
     def spots(self) -> list[int]:
         """Give the places to look closer at: the choice and its rivals, and where the rule begins to hold."""
-        usable = self._defined()
+        usable = self.defined()
         if not usable.any():
             return []
         allowed, gap = self.allowed(usable), self._gaps(usable)
         signs = np.flatnonzero(np.diff(np.sign(self.curve.signed_gap)) != 0)
         if not allowed.any():
             return [*np.argsort(gap, kind="stable")[:_SPOTS].tolist(), *signs[:_SPOTS].tolist()]
-        worth = np.where(allowed, self._worth(), -np.inf)
+        worth = np.where(allowed, self.worth(), -np.inf)
         peaks = np.flatnonzero((worth >= np.append(worth[1:], -np.inf)) & (worth >= np.append(-np.inf, worth[:-1])))
         peaks = peaks[np.isfinite(worth[peaks])]
         order = peaks[np.argsort(-worth[peaks], kind="stable")]
@@ -63,25 +63,25 @@ class Choice:
 
     def merit(self) -> float:
         """Say how good the best point is: what it is worth, or how far it is from keeping the rule."""
-        usable = self._defined()
+        usable = self.defined()
         if not usable.any():
             return -np.inf
         allowed = self.allowed(usable)
-        return float(self._worth()[allowed].max()) if allowed.any() else -10.0 - float(self._gaps(usable).min())
+        return float(self.worth()[allowed].max()) if allowed.any() else -10.0 - float(self._gaps(usable).min())
 
     def order(self) -> NDArray[np.intp]:
         """Order all places from the best on: those that keep the rule first, then by how much they miss it."""
-        usable = self._defined()
+        usable = self.defined()
         allowed = self.allowed(usable)
         missed = np.where(usable, self._missed(), np.inf)
-        return np.lexsort((-np.nan_to_num(self._worth(), nan=-np.inf), np.where(allowed, 0.0, missed)))
+        return np.lexsort((-np.nan_to_num(self.worth(), nan=-np.inf), np.where(allowed, 0.0, missed)))
 
     def edge(self) -> tuple[int, int] | None:
         """Find two neighbours between which a better point may lie: where the rule ends beside the best that keeps it.
 
         Where nothing keeps it, or the smallest gap is wanted, that is where the gap changes its sign.
         """
-        usable = self._defined()
+        usable = self.defined()
         if not usable.any():
             return None
         allowed = self.allowed(usable)
@@ -96,6 +96,19 @@ class Choice:
                 return min(best, other), max(best, other)
         return None
 
+    def slack(self, edge: tuple[int, int]) -> Floats:
+        """Give what becomes 0 between two neighbours: by how much the rule is kept, or the signed gap."""
+        curve, rule, pair = self.curve, self.rule, list(edge)
+        allowed = self.allowed(self.defined())[pair]
+        if allowed[0] == allowed[1]:
+            return curve.signed_gap[pair]
+        kept = np.full(2, np.inf)
+        if rule.max_gap is not None:
+            kept = np.minimum(kept, rule.max_gap - curve.gap[pair])
+        if rule.max_auc_loss is not None:
+            kept = np.minimum(kept, rule.max_auc_loss - (curve.unmoved_auc - curve.auc[pair]))
+        return kept
+
     def _missed(self) -> Floats:
         missed = np.zeros(len(self.curve))
         if self.rule.max_auc_loss is not None:
@@ -106,7 +119,7 @@ class Choice:
 
     def usable(self) -> NDArray[np.bool_]:
         """Mark the points that a rule may choose: those that are defined, and leave groups in some order."""
-        curve, usable = self.curve, self._defined()
+        curve, usable = self.curve, self.defined()
         if usable.any():
             return usable
         if not np.isnan(curve.gap).all() and not np.isnan(curve.auc).all():
@@ -138,12 +151,13 @@ class Choice:
         benefit = None if self.benefit is None else float(self.benefit[place])
         return replace(self.curve.point(place), net_benefit=benefit)
 
-    def _defined(self) -> NDArray[np.bool_]:
+    def defined(self) -> NDArray[np.bool_]:
+        """Mark the points that are defined and leave groups in some order."""
         curve = self.curve
         defined = ~(np.isnan(curve.gap) | np.isnan(curve.auc))
         return defined if curve.orders is None else defined & curve.orders
 
-    def _worth(self) -> Floats:
+    def worth(self) -> Floats:
         """What a point is worth: within a gap net benefit, or AUC, not counting what is above that of before."""
         if self.rule.max_gap is None:
             return -self.curve.gap
@@ -154,7 +168,7 @@ class Choice:
 
     def _best(self, places: NDArray[np.intp]) -> int:
         """Find the best of some places; of equals the one nearest to the scores as they came."""
-        worth = self._worth()[places]
+        worth = self.worth()[places]
         equals = places[worth >= worth.max() - ROUND_OFF]
         if self.rule.max_gap is None:  # of equal gaps the highest AUC
             auc = self.curve.auc[equals]
