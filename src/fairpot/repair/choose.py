@@ -194,16 +194,17 @@ class Look:
         else:
             gaps = whole if ground.cut is None else self._counted(ground.rows, values)
         found = replace(gaps, auc=whole.auc, unrepaired_auc=whole.unrepaired_auc, alpha=ground.alpha)
-        return replace(found, dial=family.dial.name, identity=family.dial.identity, **ground.evidence(family))
+        return replace(found, dial=family.dial.name, identity=family.dial.identity)
 
     def judged(self, found: TradeoffCurve, rule: Rule) -> Choice:
         """Say what each point is worth under a rule; a net benefit is counted once."""
         if rule.net_benefit_at is None:
             return Choice(found, rule)
-        evidence, known = found.whole or found.evidence, self._benefits.setdefault(rule.net_benefit_at, {})
-        assert evidence is not None
+        known = self._benefits.setdefault(rule.net_benefit_at, {})
         new = np.array([value for value in found.lam.tolist() if value not in known])
         if len(new):
+            behind = self.ground.evidence(self.family)
+            evidence: Evidence = behind["whole"] or behind["evidence"]
             known.update(zip(new.tolist(), evidence.net_benefits(new, rule.net_benefit_at).tolist()))
         return Choice(found, rule, np.array([known[value] for value in found.lam.tolist()]))
 

@@ -19,7 +19,7 @@ from fairpot.exceptions import FairpotWarning, InfeasibleRuleError
 from fairpot.inference.certificate import Certificate
 from fairpot.inference.dial import Cut, Top
 from fairpot.repair.certify import certify
-from fairpot.repair.choose import Ground, choose, curve, passing_over
+from fairpot.repair.choose import Ground, Look, choose, curve, passing_over
 from fairpot.repair.family import Family
 from fairpot.repair.finish import MOST_KNOTS, SLACK, finish, whole_maps
 from fairpot.repair.groups import find_reference, require_outcomes, warn_of_table
@@ -28,6 +28,7 @@ from fairpot.repair.registry import methods, such_as, takes_reference
 from fairpot.repair.shaped import Learn, grid_of, in_region, on_grid
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import keeps_order
+from fairpot.tradeoff.choice import Choice
 from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint
 from fairpot.tradeoff.rules import Rule, check_top, top_share
 from fairpot.transport import Floats, moving
@@ -37,8 +38,9 @@ if TYPE_CHECKING:
 
 RULES = ("max_gap", "max_auc_loss", "net_benefit_at")
 _CHOICES = {"ties": TIES, "top_of": ("all", "group"), "repair": ("all", "top"), "keep": ("grid", "probabilities")}
-# Of more groups than this no other method is tried where one misses a target.
-_TRIED_GROUPS = 8
+# Where one method misses a target the others are looked at on so many entries of a group, at so many strengths; of
+# more groups than this, not at all.
+_FEW_ENTRIES, _LOOKS, _TRIED_GROUPS = 125, 21, 8
 
 
 @dataclass(frozen=True, eq=False)
@@ -228,7 +230,7 @@ def fitted(model: Repair, table: ScoreTable) -> dict[str, Any]:
         try:
             fit, point = fit.search(rule)
         except InfeasibleRuleError as error:
-            raise InfeasibleRuleError(f"{error}{_other_method(model, fit, rule)}") from error
+            raise InfeasibleRuleError(f"{error}{_other_methods(model, fit, rule)}") from error
         strength = point.lam
     else:
         strength = fit.family.dial.check(given, model.dial.name)
@@ -243,10 +245,10 @@ def fitted(model: Repair, table: ScoreTable) -> dict[str, Any]:
     return about | {"_fit": fit, "_fit_given": said, "_fit_made": {}}
 
 
-def _other_method(model: Repair, fit: Fit, rule: Rule) -> str:
-    """Name a method that keeps the rule on these rows, with its AUC; or say that none does."""
-    ground = fit.ground
-    if rule.max_gap is None or len(ground.table.groups) > _TRIED_GROUPS:
+def _other_methods(model: Repair, fit: Fit, rule: Rule) -> str:
+    """Name the methods that could keep the rule, by a look at few entries of each group; or say that none seems to."""
+    few = fit.ground.merged(_FEW_ENTRIES).table
+    if rule.max_gap is None or len(few.groups) > _TRIED_GROUPS:
         return ""
     tried = [other for other in methods().values() if other is not type(model) and not other._costly]
     asked = {name: getattr(model, name) for name in (*RULES, "top", *_CHOICES)}
@@ -254,14 +256,48 @@ def _other_method(model: Repair, fit: Fit, rule: Rule) -> str:
     for other in tried:
         own: dict[str, Any] = {"reference": fit.family.reference} if takes_reference(other) else {}
         try:
-            made = begin(other(**asked, **own), ground.table)
-            found.append((made.search(rule)[1].auc, other.__name__))
-        except ValueError:  # it does not keep the rule, or is not for these scores
+            learnt = start(other(**asked, **own), few, few, chosen=True)
+            if _could_keep(learnt.family, learnt.ground, rule):
+                found.append(other.__name__)
+        except ValueError:  # it is not for these scores
             continue
     if found:
-        auc, name = max(found)
-        return f" {name} keeps it on these rows, with AUC {auc:.3f}."
-    return f" None of {', '.join(other.__name__ for other in tried)} keeps it on these rows either."
+        return f" {' or '.join(found)} could reach it, on a look at few rows."
+    return f" On a look at few rows none of {', '.join(other.__name__ for other in tried)} seems to reach it either."
+
+
+def _could_keep(family: Family, ground: Ground, rule: Rule) -> bool:
+    """Look at few strengths: whether one keeps the rule, or the gap changes its sign between two that may."""
+    with passing_over():
+        look = Look(family, ground, guide=True)
+        values = family.values[np.unique(np.linspace(0, len(family.values) - 1, _LOOKS).round().astype(np.intp))]
+        seen = look.trace(values)
+        points = [seen]
+        if family.reach is not None and len(family.moved) > 1:
+            own = {g: _alone(family, ground, g) for g in family.moved}
+            points.append(Look(along(family, Way.only(own)), ground).trace(np.array([0.5])))
+    asked = Rule(rule.max_gap, rule.max_auc_loss)
+    if any(Choice(each, asked).allowed(Choice(each, asked).defined()).any() for each in points):
+        return True
+    usable = Choice(seen, asked).defined()
+    within = usable & Choice(seen, Rule(max_auc_loss=rule.max_auc_loss)).allowed(usable)
+    turns = (np.diff(np.sign(seen.signed_gap)) != 0) & within[1:] & within[:-1]
+    return family.finer is not None and len(ground.table.groups) == 2 and bool(turns.any())
+
+
+def _alone(family: Family, ground: Ground, group: Hashable) -> float:
+    """Give the strength at which a group's gap with the one that stays is about 0, or least."""
+    assert family.reach is not None
+    reach = family.reach(group)
+    two = [family.reference, group]
+    pair = replace(family, groups=tuple(g for g in family.groups if g in two))
+    values = reach[np.unique(np.linspace(0, len(reach) - 1, _LOOKS).round().astype(np.intp))]
+    gap = Look(pair, replace(ground, table=ground.table.only(two))).trace(values).signed_gap
+    turns = np.flatnonzero(gap[1:] * gap[:-1] < 0)
+    if len(turns) == 0:
+        return float(values[np.nanargmin(np.abs(gap))])
+    k = turns[0]
+    return float(values[k] + (values[k + 1] - values[k]) * gap[k] / (gap[k] - gap[k + 1]))
 
 
 def _warn_of_flat(fit: Fit, value: float) -> None:
