@@ -60,8 +60,9 @@ def checked(content: Any) -> MapFile:
         each.map.check(f"maps[{i}].map")
     _check_size(record)
     _check_bands(record.grouping)
+    low, high = record.fitted_on.score_range
     for each in record.maps:
-        fault = each.map.fault(record.fitted)
+        fault = each.map.fault(low, high, on_grid=record.on_grid)
         if fault is not None:
             hint = "no fit gives such a map; the file was made or changed by other means. Fit and save the model again."
             raise ModelFileError(f"the map of group {shown(each.group)} {fault}.\nHint: {hint}")

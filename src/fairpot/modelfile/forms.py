@@ -9,7 +9,7 @@ import re
 import reprlib
 import sys
 from collections.abc import Sequence
-from typing import Annotated, Any, Literal, NamedTuple, NoReturn
+from typing import Annotated, Any, Literal, NoReturn
 
 import msgspec
 import numpy as np
@@ -82,20 +82,6 @@ class Dial(Form):
     value: Number | Strengths
 
 
-class Fitted(NamedTuple):
-    """What is known of a fit, to judge whether it can have given a map."""
-
-    low: float  # the range of the fitted scores
-    high: float
-    on_grid: bool
-
-    @property
-    def width(self) -> float:
-        """How wide the range is."""
-        with np.errstate(over="ignore"):
-            return float(np.float64(self.high) - self.low) or 1.0
-
-
 class Lines(Form):
     """Straight between the knots; outside, scores stay (identity) or take the edge's value (hold).
 
@@ -115,8 +101,8 @@ class Lines(Form):
         if len(self.knots) != len(self.values):
             refuse(where, "of one value for each breakpoint", (len(self.knots), len(self.values)))
 
-    def fault(self, fitted: Fitted) -> str | None:
-        """Say why no fit gives such a map, if so.
+    def fault(self, low: float, high: float, *, on_grid: bool) -> str | None:
+        """Say why no fit to scores from ``low`` to ``high`` gives such a map, if so.
 
         A fit keeps the order of a group's scores, but for one place: FairPOT may step down where the moved part begins;
         on a grid, over as many scores as lie on the step. Of scores that are all probabilities it makes probabilities,
@@ -127,17 +113,17 @@ class Lines(Form):
             return None
         values = np.array(self.values)
         with np.errstate(over="ignore"):
-            steps = np.diff(values)
-        falls = np.flatnonzero(steps < -_ROUND_OFF * fitted.width)
-        if fitted.on_grid:
+            steps, width = np.diff(values), float(np.float64(high) - low) or 1.0
+        falls = np.flatnonzero(steps < -_ROUND_OFF * width)
+        if on_grid:
             falls = falls[1:] if len(falls) and (steps[falls[0] : falls[-1]] > 0).any() else falls[:0]
         elif self.below == "identity":
             falls = falls[falls > 0]
         if len(falls):
             return f"turns the order of the scores round: its values fall {len(falls)} times"
-        least, most, (low, high) = float(values.min()), float(values.max()), fitted[:2]
+        least, most = float(values.min()), float(values.max())
         probabilities = low >= 0 and high <= 1
-        if probabilities and (least < min(low - fitted.width, 0.0) or most > max(high + fitted.width, 1.0)):
+        if probabilities and (least < min(low - width, 0.0) or most > max(high + width, 1.0)):
             return f"leads to scores from {least:g} to {most:g}, far outside the fitted range, {low:g} to {high:g}"
         return None
 
@@ -167,12 +153,12 @@ class Shift(Form, tag="shift", tag_field="kind"):
         if self.factor is not None and self.added != 0:
             refuse(f"{where}.added", "0 where there is a factor", self.added)
 
-    def fault(self, fitted: Fitted) -> str | None:
-        """Say why no fit gives such a map, if so."""
+    def fault(self, low: float, high: float, *, on_grid: bool) -> str | None:
+        """Say why no fit to scores from ``low`` to ``high`` gives such a map, if so."""
         first, last = (-1.0, 0.0) if self.negative else (0.0, 1.0)
-        if self.factor is None or (fitted.low >= first and fitted.high <= last):
+        if self.factor is None or (low >= first and high <= last):
             return None
-        return f"multiplies odds of scores from {fitted.low:g} to {fitted.high:g}, which are not probabilities"
+        return f"multiplies odds of scores from {low:g} to {high:g}, which are not probabilities"
 
 
 MapForm = Piecewise | Shift
@@ -361,12 +347,6 @@ class MapFile(Form):
     def on_grid(self) -> bool:
         """Whether the maps are tables that stay on a grid of scores; earlier versions called that ``keep_grid``."""
         return self.parameters.get("keep") == "grid" or bool(self.parameters.get("keep_grid"))
-
-    @property
-    def fitted(self) -> Fitted:
-        """What judges whether a fit can have given a map."""
-        low, high = map(float, self.fitted_on.score_range)
-        return Fitted(low, high, self.on_grid)
 
     def to_json(self) -> Object:
         """Give the record as lists, objects, texts and numbers, ready for JSON."""

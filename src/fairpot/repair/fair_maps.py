@@ -20,14 +20,14 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import LEVEL, Meaning, Unmapped
+from fairpot._defaults import LEVEL, Unmapped
 from fairpot._docs import documented
 from fairpot._html import html_table, intervals_svg, paragraph
 from fairpot._optional import make_frame
 from fairpot._said import ENDS, NAMES, SETTLED, Said, first_said
 from fairpot._shown import Bar, bar, display
 from fairpot._validation import check_alignment, check_scores, check_seen, place_groups, restore
-from fairpot._validation.grouping import Grouping, check_unmapped
+from fairpot._validation.grouping import check_unmapped
 from fairpot._warn import warn_user
 from fairpot.counting import USUAL, as_table, is_by_name
 from fairpot.exceptions import ModelFileError, ScaleWarning, SmallGroupWarning
@@ -41,7 +41,7 @@ from fairpot.modelfile.files import MAX_BYTES, dumps, naming, read, write
 from fairpot.modelfile.forms import FORMAT, OPTIONAL, SCHEMA_VERSION, Columns, MapFile, form_of, typed
 from fairpot.repair.choose import Achieved, Ground
 from fairpot.repair.private import made_private
-from fairpot.repair.stored import TOPS, ScoreScale, StoredMaps, check_method, group_words, small_groups, told
+from fairpot.repair.stored import CALLED, TOPS, ScoreScale, StoredMaps, check_method, group_words, small_groups, told
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.rules import top_share
 from fairpot.transport import Floats, ScoreMap, moving, parted
@@ -51,8 +51,6 @@ from fairpot.words import FRACTIONS, gap_name
 _MOST_MEASURED, _FEW = 20, 400_000
 # What columns are called where nothing else is said.
 _USUAL_COLUMNS = {"score": "score", "group": ["group"]}
-# The attributes of what a map file calls otherwise; the others are called as there, with an underscore.
-_CALLED = {"certificate": "certified_", "then": "_then"}
 # To scikit-learn's routing the first argument is data, whatever its name.
 ROUTED_TO_TRANSFORM: dict[str, Any] = {"sensitive_features": True} | dict.fromkeys(
     ("scores", "unknown_group", "missing_group", "other_scale"), UNUSED
@@ -60,7 +58,7 @@ ROUTED_TO_TRANSFORM: dict[str, Any] = {"sensitive_features": True} | dict.fromke
 
 
 @documented
-class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class FairMaps(StoredMaps, TransformerMixin, BaseEstimator):  # type: ignore[misc]
     """Fitted maps: what ``transform``, files and exports need, without the method that made them.
 
     A fitted repair has them as ``fair_maps_``, :func:`fairpot.load` reads them from a file.
@@ -89,42 +87,16 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
     array([0.7, 0.8, 0.7])
     """
 
-    method_: str
-    params_: dict[str, Any]
-    dial_: tuple[str, Any]
-    groups_: tuple[Hashable, ...]
-    maps_: dict[Hashable, ScoreMap]
-    reference_: Hashable | None
-    left_out_: tuple[Hashable, ...]
-    thresholds_: dict[Hashable, float] | None
-    fitted_on_: dict[str, Any]
-    columns_: dict[str, Any] | None = None
-    certified_: dict[str, Any] | None = None
-    private_: dict[str, Any] | None = None
-    simplified_: dict[str, Any] | None = None
-    table_: ScoreTable | None = None
-    lower_is_riskier_: bool = False  # maps are then of scores with a minus, which the rows' own scores are given
-    high_score_means_: Meaning | None = None
-    grouping_: Grouping | None = None  # how values of the group columns became groups: new rows are cut the same way
     _method: Any = None  # what learns from other rows, where the maps are fitted ones
-    _sha256: str | None = None  # of the map file that they were read from, or saved to last
 
     __metadata_request__transform: ClassVar = ROUTED_TO_TRANSFORM
 
     @classmethod
     def _from_content(cls, record: MapFile, sha256: str | None = None) -> FairMaps:
-        stored = StoredMaps.of(record, sha256)
-        check_method(stored.record)
-        of_maps = ("method_", "groups_", "maps_", "reference_", "left_out_", "columns_", "lower_is_riskier_")
-        known = {name: stored.record.plain(name) for name in ("fitted_on", *OPTIONAL)}
-        return maps_of_known(
-            **{_CALLED.get(name, f"{name}_"): part for name, part in known.items() if name != "then"}
-            | {name: getattr(stored, name) for name in (*of_maps, "high_score_means_", "grouping_")},
-            params_=stored.record.given,
-            dial_=stored.record.strength,
-            thresholds_=stored.record.starts,
-            _sha256=stored.sha256_,
-        )
+        made = cls.of(record, sha256)
+        check_method(record, made.params_)
+        made.n_features_in_ = 1
+        return made
 
     def __getattr__(self, name: str) -> Any:
         """Give the strength by the method's own name; describe the fitted rows if asked; refuse what needs them."""
@@ -165,8 +137,7 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """The range of the fitted scores."""
         if self.table_ is not None:
             return ScoreScale.of(self.table_)
-        low, high = self.fitted_on_["score_range"]
-        return ScoreScale(float(low), float(high))
+        return super().scale
 
     @property
     def exported(self) -> KnownMaps:
@@ -352,29 +323,24 @@ class FairMaps(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         """Return what a model file holds of this model."""
         own, then = parted(self.maps_)
         check_told_apart(self.groups_)
-        name, value = self.dial_
-        known = {part: getattr(self, _CALLED.get(part, f"{part}_"), None) for part in OPTIONAL}
-        known |= {
-            "then": None if then is None else msgspec.to_builtins(form_of(then)),
-            "grouping": None if self.grouping_ is None else self.grouping_.written,
+        known = {name: getattr(self, CALLED.get(name, f"{name}_"), None) for name in OPTIONAL}
+        known["then"] = None if then is None else msgspec.to_builtins(form_of(then))
+        known["grouping"] = None if self.grouping_ is None else self.grouping_.written
+        known = {name: part for name, part in known.items() if part is not None} | {
+            "format": FORMAT,
+            "schema_version": SCHEMA_VERSION,
+            "checksum": "0" * 64,  # written last, over all else
+            "method": self.method_,
+            "parameters": {key: parameter(given, f"parameters.{key}") for key, given in self.params_.items()},
+            "dial": {"name": self.dial_[0], "value": parameter(self.dial_[1], "dial.value")},
+            "maps": listed({group: msgspec.to_builtins(form_of(own[group])) for group in self.groups_}, "map"),
+            "reference": plain_group(self.reference_),
+            "thresholds": None if self.thresholds_ is None else listed(self.thresholds_),
+            "apply": {"kind": "maps"},
+            "fitted_on": self.fitted_on_,
+            "columns": self.columns_,
         }
-        return typed(
-            {
-                "format": FORMAT,
-                "schema_version": SCHEMA_VERSION,
-                "checksum": "0" * 64,  # written last, over all else
-                "method": self.method_,
-                "parameters": {key: parameter(given, f"parameters.{key}") for key, given in self.params_.items()},
-                "dial": {"name": name, "value": parameter(value, "dial.value")},
-                "maps": listed({group: msgspec.to_builtins(form_of(own[group])) for group in self.groups_}, "map"),
-                "reference": plain_group(self.reference_),
-                "thresholds": None if self.thresholds_ is None else listed(self.thresholds_),
-                "apply": {"kind": "maps"},
-                "fitted_on": self.fitted_on_,
-                "columns": self.columns_,
-            }
-            | {part: content for part, content in known.items() if content is not None}
-        )
+        return typed(known)
 
     def _html_repr(self) -> str:
         return shown_maps(self, repr(self)[1:-1])

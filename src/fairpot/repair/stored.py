@@ -6,11 +6,10 @@ from collections.abc import Hashable
 from dataclasses import dataclass
 from importlib import import_module
 from os import PathLike
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 from msgspec import UNSET
-from msgspec.structs import replace
 
 from fairpot._arguments import argument
 from fairpot._defaults import MEANINGS, REGIONS, TIES, Meaning
@@ -21,7 +20,7 @@ from fairpot._warn import warn_user
 from fairpot.exceptions import ModelFileError, ScaleWarning
 from fairpot.modelfile.content import FEWER_THAN, rows_behind
 from fairpot.modelfile.files import naming, read
-from fairpot.modelfile.forms import Dial, Lines, MapFile, map_of, refuse, shown
+from fairpot.modelfile.forms import OPTIONAL, Lines, MapFile, map_of, refuse, shown
 from fairpot.repair.registry import method_of
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats, ScoreMap, followed, parted
@@ -116,80 +115,77 @@ class ScoreScale:
         return f"{many}scores fill less than a twentieth of the fitted range: {seen}; is this another scale?"
 
 
-@dataclass(frozen=True)
-class StoredMaps:
-    """Maps of a file, and what applying them to rows has to know; the names are those of FairMaps."""
+# The attributes of what a map file calls otherwise; the others are called as there, with an underscore.
+CALLED = {"certificate": "certified_", "parameters": "params_", "dial": "dial_"}
+_AS_THEY_ARE = tuple(name for name in ("method", "reference", "fitted_on", "columns", *OPTIONAL) if name != "then")
 
-    record: MapFile
+
+class StoredMaps:
+    """Maps of a file, and what is known of them: what applying them to rows needs, and no more."""
+
+    method_: str
+    params_: dict[str, Any]
+    dial_: tuple[str, Any]
+    groups_: tuple[Hashable, ...]
     maps_: dict[Hashable, ScoreMap]
-    sha256_: str | None = None  # of the file
+    reference_: Hashable | None
+    left_out_: tuple[Hashable, ...]
+    thresholds_: dict[Hashable, float] | None
+    fitted_on_: dict[str, Any]
+    columns_: dict[str, Any] | None = None
+    certified_: dict[str, Any] | None = None
+    private_: dict[str, Any] | None = None
+    simplified_: dict[str, Any] | None = None
+    table_: ScoreTable | None = None
+    lower_is_riskier_: bool = False  # maps are then of scores with a minus, which the rows' own scores are given
+    high_score_means_: Meaning | None = None
+    grouping_: Grouping | None = None  # how values of the group columns became groups: new rows are cut the same way
+    _sha256: str | None = None  # of the map file that they were read from, or saved to last
 
     @classmethod
-    def of(cls, record: MapFile, sha256: str | None = None) -> StoredMaps:
+    def of(cls, record: MapFile, sha256: str | None = None) -> Self:
         """Make the maps of a file, by the names that parameters have now."""
-        names, dial = _RENAMED.get(record.method, {}), record.dial
-        parameters = {names.get(name, name): value for name, value in record.parameters.items()}
-        dial = Dial(name=names.get(dial.name, dial.name), value=dial.value)
-        record = replace(record, parameters=parameters, dial=dial)
         if not record.method.isidentifier():
             raise ModelFileError(f"the method {shown(record.method)} is not the name of one.\n{_written_by(record)}")
-        for name, value in record.given.items():
+        names, about = _RENAMED.get(record.method, {}), record.plain("columns") or {}
+        made, given = cls(), {names.get(name, name): value for name, value in record.given.items()}
+        for name, value in given.items():
             _check_parameter(name, value)
-        then = None if record.then is UNSET else map_of(record.then)
-        return cls(record, followed({each.group: map_of(each.map) for each in record.maps}, then), sha256)
+        then, grouping = None if record.then is UNSET else map_of(record.then), record.plain("grouping")
+        known = {CALLED.get(name, f"{name}_"): record.plain(name) for name in _AS_THEY_ARE}
+        known["grouping_"] = None if grouping is None else Grouping.stored(grouping)
+        made.__dict__.update(
+            known,
+            params_=given,
+            dial_=record.strength,
+            groups_=record.groups,
+            maps_=followed({each.group: map_of(each.map) for each in record.maps}, then),
+            left_out_=_left_out(record, given, known["grouping_"]),
+            thresholds_=record.starts,
+            lower_is_riskier_=bool(about.get("lower_is_riskier", False)),
+            high_score_means_=about.get("high_score_means"),
+            _sha256=sha256,
+        )
+        return made
 
     @property
-    def method_(self) -> str:
-        """The name of the method's class."""
-        return self.record.method
-
-    @property
-    def groups_(self) -> tuple[Hashable, ...]:
-        """Names of the groups."""
-        return self.record.groups
-
-    @property
-    def reference_(self) -> Hashable | None:
-        """The group whose scores do not change."""
-        return self.record.reference
-
-    @property
-    def columns_(self) -> dict[str, Any] | None:
-        """What the columns were called, and what was said of the rows."""
-        columns: dict[str, Any] | None = self.record.plain("columns")
-        return columns
+    def sha256_(self) -> str | None:
+        """The SHA-256 of the map file."""
+        return self._sha256
 
     @property
     def scale(self) -> ScoreScale:
         """The range of the fitted scores."""
-        return ScoreScale(*map(float, self.record.fitted_on.score_range))
+        return ScoreScale(*map(float, self.fitted_on_["score_range"]))
 
-    @property
-    def lower_is_riskier_(self) -> bool:
-        """Whether maps are of scores with a minus."""
-        return bool((self.columns_ or {}).get("lower_is_riskier", False))
 
-    @property
-    def high_score_means_(self) -> Meaning | None:
-        """What a high score does to a person."""
-        meaning: Meaning | None = (self.columns_ or {}).get("high_score_means")
-        return meaning
-
-    @property
-    def grouping_(self) -> Grouping | None:
-        """How values of the group columns become groups."""
-        grouping = self.record.plain("grouping")
-        return None if grouping is None else Grouping.stored(grouping)
-
-    @property
-    def left_out_(self) -> tuple[Hashable, ...]:
-        """The groups that the parameters leave out; counts of fewer than ten rows are not in the file."""
-        given, grouping = self.record.given, self.grouping_
-        few, named = given.get("min_group") or 0, given.get("groups")
-        unknown = () if grouping is None else tuple(filter(grouping.means_unknown, self.groups_))
-        rows: dict[Hashable, float | None] = {each.group: each.counts.rows for each in self.record.fitted_on.groups}
-        left_out = (g for g in self.groups_ if (rows[g] or 0) < few or (named is not None and g not in named))
-        return tuple(dict.fromkeys((*left_out, *unknown)))
+def _left_out(record: MapFile, given: dict[str, Any], grouping: Grouping | None) -> tuple[Hashable, ...]:
+    """Name the groups that the parameters leave out; counts of fewer than ten rows are not in the file."""
+    few, named = given.get("min_group") or 0, given.get("groups")
+    unknown = () if grouping is None else tuple(filter(grouping.means_unknown, record.groups))
+    rows = {each.group: each.counts.rows for each in record.fitted_on.groups}
+    left_out = (g for g in record.groups if (rows[g] or 0) < few or (named is not None and g not in named))
+    return tuple(dict.fromkeys((*left_out, *unknown)))
 
 
 def stored_maps(path: str | PathLike[str], *, expect_sha256: str | None = None) -> StoredMaps:
@@ -199,16 +195,16 @@ def stored_maps(path: str | PathLike[str], *, expect_sha256: str | None = None) 
         return StoredMaps.of(record, digest)
 
 
-def check_method(record: MapFile) -> None:
+def check_method(record: MapFile, given: dict[str, Any]) -> None:
     """Insist on a strength and parameters that this version knows; a method not installed may have made the maps."""
     method, dial = method_of(record.method), record.dial.name
     if method is None:
         return
     known = method().get_params(deep=False)
-    unknown = sorted(set(record.parameters) - set(known) - _FORMER)
+    unknown = sorted(set(given) - set(known) - _FORMER)
     if unknown:
         raise ModelFileError(f"{record.method} has no parameters {shown(unknown)}.\n{_written_by(record)}")
-    for name, value in record.given.items():
+    for name, value in given.items():
         if type(known.get(name)) is bool and type(value) is not bool:
             refuse(f"parameters.{name}", "true or false", value)
         for each in value.values() if isinstance(value, dict) else [value]:
