@@ -65,7 +65,8 @@ def as_table(
         if labelled:
             counted.require("this", hint="name the column with the outcome, label=...")
         return meant(counted, rows)
-    check_unnamed(rows)
+    if (first := first_said(rows, NAMES)) is not None:
+        raise TypeError(_NOT_BY_NAME.format(first))
     return meant(_count_columns(y_true, y_score, rows, known or grouping, Door(grouped, labelled, names, order)), rows)
 
 
@@ -74,6 +75,10 @@ def grouping_of(rows: Said) -> Grouping | None:
     return Grouping.of(rows.get("bands"), rows.get("unknown"), rows.get("missing_group", "error"))
 
 
+_NOT_BY_NAME = (
+    "{} names a column of a frame or file, but the rows are columns themselves.\n"
+    "Hint: score_table(y_true, y_score, sensitive_features=...), or score_table(frame, score=..., label=...)."
+)
 # What the columns of a frame or of files are called, unless any is named.
 USUAL: Said = {"score": "score", "label": "label", "group": "group"}
 # What may be said of a table that does not say it itself.
@@ -125,18 +130,8 @@ def _counted_by_name(source: Any, rows: Said, grouping: Grouping | None) -> Scor
     """Lead to what reads frames and files, which are counted as columns are, or by queries."""
     counted: ScoreTable | None = import_module("fairpot.rows.door").counted_rows(source, rows, grouping)
     if counted is None:
-        check_unnamed(rows)
-        raise TypeError(f"rows are columns, a table, a frame or files, got {wording.got(source)}.")
+        raise TypeError(_NOT_BY_NAME.format(first_said(rows, NAMES)))
     return counted
-
-
-def check_unnamed(rows: Said) -> None:
-    """Refuse names of columns beside columns."""
-    if (first := first_said(rows, NAMES)) is not None:
-        raise TypeError(
-            f"{first} names a column of a frame or file, but the rows are columns themselves.\n"
-            "Hint: score_table(y_true, y_score, sensitive_features=...), or score_table(frame, score=..., label=...)."
-        )
 
 
 def meant(table: ScoreTable, rows: Said) -> ScoreTable:
@@ -292,9 +287,11 @@ def count_at(
         known |= {"weight": weight, "square": square, "rows": np.rint(ended.times).astype(np.int64)}
     columns = (ended.score, labels, ended.code, rows.groups)
     table = ScoreTable.from_rows(*columns, unit=ended.unit, grouping=rows.grouping, **known)
+    given = None if rows.weight is None else check_weights_word(weights)
+    follow_up, weightless = replace(follow_up, weights=given), int((ended.weight == 0).sum())
     check_known(rows.groups, table.independent, after.horizon)
     stayed = [group for group, counts in zip(table.groups, table.counts) if len(counts.score)]
-    return replace(table.only(stayed), follow_up=follow_up)
+    return replace(table.only(stayed), follow_up=follow_up, weightless=weightless)
 
 
 def refuse_beside_table(table: ScoreTable, given: Mapping[str, Any]) -> ScoreTable:

@@ -13,7 +13,7 @@ from typing import Annotated, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._defaults import Leaving
+from fairpot._defaults import Leaving, Weights
 from fairpot.counts import Indices
 from fairpot.transport import Floats
 
@@ -79,6 +79,7 @@ class FollowUp:
     leaving: Leaving
     groups: tuple[GroupFollowed, ...]
     rows: Annotated[FollowedRows | None, "hidden"] = None
+    weights: Annotated[Weights | None, "hidden"] = None  # what those that were given mean; None where none were
 
     def renamed(self, names: Mapping[Hashable, Hashable]) -> FollowUp:
         """Call groups by other names; one that has none keeps its own."""

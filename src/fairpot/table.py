@@ -79,6 +79,8 @@ class ScoreTable:
     only_groups, min_group : tuple of group names or None, default None, and int, default 0
         The groups that were said to be compared, and how many rows each needs; :func:`fairpot.counting.kept_groups`
         leaves the others out.
+    weightless : int, default 0
+        How many rows had a weight of 0: they are in no count.
 
     Examples
     --------
@@ -103,6 +105,7 @@ class ScoreTable:
     unlabelled: ScoreTable | None = field(default=None, compare=False)
     only_groups: tuple[Hashable, ...] | None = field(default=None, compare=False)
     min_group: int = field(default=0, compare=False)
+    weightless: int = field(default=0, compare=False)
 
     def __post_init__(self) -> None:
         if self.high_score_means is not None:
@@ -141,6 +144,8 @@ class ScoreTable:
         else:
             counts = [GroupCounts.from_rows(*_taken(columns, rows)) for rows in _rows_of_groups(codes, len(groups))]
         known: dict[str, Any] = {"lower_is_riskier": lower_is_riskier, "high_score_means": high_score_means}
+        if weight is not None and not weight.all():
+            known["weightless"] = int((weight == 0).sum() if rows is None else rows[weight == 0].sum())
         return cls(tuple(groups), tuple(counts), labels is not None, units, **known, grouping=grouping)
 
     def __repr__(self) -> str:
@@ -165,7 +170,7 @@ class ScoreTable:
                 "rows": c.size,
                 "with the outcome": c.counted[0].sum().item() if self.labelled else None,
                 "without it": c.counted[1].sum().item() if self.labelled else None,
-                **({"weight": c.weight.sum().item()} if self.importance else {}),
+                **({"weight": c.weight.sum().item()} if self.weights == "importance" else {}),
                 "distinct scores": len(c.score),
             }
             for g, c in zip(self.groups, self.counts)
@@ -209,12 +214,19 @@ class ScoreTable:
     @property
     def sized(self) -> tuple[float, float | None]:
         """How many rows there are, and what they weigh, where weights say how much a row counts."""
-        return self.rows, self.weight if self.importance else None
+        return self.rows, self.weight if self.weights == "importance" else None
 
     @property
     def weighted(self) -> bool:
         """Whether rows had weights; ``weights`` says what they mean."""
         return any(c.rows is not None for c in self.counts)
+
+    @property
+    def rows_by_outcome(self) -> tuple[Floats, Floats]:
+        """How many rows with, and without, the outcome each group has; a weight above 0 is one row, or so many."""
+        sides = ([c.counted[side].sum().item() for c in self.counts] for side in range(2))
+        with_it, without = (np.array(each, dtype=np.float64) for each in sides)
+        return with_it, without
 
     @property
     def importance(self) -> bool:
@@ -223,7 +235,12 @@ class ScoreTable:
 
     @property
     def weights(self) -> Weights | None:
-        """What weights mean: "frequency", so many rows, or "importance", how much a row counts; None without any."""
+        """What weights mean: "frequency", so many rows, or "importance", how much a row counts; None without any.
+
+        That rows stand for others who left early is no weight that somebody gave.
+        """
+        if self.follow_up is not None:
+            return self.follow_up.weights
         if self.importance:
             return "importance"
         return "frequency" if self.weighted else None
@@ -496,6 +513,7 @@ class ScoreTable:
         known["unlabelled"] = self.unlabelled or other.unlabelled
         if self.unlabelled is not None and other.unlabelled is not None:
             known["unlabelled"] = self.unlabelled.merge(other.unlabelled)
+        known["weightless"] = self.weightless + other.weightless
         return replace(self, groups=tuple(merged), counts=tuple(merged.values()), **known)
 
     def quantise(self, bins: int) -> ScoreTable:

@@ -83,38 +83,66 @@ def test_what_is_missing_says_how_many_times_as_many_rows_would_do():
     rows = draw(np.random.default_rng(1), 6000, share=0.05, rate=0.2)
     dial = estimate_dial(table(rows), moved(1.2), DIAL)
     missing = shortfall(dial, 0.07, 0.05, certifier(dial))
-    assert 1 < missing.times[0] < missing.times[1]
-    plain = missing.to_dict()
-    assert [each["times"] for each in plain["chances"]] == list(missing.times)
-    assert plain["chances"][1] == {"chance": 0.9, "times": missing.times[1]}
-    assert "more rows" in missing.hint
+    assert missing.more_rows == "help"
+    assert missing.smallest_gap <= 0.07 < missing.smallest_bound
+    assert missing.times == pytest.approx((missing.smallest_bound / 0.07) ** 2, rel=0.02)
+    assert f"you would need about {missing.times:.2g} times as many rows" in str(missing)
+    assert missing.to_dict() == {
+        "smallest_bound": missing.smallest_bound,
+        "smallest_gap": missing.smallest_gap,
+        "least_gap": 0.0,
+        "bound": 0.07,
+        "more_rows": "help",
+        "times": missing.times,
+    }
+    assert "collect more rows" in missing.hint
 
 
-def test_rows_are_not_asked_for_where_they_would_not_help():
-    rows = draw(np.random.default_rng(3), 6000)
-    dial = estimate_dial(table(rows), moved(1.2), [0.0])
+@pytest.mark.parametrize("groups", [2, 3])
+def test_rows_are_not_asked_for_where_the_gap_is_shown_to_be_too_large(groups):
+    rows = draw(np.random.default_rng(3), 6000, groups=groups)
+    dial = estimate_dial(table(rows), moved(1.2), [0.0, 0.1])
     missing = shortfall(dial, 0.02, 0.05, certifier(dial))
-    assert missing.times == (None, None)
+    assert (missing.times, missing.more_rows) == (None, "do not help")
+    assert missing.least_gap > 0.02
     assert "more rows will not help" in str(missing)
     assert "more rows" not in missing.hint
 
 
+def test_what_cannot_be_told_is_not_told():
+    """The smallest gap measured is above the target, and chance could explain it."""
+    rows = draw(np.random.default_rng(3), 700, groups=3)
+    dial = estimate_dial(table(rows), moved(1.2), DIAL)
+    missing = shortfall(dial, dial.gap.min() * 0.6, 0.05, certifier(dial))
+    assert missing.least_gap < missing.bound < missing.smallest_gap
+    assert missing.more_rows == "cannot tell"
+    assert "it cannot be told whether more rows would help" in str(missing)
+    assert f"about {missing.times:,.0f} times as many would have an even chance" in str(missing)
+    assert "collect more rows" in missing.hint
+
+
 @pytest.mark.parametrize(
-    ("reach", "n", "share", "bound"),
-    [(1.3, 1000, 0.3, 0.04), pytest.param(1.37, 4000, 0.1, 0.04, marks=pytest.mark.slow)],
+    ("reach", "n", "share", "bound", "groups"),
+    [
+        (1.3, 800, 0.3, 0.05, 2),
+        pytest.param(1.2, 900, 0.3, 0.08, 3, marks=pytest.mark.slow),
+        pytest.param(1.37, 4000, 0.1, 0.04, 2, marks=pytest.mark.slow),
+    ],
 )
-def test_samples_of_the_sizes_asked_for_certify_as_often_as_said(reach, n, share, bound):
+def test_samples_of_the_sizes_asked_for_certify_as_often_as_said(reach, n, share, bound, groups):
     """A bound that next to no sample of the first size certifies."""
     rng = np.random.default_rng(5)
-    values, hits = np.linspace(0, 1, 30), np.zeros(2)
-    for _ in range(40):
-        dial = estimate_dial(table(draw(rng, n, share)), moved(reach), values)
+    values, hits, refused = np.linspace(0, 1, 41), 0, 0
+    for _ in range(14):
+        dial = estimate_dial(table(draw(rng, n, share, groups=groups)), moved(reach), values)
+        if certifier(dial, 0.1)(bound):
+            continue
+        refused += 1
         missing = shortfall(dial, bound, 0.1, certifier(dial, 0.1))
-        for k, times in enumerate(missing.times):
-            again = estimate_dial(table(draw(rng, round(n * times), share)), moved(reach), values)
-            hits[k] += certifier(again, 0.1)(bound)
-    assert 0.25 < hits[0] / 40 < 0.75
-    assert hits[1] / 40 > 0.75
+        again = estimate_dial(table(draw(rng, round(n * missing.times), share, groups=groups)), moved(reach), values)
+        hits += certifier(again, 0.1)(bound)
+    assert refused > 10
+    assert 0.2 < hits / refused < 0.9
 
 
 def test_the_error_carries_what_is_missing():

@@ -322,7 +322,7 @@ def test_thresholds_and_top_shares(page, report):
     assert label.inner_text() == "the top 1%"
     assert page.locator("[data-question]").inner_text() == "Who is in the top 1% of the list?"
     row = page.locator("#who table").first.locator("tbody tr").first
-    assert row.locator("td").nth(2).inner_text() == f"{found.above[-1, 0, 0]:,.0f}"
+    assert row.locator("td").nth(2).inner_text() == f"{found.above.rows[-1, 0, 0]:,.0f}"
     page.get_by_label("from a score up").check()
     assert label.inner_text() == "score 0.5 and above"
 

@@ -54,7 +54,7 @@ def test_people_are_those_of_the_rows(report, fitted, rows, places):
         found, drawn = report.content.dial.settings[place], report._measured.pictures[place]
         new = scores_at(fitted, rows, found.value)
         assert found.moved == (new != scores).sum()
-        for t, up, down in zip(report._measured.lines.thresholds, drawn.up, drawn.down):
+        for t, up, down in zip(report._measured.lines.thresholds, drawn.up.rows, drawn.down.rows):
             for g, name in enumerate(("F", "M")):
                 for k, outcome in enumerate((1, 0)):
                     own = (group == name) & (y == outcome)

@@ -45,11 +45,11 @@ def test_thresholds(cases):
     before = above(table, at)
     for g, k, own in cells(y, group):
         for i, t in enumerate(at):
-            assert before[i, g, k] == (scores[own] >= t).sum()
-            assert up[i, g, k] == ((scores[own] < t) & (after[own] >= t)).sum()
-            assert down[i, g, k] == ((scores[own] >= t) & (after[own] < t)).sum()
-    assert up.sum() > 0
-    assert down.sum() > 0
+            assert before.rows[i, g, k] == (scores[own] >= t).sum()
+            assert up.rows[i, g, k] == ((scores[own] < t) & (after[own] >= t)).sum()
+            assert down.rows[i, g, k] == ((scores[own] >= t) & (after[own] < t)).sum()
+    assert up.rows.sum() > 0
+    assert down.rows.sum() > 0
 
 
 def test_top_shares(cases):
@@ -62,12 +62,12 @@ def test_top_shares(cases):
     up, down = crossings(mapped, was, now)
     for g, k, own in cells(y, group):
         for i in range(3):
-            assert up[i, g, k] == ((scores[own] < was[i]) & (after[own] >= now[i])).sum()
-            assert down[i, g, k] == ((scores[own] >= was[i]) & (after[own] < now[i])).sum()
-    assert down[:, 1].sum() > 0  # those who stay are passed
+            assert up.rows[i, g, k] == ((scores[own] < was[i]) & (after[own] >= now[i])).sum()
+            assert down.rows[i, g, k] == ((scores[own] >= was[i]) & (after[own] < now[i])).sum()
+    assert down.rows[:, 1].sum() > 0  # those who stay are passed
 
 
-def test_weights_count_as_rows():
+def test_weights_are_added_up_and_rows_are_counted():
     scores, y, group = make_rows(60, seed=1)
     weight = np.arange(60) % 3 + 0.5
     table = score_table(y, scores, sensitive_features=group, sample_weight=weight)
@@ -75,7 +75,8 @@ def test_weights_count_as_rows():
     up, _ = crossings(Mapped.of(table, MAPS), at, at)
     own = (group == "F") & (y == 1)
     expected = [weight[own & (scores < t) & (MAPS["F"](scores) >= t)].sum() for t in at]
-    assert up[:, 0, 0] == pytest.approx(expected)
+    assert up.weight[:, 0, 0] == pytest.approx(expected)
+    assert up.rows[:, 0, 0].tolist() == [(own & (scores < t) & (MAPS["F"](scores) >= t)).sum() for t in at]
 
 
 @pytest.mark.parametrize("few", [0, 1, 9, 40])

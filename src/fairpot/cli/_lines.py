@@ -61,7 +61,14 @@ def print_groups(out: Output, found: Audit) -> None:
 
     def row(name: Any, each: GroupNumbers | Ranking, own: Calibration | None) -> list[str]:
         weighed = [] if each.weighted_rows is None else [count(each.weighted_rows)]
-        sizes = [count(each.rows), count(each.positives), *weighed, "-" if each.rate is None else f"{each.rate:.1%}"]
+        grouped = [] if each.clusters is None else [count(each.clusters)]
+        sizes = [
+            count(each.rows),
+            *grouped,
+            count(each.positives),
+            *weighed,
+            "-" if each.rate is None else f"{each.rate:.1%}",
+        ]
         error = [figure(None if own is None else own.expected_calibration_error)]
         return [shown(name), *sizes, *with_limits(each.auc), *error[: int(found.calibration is not None)]]
 
@@ -69,7 +76,8 @@ def print_groups(out: Output, found: Audit) -> None:
         return
     rows = [row(each.group, each, each.calibration) for each in found.listed_groups]
     shares = ["share"] if found.weights != "importance" else ["weighted rows", "weighted share"]
-    columns = ["group", "rows", "with outcome", *shares, "AUC", "from", "to", "calibration error"]
+    clusters = [] if found.ranking.clusters is None else ["clusters"]
+    columns = ["group", "rows", *clusters, "with outcome", *shares, "AUC", "from", "to", "calibration error"]
     columns = columns if found.calibration is not None else columns[:-1]
     out.table("Groups over all rows", columns, [*rows, row("all", found.ranking, found.calibration)])
 

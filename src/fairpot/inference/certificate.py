@@ -17,7 +17,7 @@ from fairpot._shown import Bar, ShownBars, bar, ends_of
 from fairpot._validation import check_level, check_share, wording
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.inference.dial import Cut, DialEstimates, Top, band_of
-from fairpot.inference.limits import Estimate, Parts, difference_limits, draw_errors
+from fairpot.inference.limits import Estimate, draw_errors
 from fairpot.inference.shares import GapEstimates
 from fairpot.transport import Floats
 from fairpot.words import asked_and_granted, gap_from, gap_name
@@ -377,38 +377,49 @@ def _numbers(dial: DialEstimates, place: int, level: float) -> tuple[Estimate, E
 
 # Whether some value of the dial is certified for a bound.
 Certifies = Callable[[float], bool]
-CHANCES = (0.5, 0.9)
-_DRAWS = 1000
-# Samples beyond this size are not asked for.
-_MOST_TIMES = 10_000.0
+# What more rows would do for a certificate.
+MoreRows = Literal["help", "cannot tell", "do not help"]
 
 
 @dataclass(frozen=True)
 class Shortfall:
     """Why a bound could not be certified, and what would help.
 
-    ``times``: for the ``CHANCES`` that a new sample certifies the bound, how many times as large it would have to be;
-    None where no size has that chance.
+    ``times`` is how many times as many rows would have about an even chance of a certificate, as limits shrink with the
+    square root of the rows: (smallest bound / target)^2. That counts on a gap that can be made small in more rows;
+    ``more_rows`` says whether these rows leave that open.
     """
 
     smallest_bound: float  # of three digits, that some value of the dial is certified for on these rows
-    smallest_gap: float  # measured on the dial: a bound below it is unlikely to be reached however many rows there are
-    times: tuple[float | None, float | None] = (None, None)
+    smallest_gap: float  # the smallest that is measured on the dial
+    least_gap: float  # what the gap may be at the least, at the value where that is smallest
+    bound: float  # the target
+    times: float | None = None  # None where more rows do not help
+
+    @property
+    def more_rows(self) -> MoreRows:
+        """What more rows would do."""
+        if self.times is None:
+            return "do not help"
+        return "help" if self.smallest_gap <= self.bound else "cannot tell"
 
     def __str__(self) -> str:
         said = f"the smallest bound that can be certified on these rows is {self.smallest_bound:g}"
-        even, likely = self.times
-        if even is None:
-            return f"{said}; more rows will not help: the smallest gap measured is {self.smallest_gap:.3g}"
-        about = ["" if each is None else f"{each:,.0f}" if each >= 10 else f"{each:.2g}" for each in self.times]
-        sure = "" if likely is None else f" ({about[1]} times for a chance of 90%)"
-        return f"{said}; for an even chance of a certificate you would need about {about[0]} times as many rows{sure}"
+        gap, least = f"the smallest gap measured is {self.smallest_gap:.3g}", f"{self.least_gap:.3g}"
+        if self.times is None:
+            sure = f"and with this confidence it is at least {least} at every strength"
+            return f"{said}; more rows will not help: {gap}, {sure}"
+        about = f"about {self.times:,.0f}" if self.times >= 10 else f"about {self.times:.2g}"
+        if self.more_rows == "help":
+            return f"{said}; for an even chance of a certificate you would need {about} times as many rows"
+        open_ = f"it cannot be told whether more rows would help, as {gap} and could be as small as {least}"
+        return f"{said}; {open_}; where it can be made small, {about} times as many would have an even chance"
 
     @property
     def hint(self) -> str:
         """The way out."""
         ways = [f"accept {argument('max_gap', self.smallest_bound)}"]
-        ways += ["collect more rows"] if self.times[0] is not None else []
+        ways += [] if self.times is None else ["collect more rows"]
         return f"{', '.join(ways)}, or leave {argument('confidence')} out to choose by the measured gap alone"
 
     def to_dict(self) -> dict[str, Any]:
@@ -416,7 +427,10 @@ class Shortfall:
         return {
             "smallest_bound": self.smallest_bound,
             "smallest_gap": self.smallest_gap,
-            "chances": [{"chance": chance, "times": times} for chance, times in zip(CHANCES, self.times)],
+            "least_gap": self.least_gap,
+            "bound": self.bound,
+            "more_rows": self.more_rows,
+            "times": self.times,
         }
 
 
@@ -448,47 +462,11 @@ def rounded_up(bound: float, certifies: Certifies) -> float:
 def shortfall(dial: DialEstimates, bound: float, delta: float, certifies: Certifies) -> Shortfall:
     """Say what stands between these rows and a certified bound.
 
-    How large another sample has to be is found by drawing it: its errors, and those of the gaps that were measured, so
-    that a gap which came out small by luck is not counted on.
+    More rows do not help where the gap is shown to be above the bound at every value: each by a test of its own, as all
+    of them must be, and the pairs of one value share its tail.
     """
     least = smallest_bound(dial, certifies)
-    said = Shortfall(rounded_up(least, certifies), float(dial.gap.min()))
-    if not (dial.gaps.se > 0).all():
-        return said
-    tail = _tail_paid(dial, least, delta)
-    errors = draw_errors(dial.gaps.covariance, _DRAWS) * dial.gaps.se
-    times = [_least_factor(lambda t: _chance(dial, errors, bound, tail, t), chance) for chance in CHANCES]
-    rounded = [None if t is None else max(math.ceil(100 * t - 1e-6), 101) / 100 for t in times]
-    return replace(said, times=(rounded[0], rounded[1]))
-
-
-def _tail_paid(dial: DialEstimates, least: float, delta: float) -> float:
-    """Find the tail at which the limits of one value alone lie within the smallest bound: what all values cost."""
-
-    def within(tail: float) -> bool:
-        low, high = dial.gaps.limits(tail)
-        inside = np.maximum(-low, high) <= least
-        return bool(inside.reshape(len(dial), -1).all(axis=1).any())
-
-    if within(delta / 1000):
-        return delta
-    return math.exp(_smallest(lambda tail: within(math.exp(tail)), math.log(delta / 1000), math.log(delta), 30))
-
-
-def _least_factor(chance_of: Callable[[float], float], chance: float) -> float | None:
-    """Find the smallest factor, from 1 on, that gives a chance; None if none does."""
-    if chance_of(_MOST_TIMES) < chance:
-        return None
-    return math.exp(_smallest(lambda times: chance_of(math.exp(times)) >= chance, 0.0, math.log(_MOST_TIMES), 13))
-
-
-def _chance(dial: DialEstimates, errors: Floats, bound: float, tail: float, times: float) -> float:
-    """Say how likely a sample of so many times the size certifies the bound, by ``errors`` that these rows may have."""
-    now, gaps = dial.xauc.parts(), dial.gaps
-    (v, w), (m, n) = now.sides, now.units
-    then = Parts(now.value, now.variance / times, (v / times, w / times), (m * times, n * times))
-    between = dial.xauc.covariance[gaps.first, gaps.second] / times
-    low, high = difference_limits(then.take(gaps.first), then.take(gaps.second), between, tail)
-    both = errors * math.sqrt(1 + 1 / times)  # of these rows, and of the new ones
-    inside = ((low + both >= -bound) & (high + both <= bound)).reshape(len(errors), len(dial), -1)
-    return float(np.any(np.all(inside, axis=2), axis=1).mean())
+    low = float(dial.widest(delta / dial.many)[0].min())
+    times = (least / bound) ** 2 if bound > 0 and not low > bound else None
+    rounded = None if times is None else max(math.ceil(100 * times - 1e-6), 101) / 100
+    return Shortfall(rounded_up(least, certifies), float(dial.gap.min()), low, bound, rounded)

@@ -247,7 +247,7 @@ class Evidence:
             return "the fitted rows"
         said = "held-out rows" if len(self.parts) == 1 else f"{len(self.parts)} cross-fitted folds"
         said += ", by clusters" if self.parts[0].table.units is not None else ""
-        return f"{said}, weights as importance" if self.parts[0].table.importance else said
+        return f"{said}, weights as importance" if self.parts[0].table.weights == "importance" else said
 
     @property
     def seen_in(self) -> Top | Cut | None:

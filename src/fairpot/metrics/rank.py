@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, Unpack, cast
+from typing import Any, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import REGIONS, TIES, Region, Ties
 from fairpot._optional import make_frame
-from fairpot._said import Said
 from fairpot._validation import check_choice, check_group_name, check_share, wording
-from fairpot.counting import as_table, compared
+from fairpot.counting import as_table
 from fairpot.metrics.wins import UNDEFINED, Undefined, WinMatrix, value_without_pairs, warn_undefined
 from fairpot.table import ScoreTable
 
@@ -42,52 +41,48 @@ def _top(table: ScoreTable, alpha: Any, region: str) -> ScoreTable:
     return table
 
 
-def _is_grouped(y_score: Any, rows: Said, region: str, among: Hashable | None = None) -> bool:
-    """Whether columns have groups; insist on them where the region or a named group needs them."""
-    grouped = rows.get("sensitive_features") is not None
-    if not grouped and y_score is not None and (region == "group" or among is not None):
-        asked = "region='group' cuts each group on its own" if region == "group" else f"among={among!r} names a group"
+def _is_grouped(sensitive_features: Any, region: str, group: Hashable | None = None) -> bool:
+    """Whether there are groups; insist on them where the region or a named group needs them."""
+    if sensitive_features is None and (region == "group" or group is not None):
+        asked = "region='group' cuts each group on its own" if region == "group" else f"group={group!r} names a group"
         raise TypeError(f"{asked}.\nHint: pass sensitive_features as well.")
-    return grouped
-
-
-# What means nothing to a value without an interval.
-_OF_INTERVALS = (
-    "it changes intervals alone, and this is a value.\nHint: fairpot.inference.confidence_interval takes it."
-)
-_NOT_OF_VALUES = {
-    "weights": _OF_INTERVALS,
-    "clusters": _OF_INTERVALS,
-    "high_score_means": "it changes no number.\nHint: fairpot.audit words by it what was found.",
-}
+    return sensitive_features is not None
 
 
 def _count(
-    y_true: Any, y_score: Any, top: tuple[Any, str], ties: str, rows: Said, grouped: bool = True
+    y_true: Any,
+    y_score: Any,
+    sensitive_features: Any,
+    top: tuple[Any, str],
+    ties: str,
+    grouped: bool = True,
+    **columns: Any,
 ) -> tuple[ScoreTable, WinMatrix]:
     """Check and count what a metric is given, in the top that alpha and region name."""
     checked = check_ties(ties)
-    table = compared(as_table(y_true, y_score, grouped=grouped, **rows))
+    table = as_table(y_true, y_score, sensitive_features=sensitive_features, grouped=grouped, **columns)
     return table, WinMatrix.of(_top(table, *top), checked)
 
 
-@by_name(but=_NOT_OF_VALUES)
+@by_name
 def auc(
     y_true: Any,
-    y_score: Any = None,
+    y_score: Any,
     *,
     alpha: float | None = None,
+    sensitive_features: Any = None,
     region: Region = "pooled",
+    sample_weight: Any = None,
     ties: Ties = "half",
+    pos_label: Any = None,
     undefined: Undefined = "nan",
-    **rows: Unpack[Said],
 ) -> float:
     """Compute the share of (positive, negative) pairs in which the positive has the higher score.
 
     With ``alpha`` among the rows with the highest scores only; groups are needed for ``region="group"`` alone. The
     paper's value is then 1 without negatives, and 0 without positives.
 
-    {y_true, y_score, said, alpha, region, ties, undefined}
+    {y_true, y_score, alpha, sensitive_features, region, sample_weight, ties, pos_label, undefined}
 
     Examples
     --------
@@ -96,30 +91,33 @@ def auc(
     >>> auc(y, score), auc(y, score, alpha=0.75)
     (0.75, 0.5)
     """
-    missing = _check_undefined(undefined)
-    grouped = _is_grouped(y_score, rows, region)
-    _, wins = _count(y_true, y_score, (alpha, region), ties, rows, grouped)
+    missing, columns = _check_undefined(undefined), {"sample_weight": sample_weight, "pos_label": pos_label}
+    grouped = _is_grouped(sensitive_features, region)
+    _, wins = _count(y_true, y_score, sensitive_features, (alpha, region), ties, grouped, **columns)
     return wins.auc(partial=alpha is not None, undefined=missing)
 
 
-@by_name(but=_NOT_OF_VALUES)
+@by_name
 def xauc(
     y_true: Any,
-    y_score: Any = None,
+    y_score: Any,
     *,
+    sensitive_features: Any,
     positive: Hashable,
     negative: Hashable,
     alpha: float | None = None,
     region: Region = "pooled",
+    sample_weight: Any = None,
     ties: Ties = "half",
+    pos_label: Any = None,
     undefined: Undefined = "nan",
-    **rows: Unpack[Said],
 ) -> float:
     """Compute how often a positive of one group has a higher score than a negative of another.
 
     Of one group, named twice, it is the AUC inside it. With ``alpha`` among the rows with the highest scores only.
 
-    {y_true, y_score, said, positive, negative, alpha, region, ties, undefined}
+    {y_true, y_score, sensitive_features, positive, negative, alpha, region}
+    {sample_weight, ties, pos_label, undefined}
 
     Examples
     --------
@@ -128,21 +126,23 @@ def xauc(
     >>> xauc(y, score, sensitive_features=sex, positive="M", negative="F")
     1.0
     """
-    missing = _check_undefined(undefined)
-    table, wins = _count(y_true, y_score, (alpha, region), ties, rows)
+    missing, columns = _check_undefined(undefined), {"sample_weight": sample_weight, "pos_label": pos_label}
+    table, wins = _count(y_true, y_score, sensitive_features, (alpha, region), ties, **columns)
     return wins.cell(place_of(table, positive, "positive"), place_of(table, negative, "negative"), missing)
 
 
-@by_name(but=_NOT_OF_VALUES)
+@by_name
 def xauc_gap(
     y_true: Any,
-    y_score: Any = None,
+    y_score: Any,
     *,
+    sensitive_features: Any,
     alpha: float | None = None,
     region: Region = "pooled",
+    sample_weight: Any = None,
     ties: Ties = "half",
+    pos_label: Any = None,
     undefined: Undefined = "nan",
-    **rows: Unpack[Said],
 ) -> float:
     """Compute the xAUC gap, \\|xAUC(a->b) - xAUC(b->a)\\|; with more groups, the largest over pairs.
 
@@ -150,7 +150,7 @@ def xauc_gap(
     is no other. With ``undefined="paper"`` an xAUC without pairs is 0 and every pair of groups counts. With ``alpha``
     among the rows with the highest scores only.
 
-    {y_true, y_score, said, alpha, region, ties, undefined}
+    {y_true, y_score, sensitive_features, alpha, region, sample_weight, ties, pos_label, undefined}
 
     Examples
     --------
@@ -159,23 +159,25 @@ def xauc_gap(
     >>> xauc_gap(y, score, sensitive_features=sex)
     1.0
     """
-    missing = _check_undefined(undefined)
-    _, wins = _count(y_true, y_score, (alpha, region), ties, rows)
+    missing, columns = _check_undefined(undefined), {"sample_weight": sample_weight, "pos_label": pos_label}
+    _, wins = _count(y_true, y_score, sensitive_features, (alpha, region), ties, **columns)
     return wins.gap(missing)
 
 
-@by_name(but=_NOT_OF_VALUES)
+@by_name
 def by_group(
     y_true: Any,
-    y_score: Any = None,
+    y_score: Any,
     *,
+    sensitive_features: Any,
+    sample_weight: Any = None,
     ties: Ties = "half",
+    pos_label: Any = None,
     undefined: Undefined = "nan",
-    **rows: Unpack[Said],
 ) -> Any:
     """Return counts and AUC of each group as a frame (pandas, Polars or PyArrow, whichever the columns are).
 
-    {y_true, y_score, said, ties, undefined}
+    {y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined}
 
     Examples
     --------
@@ -186,26 +188,25 @@ def by_group(
         F          1          1  1.0
         M          1          1  1.0
     """
-    missing = _check_undefined(undefined)
-    table, wins = _count(y_true, y_score, (None, "pooled"), ties, rows)
+    missing, columns = _check_undefined(undefined), {"sample_weight": sample_weight, "pos_label": pos_label}
+    table, wins = _count(y_true, y_score, sensitive_features, (None, "pooled"), ties, **columns)
     aucs = [wins.cell(k, k, missing) for k in range(len(table.groups))]
     found = {"group": list(table.groups), "positives": table.positives, "negatives": table.negatives, "auc": aucs}
-    return make_frame(found, y_score, y_true, rows.get("sensitive_features"))
+    return make_frame(found, y_score, y_true, sensitive_features)
 
 
-OF_GROUPS = (xauc, xauc_gap, by_group)  # what compares groups, and means nothing without them
-
-
-@by_name(but=_NOT_OF_VALUES)
+@by_name
 def top_recall(
     y_true: Any,
-    y_score: Any = None,
+    y_score: Any,
     *,
     alpha: float,
-    among: Hashable | None = None,
+    sensitive_features: Any = None,
+    group: Hashable | None = None,
     region: Region = "pooled",
+    sample_weight: Any = None,
+    pos_label: Any = None,
     undefined: Undefined = "nan",
-    **rows: Unpack[Said],
 ) -> float:
     """Compute the share of positives, of one group if it is named, that are among the rows with the highest scores.
 
@@ -213,7 +214,7 @@ def top_recall(
     Report this beside it. Rows tied with the lowest score of the region are all in it: a model with few distinct scores
     has a larger region and finds more for it.
 
-    {y_true, y_score, said, alpha, among, region, undefined}
+    {y_true, y_score, alpha, sensitive_features, group, region, sample_weight, pos_label, undefined}
 
     Examples
     --------
@@ -222,25 +223,28 @@ def top_recall(
     >>> round(top_recall(y, score, alpha=0.5), 3)
     0.667
     """
-    top, table, places = _found_in_top(y_true, y_score, rows, among, alpha, region)
+    columns = {"sample_weight": sample_weight, "pos_label": pos_label}
+    top, table, places = _found_in_top(y_true, y_score, sensitive_features, group, alpha, region, **columns)
     found, whole = top.positives[places].sum(), table.positives[places].sum()
-    return _rate("top recall", found, whole, (among, wording.BOTH_OUTCOMES[0]), undefined)
+    return _rate("top recall", found, whole, (group, wording.BOTH_OUTCOMES[0]), undefined)
 
 
-@by_name(but=_NOT_OF_VALUES)
+@by_name
 def top_precision(
     y_true: Any,
-    y_score: Any = None,
+    y_score: Any,
     *,
     alpha: float,
-    among: Hashable | None = None,
+    sensitive_features: Any = None,
+    group: Hashable | None = None,
     region: Region = "pooled",
+    sample_weight: Any = None,
+    pos_label: Any = None,
     undefined: Undefined = "nan",
-    **rows: Unpack[Said],
 ) -> float:
     """Compute the share of positives among the rows with the highest scores, or among those of one group.
 
-    {y_true, y_score, said, alpha, among, region, undefined}
+    {y_true, y_score, alpha, sensitive_features, group, region, sample_weight, pos_label, undefined}
 
     Examples
     --------
@@ -249,20 +253,21 @@ def top_precision(
     >>> round(top_precision(y, score, alpha=0.5), 3)
     0.667
     """
-    top, _, places = _found_in_top(y_true, y_score, rows, among, alpha, region)
+    columns = {"sample_weight": sample_weight, "pos_label": pos_label}
+    top, _, places = _found_in_top(y_true, y_score, sensitive_features, group, alpha, region, **columns)
     found = top.positives[places].sum()
     whole = found + top.negatives[places].sum()
-    return _rate("top precision", found, whole, (among, "rows in the region"), undefined)
+    return _rate("top precision", found, whole, (group, "rows in the region"), undefined)
 
 
 def _found_in_top(
-    y_true: Any, y_score: Any, rows: Said, among: Hashable | None, alpha: Any, region: str
+    y_true: Any, y_score: Any, sensitive_features: Any, group: Hashable | None, alpha: Any, region: str, **columns: Any
 ) -> tuple[ScoreTable, ScoreTable, Any]:
     """Count the rows of the top and all rows; of one group, at its place."""
-    grouped = _is_grouped(y_score, rows, region, among)
-    table = compared(as_table(y_true, y_score, grouped=grouped, **rows))
+    grouped = _is_grouped(sensitive_features, region, group)
+    table = as_table(y_true, y_score, sensitive_features=sensitive_features, grouped=grouped, **columns)
     top = _top(table, check_share(alpha, "alpha", zero=False), region)
-    return top, table, slice(None) if among is None else place_of(table, among, "among")
+    return top, table, slice(None) if group is None else place_of(table, group, "group")
 
 
 def _rate(name: str, found: Any, whole: Any, empty: tuple[Hashable | None, str], undefined: str) -> float:

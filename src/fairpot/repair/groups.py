@@ -14,7 +14,7 @@ from fairpot._validation import check_group_name, wording
 from fairpot._warn import warn_user
 from fairpot.exceptions import PredictionsWarning, ReversedScoreWarning, SmallGroupWarning
 from fairpot.inference.interval import confidence_interval
-from fairpot.metrics.cells import carrying_groups, hard_predictions, reversed_score, small_cells
+from fairpot.metrics.cells import carrying_groups, hard_predictions, leading_place, reversed_score, small_cells
 from fairpot.metrics.wins import WinMatrix
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
@@ -36,11 +36,7 @@ def ranked_first(table: ScoreTable, ties: Ties, rows: ScoreTable | None = None, 
                 f"the group ranked lower cannot be told: group {empty[0]!r} has no {what} to compare.\n"
                 f"Hint: name the reference group, whose scores do not change: {argument('reference', ...)}"
             )
-    won = WinMatrix.of(table, ties).xauc()
-    lead = np.zeros(len(table.groups))
-    for other in (won - won.T).T:  # in this order whatever the number of groups, so that equals stay equal
-        lead += other
-    return table.groups[int(np.argmin(lead) if lowest else np.argmax(lead))]
+    return table.groups[leading_place(WinMatrix.of(table, ties).xauc(), lowest=lowest)]
 
 
 def find_reference(

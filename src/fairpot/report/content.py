@@ -118,7 +118,10 @@ class Method:
 
 @dataclass(frozen=True)
 class Crossing:
-    """How many of one group and outcome are above a line before, and come and go at the reported setting."""
+    """How many of one group and outcome are above a line before, and come and go at the reported setting.
+
+    Rows are counted; the shares that are above, before and at that setting, are of what rows weigh.
+    """
 
     group: Group
     positive: bool
@@ -126,6 +129,9 @@ class Crossing:
     above: Count
     enter: Count
     leave: Count
+    share_before: Share | None
+    share_now: Share | None
+    weights: Annotated[tuple[float, float, float], "hidden"]  # above before, above now, and of all
 
     @property
     def now(self) -> float:

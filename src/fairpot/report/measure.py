@@ -14,7 +14,7 @@ from fairpot.display.scores import LABELS, histogram, score_edges
 from fairpot.repair.fair_maps import FairMaps
 from fairpot.report import people
 from fairpot.report.content import Crossing, Curve, GroupAt, Line, Ranks, Setting, Strength, Within
-from fairpot.report.people import FEWEST, Mapped, Marks, from_above, top_scores
+from fairpot.report.people import FEWEST, Above, Mapped, Marks, from_above, top_scores
 from fairpot.results import Audit, Effect
 from fairpot.results.calibration import as_risks, calibrations
 from fairpot.results.ranking import Ranking, own_scale, rank, top_of
@@ -113,8 +113,8 @@ class Drawn:
     Scores are on the scale of the rows' own.
     """
 
-    up: Floats  # lines x groups x outcomes
-    down: Floats
+    up: Above  # of lines
+    down: Above
     histogram: Floats  # drawn x outcomes x bins, shares
     mapped: Floats  # drawn x points
     roc: list[tuple[Floats, Floats]]  # both directions: false and true positive rates at corners of the curve
@@ -140,11 +140,11 @@ class Lines:
         alpha = SHARE if self.alpha is None else self.alpha
         return {"threshold": place, "top": self.alphas.index(alpha)}
 
-    def crossings(self, mapped: Mapped) -> tuple[Floats, Floats]:
+    def crossings(self, mapped: Mapped) -> tuple[Above, Above]:
         """Count crossings of every threshold, then of every top share."""
         fixed = people.crossings(mapped, self.thresholds, self.thresholds)
         before, after = (top_scores(each, self.alphas) for each in (mapped.table.pooled(), mapped.ranking))
-        up, down = (np.concatenate(parts) for parts in zip(fixed, people.crossings(mapped, before, after)))
+        up, down = (first.then(last) for first, last in zip(fixed, people.crossings(mapped, before, after)))
         return up, down
 
 
@@ -161,7 +161,7 @@ class Measured:
     edges: Floats
     grid: Floats
     lines: Lines
-    above: Floats  # lines x groups x outcomes, before
+    above: Above  # of lines, before
     marks: list[Marks]
     start: dict[str, int]  # the threshold and the top share that are shown first
     pictures: list[Drawn]
@@ -187,16 +187,21 @@ class Measured:
         """List every line: who is above before, and comes and goes at the reported setting."""
         now, table = self.pictures[self.dial.chosen], self.table
         cells = [
-            (group, k == 0, getattr(counts, label).sum().item(), g, k)
+            (group, k == 0, g, k, counts.counted[k].sum().item(), getattr(counts, label).sum().item())
             for g, (group, counts) in enumerate(zip(table.groups, table.counts))
             for k, label in enumerate(LABELS)
         ]
 
         def crossings_of(i: int) -> tuple[Crossing, ...]:
-            return tuple(
-                Crossing(group, positive, rows, *(_whole(n[i, g, k]) for n in (self.above, now.up, now.down)))
-                for group, positive, rows, g, k in cells
-            )
+            listed = []
+            for group, positive, g, k, rows, weight in cells:
+                sums = self.above, now.up, now.down
+                first, enter, leave = (float(each.weight[i, g, k]) for each in sums)
+                ends = first, first + enter - leave
+                was, later = (end / weight if weight else None for end in ends)
+                many, come, go = (_whole(each.rows[i, g, k]) for each in sums)
+                listed.append(Crossing(group, positive, rows, many, come, go, was, later, (*ends, weight)))
+            return tuple(listed)
 
         found = [Line(own_scale(table, t), None, crossings_of(i)) for i, t in enumerate(self.lines.thresholds)]
         tops = enumerate(self.lines.alphas, len(found))
@@ -213,11 +218,11 @@ def measure(table: ScoreTable, dial: Dial, audit: Audit, effect: Effect | None, 
     pair, order = _pair_and_order(audit)
     drawn = sorted(order[:DRAWN])
     tops = top_scores(table.pooled(), lines.alphas)
-    above = np.concatenate((people.above(table, lines.thresholds), people.above(table, tops)))
+    above = people.above(table, lines.thresholds).then(people.above(table, tops))
     size = MARKS if len(drawn) <= 4 else MARKS * 2 // 3
     grids, shown = _grids(counted, dial), [people.marks(counted.counts[g], size) for g in drawn]
     groups = pair, drawn, sorted(order[:LISTED])
-    found = Measured(table, counted, dial, *groups, *grids, lines, above, shown, lines.start(above), [], [])
+    found = Measured(table, counted, dial, *groups, *grids, lines, above, shown, lines.start(above.weight), [], [])
     _measure_settings(found, audit, effect)
     return found
 
@@ -286,7 +291,7 @@ def _drawn(found: Measured, place: int, maps: Maps, mapped: Mapped) -> Drawn:
         [_steps(mapped.after.counts[g], mapped.after.counts[h]) for g, h in (found.pair, found.pair[::-1])],
         [_reliability(c) for c in risks] if probabilities else None,
         [people.queue_places(mapped, g, shown) for g, shown in zip(found.drawn, found.marks)],
-        (found.above + up - down).sum(axis=(1, 2)) / float(mapped.ranking.weight.sum()),
+        (found.above.weight + up.weight - down.weight).sum(axis=(1, 2)) / float(mapped.ranking.weight.sum()),
     )
 
 

@@ -41,8 +41,11 @@
   const number = (v) => v.toLocaleString("en-US", { maximumFractionDigits: 1 });
   const share = (v, n) => n ? Math.floor(100 * v / n + 0.5) + "%" : "\u2013";
 
-  function above(column, c) {
-    const before = who.above[at][c], up = who.up[place][at][c], down = who.down[place][at][c];
+  // Shares are of what rows weigh, where weights say how much a row counts.
+  const weighed = who.weighed || who;
+
+  function above(column, c, of = who) {
+    const before = of.above[at][c], up = of.up[place][at][c], down = of.down[place][at][c];
     return { before: before, now: before + up - down, enter: up, leave: down }[column];
   }
 
@@ -57,7 +60,7 @@
     for (const cell of all("[data-who]")) cell.textContent = number(above(...cell.dataset.who.split(" ")));
     for (const cell of all("[data-rate]")) {
       const [column, c] = cell.dataset.rate.split(" ");
-      cell.textContent = share(above(column, c), who.rows[c]);
+      cell.textContent = share(above(column, c, weighed), weighed.rows[c]);
     }
     for (const cell of all("[data-lane]")) {
       const [column, g] = cell.dataset.lane.split(" ");

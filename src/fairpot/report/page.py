@@ -93,8 +93,9 @@ class Screen:
             names = [f"{name}, with {outcome}", f"{name}, without"]
             outcomes = []
             for k, each in enumerate(own):
-                both = (("before", each.above), ("now", each.now))[: 1 + view.repaired]
-                cells = [(rate(n, each.rows), count(n), f"{when} {2 * place + k}") for when, n in both]
+                before, later, weight = each.weights
+                both = (("before", before, each.above), ("now", later, each.now))[: 1 + view.repaired]
+                cells = [(rate(part, weight), count(n), f"{when} {2 * place + k}") for when, part, n in both]
                 outcomes.append((names[k], count(each.rows), cells))
             rows = count(sum(each.rows for each in own))
             listed.append({"name": name, "look": style(view.found.listed[place]), "rows": rows, "outcomes": outcomes})
@@ -241,16 +242,28 @@ def _script_data(view: View) -> dict[str, Any]:
         "moving": view.moving,
         "queue": queue.moving(view),
         "who": {
-            "above": _cells(found.above[:, listed]),
-            "up": [_cells(each.up[:, listed]) for each in found.pictures],
-            "down": [_cells(each.down[:, listed]) for each in found.pictures],
+            "above": _cells(found.above.rows[:, listed]),
+            "up": [_cells(each.up.rows[:, listed]) for each in found.pictures],
+            "down": [_cells(each.down.rows[:, listed]) for each in found.pictures],
             "rows": [each.rows for each in tables.crossings(view)],
+            "weighed": _weighed(view, listed) if found.table.importance else None,
             "labels": [view.line(i) for i in lines],
             "questions": [view.line(i, "who") for i in lines],
             "ranges": {"threshold": [0, size], "top": [size, size + len(found.lines.alphas)]},
             "start": found.start,
             "shown": found.shown,
         },
+    }
+
+
+def _weighed(view: View, listed: Any) -> dict[str, Any]:
+    """Give the script what those above the line weigh, which shares are made of."""
+    found = view.found
+    return {
+        "above": _cells(found.above.weight[:, listed]),
+        "up": [_cells(each.up.weight[:, listed]) for each in found.pictures],
+        "down": [_cells(each.down.weight[:, listed]) for each in found.pictures],
+        "rows": [each.weights[-1] for each in tables.crossings(view)],
     }
 
 

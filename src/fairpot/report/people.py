@@ -2,16 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 from scipy.special import ndtri
 
 from fairpot._defaults import LEVEL
-from fairpot.counts import Counts, GroupCounts
+from fairpot.counts import Counts, GroupCounts, Sides
 from fairpot.display.scores import LABELS
 from fairpot.inference.limits import wilson_limits
 from fairpot.table import Maps, ScoreTable
@@ -56,16 +56,16 @@ def marks(counts: GroupCounts, most: int) -> Marks:
 
     In a small group every row has its mark; in a large one an outcome with fewer rows than a mark stands for has one.
     """
-    rows = float(counts.weight.sum()) / (most if counts.size > 2 * most else counts.size)
+    rows = counts.size / most if counts.size > 2 * most else 1.0
     entry, inside, positive = [], [], []
-    for label in LABELS:
-        weight = getattr(counts, label)[::-1].astype(np.float64)
-        reached, held = np.cumsum(weight), float(weight.sum())
+    for label, side in zip(LABELS, counts.counted):
+        many = side[::-1].astype(np.float64)
+        reached, held = np.cumsum(many), float(many.sum())
         size = 0 if not held else max(1, round(held / rows))
         wanted = (np.arange(size) + 0.5) * (held / max(size, 1))
         place = np.searchsorted(reached, wanted, side="right")
-        entry.append(len(weight) - 1 - place)
-        inside.append((wanted - reached[place] + weight[place]) / weight[place])
+        entry.append(len(many) - 1 - place)
+        inside.append((wanted - reached[place] + many[place]) / many[place])
         positive.append(np.full(size, label == LABELS[0]))
     return Marks(np.concatenate(entry), np.concatenate(inside), np.concatenate(positive), rows)
 
@@ -81,10 +81,31 @@ def queue_places(mapped: Mapped, g: int, shown: Marks) -> Floats:
     return np.asarray((higher[at] + shown.inside * ranking.weight[at]) / float(ranking.weight.sum()))
 
 
-def above(table: ScoreTable, thresholds: Floats) -> Floats:
-    """Count who is at or above each threshold: an array of thresholds x groups x outcomes (with, without)."""
-    found = [[from_above(c.score, getattr(c, label), thresholds)[1:] for label in LABELS] for c in table.counts]
-    return np.moveaxis(np.array(found), 2, 0)
+class Above(NamedTuple):
+    """Who is above lines, an array of lines x groups x outcomes (with, without): what they weigh, and how many rows."""
+
+    weight: Floats
+    rows: Floats
+
+    @classmethod
+    def of(cls, table: ScoreTable, add_up: Callable[[Sequence[Sides]], Floats]) -> Above:
+        """Add up weights, and rows where a weight is not so many of them."""
+        weight = add_up([(c.positive, c.negative) for c in table.counts])
+        return cls(weight, add_up([c.counted for c in table.counts]) if table.importance else weight)
+
+    def then(self, other: Above) -> Above:
+        """Give further lines after these."""
+        return Above(*(np.concatenate(both) for both in zip(self, other)))
+
+
+def above(table: ScoreTable, thresholds: Floats) -> Above:
+    """Count who is at or above each threshold."""
+
+    def add_up(sides: Sequence[Sides]) -> Floats:
+        sums = [[from_above(c.score, n, thresholds)[1:] for n in both] for c, both in zip(table.counts, sides)]
+        return np.moveaxis(np.array(sums), 2, 0)
+
+    return Above.of(table, add_up)
 
 
 def from_above(scores: Floats, weight: Counts, thresholds: Floats) -> Floats:
@@ -93,22 +114,26 @@ def from_above(scores: Floats, weight: Counts, thresholds: Floats) -> Floats:
     return np.concatenate(([0.0], reached[np.searchsorted(scores, thresholds, side="left")]))
 
 
-def crossings(mapped: Mapped, before: Floats, later: Floats) -> tuple[Floats, Floats]:
-    """Count who comes to be at or above each threshold, and who no longer is: thresholds x groups x outcomes.
+def crossings(mapped: Mapped, before: Floats, later: Floats) -> tuple[Above, Above]:
+    """Count who comes to be at or above each threshold, and who no longer is.
 
     ``before`` and ``later``: the thresholds that hold before and after; the same, unless they follow the ranking.
     """
-    size = len(before)
-    up, down = (np.zeros((size, len(mapped.scores), 2)) for _ in range(2))
-    for g, (counts, new) in enumerate(zip(mapped.table.counts, mapped.scores)):
-        if new is counts.score and before is later:
-            continue
-        was, now = np.searchsorted(before, counts.score, "right"), np.searchsorted(later, new, "right")
-        for k, label in enumerate(LABELS):
-            weight = getattr(counts, label)
-            up[:, g, k] = _between(was, now, weight, size)
-            down[:, g, k] = _between(now, was, weight, size)
-    return up, down
+    places = []
+    for counts, new in zip(mapped.table.counts, mapped.scores):
+        was = np.searchsorted(before, counts.score, "right")
+        stays = new is counts.score and before is later
+        places.append((was, was if stays else np.searchsorted(later, new, "right")))
+
+    def add_up(way: int) -> Callable[[Sequence[Sides]], Floats]:
+        def sums(sides: Sequence[Sides]) -> Floats:
+            ends = [(was, now)[::way] for was, now in places]
+            cells = [[_between(low, high, n, len(before)) for n in both] for (low, high), both in zip(ends, sides)]
+            return np.moveaxis(np.array(cells), 2, 0)
+
+        return sums
+
+    return Above.of(mapped.table, add_up(1)), Above.of(mapped.table, add_up(-1))
 
 
 def _between(low: NDArray[np.intp], high: NDArray[np.intp], weight: NDArray[Any], size: int) -> Floats:

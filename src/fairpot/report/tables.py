@@ -93,7 +93,6 @@ class View:
         self.listed = [names[g] for g in self.found.listed]
         self.pair = tuple(names[g] for g in self.found.pair)
         self.small = set(self.report.audit.ranking.small_groups)
-        self.counted = "Rows, by weight" if self.report.audit.weights == "importance" else "Rows"
 
     def live(self, tell: Callable[[int], str], name: str = "") -> Text | str:
         """Make a text that says ``tell`` of the setting; where it never changes, a plain one."""
@@ -319,7 +318,7 @@ def crossing(view: View) -> Table:
         counted = [tag("span", count(cells[name]), data_who=f"{name} {place}") for name in shown]
         rows.append([each.group, label, count(each.rows), *counted])
     changes = ("Repaired", "Newly above", "No longer above") if view.repaired else ()
-    head = ("Group", "Outcome", view.counted, "Above now", *changes)
+    head = ("Group", "Outcome", "Rows", "Above now", *changes)
     left = len(view.report.audit.ranking.groups) - len(view.listed)
     note = say("groups left out", left=left) if left else ""
     return Table("crossing", "Rows above the line", head, rows, 2, note)
@@ -343,7 +342,7 @@ def moves(view: View) -> Table:
     for i, group in zip(view.found.listed, view.listed):
         size = view.settings[0].groups[i].moved.rows
         rows.append([group, count(size), *(cell(i, name) for name in names)])
-    return Table("moves", "Scores that change", ("Group", view.counted, *_MOVE_HEADS), rows)
+    return Table("moves", "Scores that change", ("Group", "Rows", *_MOVE_HEADS), rows)
 
 
 def how_to_read(view: View) -> list[str]:

@@ -79,6 +79,7 @@ def audit_table(
     gone = tuple(LeftOut(group, rows) for group, rows in (left_out or {}).items())
     ruled = None if rule is None else measure_rule(rule, with_unknown, asked.looked_at, level, whole=not gone, ties=how)
     odd = [Note("left out", each.group, value=each.rows) for each in gone]
+    odd += [Note("weightless", value=float(table.weightless))] if table.weightless else []
     tops: tuple[Ranking, ...] = ()
     calibrated, concordance = None, None
     if table.labelled:

@@ -38,6 +38,7 @@ AnyVerdict = TypeVar("AnyVerdict", Verdict, RatioVerdict)
 Guards = Literal["overall", "top", "both"]
 GUARDS = ("overall", "top", "both")
 _COLUMNS = ("group", "rows", "positives", "negatives", "rate", "auc")
+_CLUSTERS = ("clusters", "positive_clusters", "negative_clusters")
 _TOP = ("rows", "auc", "gap", "recall", "precision")
 _MOST_PAIRS = 10
 
@@ -410,7 +411,8 @@ class Audit(Told):
             return rows_of(self.ranking.gaps)
         if part == "groups":
             weighted = ("weighted_rows", "weighted_positives") if self.weights == "importance" else ()
-            return rows_of(self.listed_groups, [*_COLUMNS[:4], *weighted, *_COLUMNS[4:]])
+            clusters = () if self.ranking.clusters is None else _CLUSTERS
+            return rows_of(self.listed_groups, [*_COLUMNS[:4], *clusters, *weighted, *_COLUMNS[4:]])
         if part == "calibration":
             known = [(each.group, each.calibration) for each in self.ranking.groups if each.calibration is not None]
             return [{"group": group, **rows_of([each])[0]} for group, each in known]
@@ -440,7 +442,7 @@ class Audit(Told):
     @property
     def beside_rule(self) -> list[str]:
         """What is said below a rule's tables: which groups are left out of them, and who left before a horizon."""
-        return [note.text for note in self.notes if note.kind in ("left out", *words.FOLLOWED)]
+        return [note.text for note in self.notes if note.kind in ("left out", "weightless", *words.FOLLOWED)]
 
     @property
     def _weighed(self) -> list[str]:

@@ -13,13 +13,13 @@ import numpy as np
 from fairpot._defaults import LEVEL, MOST_COMPARED, TIES, Region, Ties
 from fairpot._docs import documented
 from fairpot._validation import wording
-from fairpot.counts import GroupCounts
+from fairpot.counts import GroupCounts, count_units
 from fairpot.inference.limits import Estimate, joint_tail, seen_limits
 from fairpot.inference.merged import Counted, count_ranking, shares
 from fairpot.inference.rates import Cut, Measuring, top_rate
 from fairpot.inference.region import estimate_region
 from fairpot.inference.shares import GapEstimates, Pairs, ShareEstimates, all_pairs, cross_pairs, inside, why_not
-from fairpot.metrics.cells import carrying_groups, compared_groups
+from fairpot.metrics.cells import carrying_groups, compared_groups, leading_place
 from fairpot.metrics.wins import WinMatrix
 from fairpot.results.calibration import Calibration
 from fairpot.results.kinds import Count, Derived, Group, Known, Plain, Range, Score, Share
@@ -43,7 +43,8 @@ class Top:
 class Sizes:
     """How many rows, with and without the outcome, and which scores they have.
 
-    Where weights say how much a row counts, ``rate`` is weighted, and the weighted numbers stand beside the rows.
+    Rows of weight 0 are not counted. Where weights say how much a row counts, ``rate`` is weighted, and the weighted
+    numbers stand beside the rows; where rows belong together, so do the clusters that they are of.
     """
 
     rows: Count
@@ -51,6 +52,9 @@ class Sizes:
     negatives: Count | None
     weighted_rows: Count | None
     weighted_positives: Count | None
+    clusters: Count | None
+    positive_clusters: Count | None  # that have rows with the outcome; some may have both kinds
+    negative_clusters: Count | None
     rate: Share | None
     distinct_scores: int
     score_range: Range | None
@@ -461,12 +465,24 @@ def _sizes(table: ScoreTable, positives: Any, negatives: Any, distinct: int, cou
         "rows": rows,
         "positives": cases if known else None,
         "negatives": rows - cases if known else None,
-        "weighted_rows": with_it + without if table.importance else None,
-        "weighted_positives": with_it if table.importance and known else None,
+        "weighted_rows": with_it + without if table.weights == "importance" else None,
+        "weighted_positives": with_it if table.weights == "importance" and known else None,
+        **_clusters(table, counts),
         "rate": with_it / (with_it + without) if with_it + without and known else None,
         "distinct_scores": distinct,
         "score_range": (min(ends), max(ends)) if ends else None,
     }
+
+
+def _clusters(table: ScoreTable, counts: Sequence[GroupCounts]) -> Plain:
+    """Count the clusters that rows of some groups are of: all, and those with and without the outcome."""
+    names = ("clusters", "positive_clusters", "negative_clusters")
+    if table.units is None:
+        return dict.fromkeys(names)
+    sides = [[c.members[side].unit for c in counts if c.members is not None] for side in range(2)]
+    parts = [each or [np.empty(0, dtype=np.intp)] for each in (sides[0] + sides[1], *sides)]
+    many: list[int | None] = [count_units(np.concatenate(each)) for each in parts]
+    return dict(zip(names, many if table.labelled else (many[0], None, None)))
 
 
 def _rates(top: Measuring | None, group: int | None) -> Plain:
@@ -481,12 +497,8 @@ def _ahead(counted: _Counted, passed: Counted) -> Hashable:
     if np.isnan(xauc).any():
         return counted.groups[0]
     large = np.array([counted.groups.index(group) for group in carrying_groups(passed.table)])
-    won = xauc[np.ix_(large, large)]
-    lead = np.zeros(len(large))
-    for other in (won - won.T).T:  # in this order whatever the number of groups, so that equals stay equal
-        lead += other
     lowest = passed.table.ranked_high_means == "harm"
-    return counted.groups[large[int(np.argmin(lead) if lowest else np.argmax(lead))]]
+    return counted.groups[large[leading_place(xauc[np.ix_(large, large)], lowest=lowest)]]
 
 
 def _xauc(matrix: WinMatrix) -> Floats:

@@ -96,11 +96,26 @@ def meaning(finding: Finding, outcome: str = "the outcome") -> str:
     return said
 
 
+_MOST_DIGITS = 3
+
+
 def _both(there: float, back: float) -> tuple[str, str]:
-    """Write two numbers of 100 so that they differ where they do."""
+    """Write two numbers of 100 so that they differ where they do, and that only all of them are 100, only none 0."""
     there, back = round(there, 9), round(back, 9)
     digits = 0 if round(there) != round(back) or abs(there - back) < 0.05 else 1
-    return f"{there:.{digits}f}", f"{back:.{digits}f}"
+    while digits < _MOST_DIGITS and any(_rounded_away(number, digits) for number in (there, back)):
+        digits += 1
+    return _of_100(there, digits), _of_100(back, digits)
+
+
+def _rounded_away(number: float, digits: int) -> bool:
+    return round(number, digits) in (0.0, 100.0) and 1e-9 < number < 100 - 1e-9
+
+
+def _of_100(number: float, digits: int) -> str:
+    if _rounded_away(number, digits):
+        return f"over {100 - 10.0**-digits:.{digits}f}" if number > 50 else f"under {10.0**-digits:.{digits}f}"
+    return f"{number:.{digits}f}"
 
 
 def concordant(pair: PairConcordance, tau: float | None, style: Style = FRACTIONS) -> str:

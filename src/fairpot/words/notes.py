@@ -39,6 +39,7 @@ Kind = Literal[
     "no difference",
     "coarse",
     "lower is riskier",
+    "weightless",
     "said",
 ]
 CHANCE = ("reversed", "constant", "chance")  # that a score is not shown to rank the outcome better than chance
@@ -136,6 +137,7 @@ _SAID: dict[str, str] = {
     "no difference": "These rows do not show a difference, so a repair has nothing to make smaller here.",
     "coarse": "There are so many distinct scores that rows are counted in {value:,.0f} bins of scores.",
     "lower is riskier": "A low score means high risk here: flagged is who has the threshold or less.",
+    "weightless": "{rows} of the rows have a weight of 0: they are in no count and no number.",
     "said": "{said}",
 }
 
@@ -192,11 +194,15 @@ def _small(note: Note, outcome: str) -> str:
         return f"{note.group} has no rows {' and none '.join(empty)}{where}: what depends on them cannot be measured."
     few = [(number, what) for number, what in both if number is not None and number < SMALL]
     (number, what), *more = few
-    if note.said == "weighted":
+    if note.said in ("weighted", "followed"):
         worth = f"{number:.3g} equal ones" + "".join(f", those without it {n:.3g}" for n, _ in more)
+        why = "The weights of {} are uneven" if note.said == "weighted" else "Few rows of {} stand for many"
         return (
-            f"The weights of {note.group} are uneven: its rows {what}{where} are worth only {worth} (under {SMALL}). "
+            f"{why.format(note.group)}: its rows {what}{where} are worth only {worth} (under {SMALL}). "
             "Do not act on numbers that depend on them."
         )
-    cells = wording.counted(number, f"row {what}", ".3g") + "".join(f" and {n:.3g} without it" for n, _ in more)
-    return f"{note.group} has only {cells}{where} (under {SMALL}). Do not act on numbers that depend on them."
+    more_of = "".join(f" and {n:.3g} without it" for n, _ in more)
+    cells = wording.counted(number, f"row {what}", ".3g")
+    if note.said == "clusters":
+        cells = f"{number:.3g} cluster{'' if number == 1 else 's'} of rows {what}"
+    return f"{note.group} has only {cells}{more_of}{where} (under {SMALL}). Do not act on numbers that depend on them."

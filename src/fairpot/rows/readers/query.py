@@ -242,6 +242,8 @@ def _in_bins(query: Query, how: Counting) -> CountedRows:
     if weighted:
         mass = np.array([counts.weight.sum() for counts in table.counts])
         check_weight_of_groups(mass, named.groups, f"column {source.weight!r}")
+        seen = sum(int(np.add(*counts.rows_at).sum()) for counts in table.counts)
+        table = replace(table, weightless=total - seen)
     return CountedRows(table, total, bound)
 
 
