@@ -4,6 +4,11 @@ VENV := .venv
 BIN := $(VENV)/$(if $(filter Windows_NT,$(OS)),Scripts,bin)
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
+# Where a folder's name has other letters, pip writes it as the locale says and Python reads it so: in ASCII neither can.
+ifneq (,$(filter ANSI_X3.4-1968 US-ASCII,$(shell locale charmap 2>/dev/null)))
+export LC_ALL := C.UTF-8
+endif
+
 .DEFAULT_GOAL := help
 .PHONY: help demo test slow quick minima mlflow fuzz faults docs lint type platforms actions bench evidence reproduce lock release clean
 

@@ -26,7 +26,6 @@ SMOKE = [
     ["--version"],
     ["--help"],
     ["help", "audit"],
-    ["datasets", "list"],
     ["datasets", "write", "synthetic", "scores.csv"],
 ]
 

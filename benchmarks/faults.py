@@ -89,7 +89,7 @@ COMMANDS = [
 ]
 FETCHED = Path(os.environ.get("FAIRPOT_DATA", "")) / "compas-scores-two-years.csv"
 if FETCHED.is_file():  # what is there is verified, and not fetched from anywhere
-    line = ["datasets", "write", "compas", "compas.csv", "--home", "."]
+    line = ["datasets", "write", "compas", "compas.csv"]
     COMMANDS.append(Command(line, ("compas.csv",), slow=FETCHED.name))
 NAMES = sorted({command.name for command in COMMANDS})
 
@@ -139,6 +139,7 @@ def start(line: list[str], folder: Path, prepare: Callable[[], None] = lambda: N
             os.dup2(os.open(target, flags), number)
         os.dup2(os.open(said, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o666), 2)
         tempfile.tempdir = str(folder.parent / "tmp")
+        os.environ["FAIRPOT_DATA"] = "."  # where a copy may come slowly
         sys.argv = ["fairpot", *line]
         prepare()
         from fairpot.cli import main
@@ -162,7 +163,7 @@ def start(line: list[str], folder: Path, prepare: Callable[[], None] = lambda: N
 
 def fresh(line: list[str], folder: Path, environment: dict[str, str]) -> int:
     """Start a command in a new interpreter, with variables of its own."""
-    places = {"TMPDIR": str(folder.parent / "tmp")}
+    places = {"TMPDIR": str(folder.parent / "tmp"), "FAIRPOT_DATA": "."}
     with open(folder.parent / f"{folder.name}.said", "ab") as said:
         started = subprocess.Popen(
             [sys.executable, "-m", "fairpot.cli", *line],
