@@ -269,17 +269,11 @@ def choose_certified(
     more rows it would take.
     """
     delta = _checked(dial, bound, confidence, f"no {name} can")
-    # Whether the gap is as it was before the repair at the last value of the dial, not at the first.
-    toward = dial.gaps.value * np.sign(unrepaired.gaps.value[0])
-    backwards = bool(toward[-1] > toward[0])
-
-    def certified(bound: float) -> tuple[NDArray[np.bool_], How]:
-        mask, used = certify(dial.gaps, bound, delta, dial.many, backwards=backwards, whole=dial.whole)
-        return mask if dial.least is None else mask & (dial.least <= bound), used
-
-    mask, used = certified(bound)
+    mask, used = certified_values(dial, bound, delta, unrepaired)
     if not mask.any():
-        missing = shortfall(dial, bound, delta, lambda other: bool(certified(other)[0].any()))
+        missing = shortfall(
+            dial, bound, delta, lambda other: bool(certified_values(dial, other, delta, unrepaired)[0].any())
+        )
         raise InfeasibleRuleError(
             f"no {name} can be certified to have a gap within {bound:g} with confidence {confidence:g} "
             f"({rows}): {missing}.\nHint: {missing.hint}.",
@@ -296,6 +290,17 @@ def choose_certified(
         place = unmoved if mask[unmoved] else int(nearest)
     limit = min(float(dial.at([place]).largest(delta)[0]), bound)
     return place, _certificate(dial, place, unrepaired, (bound, confidence, used, rows, name), limit, top)
+
+
+def certified_values(
+    dial: DialEstimates, bound: float, delta: float, unrepaired: DialEstimates
+) -> tuple[NDArray[np.bool_], How]:
+    """Mark the values that are certified for a bound, but with probability ``delta`` all rightly; say how."""
+    # Whether the gap is as it was before the repair at the last value of the dial, not at the first.
+    toward = dial.gaps.value * np.sign(unrepaired.gaps.value[0])
+    backwards = bool(toward[-1] > toward[0])
+    mask, used = certify(dial.gaps, bound, delta, dial.many, backwards=backwards, whole=dial.whole)
+    return mask if dial.least is None else mask & (dial.least <= bound), used
 
 
 def _certificate(

@@ -55,6 +55,8 @@ class Cut(NamedTuple):
 
 
 Steps = Callable[[Any], Iterable[Maps]]
+# From a table and values of the dial to the scores of its entries at each.
+Views = Callable[[ScoreTable, Any], Iterable[View]]
 
 
 @dataclass(frozen=True, eq=False)
@@ -134,18 +136,20 @@ def estimate_steps(
     exact: tuple[Floats, Floats] | None = None,
     top: Top | None = None,
     cut: Cut | None = None,
+    guide: Views | None = None,
 ) -> DialEstimates:
     """Estimate AUC and gaps at every value of a dial.
 
     ``table``: rows that the maps were not fitted on. ``steps``: from values of the dial to the maps of each, one after
     the other. ``exact``: AUCs (k,) and xAUCs (k, 2 * pairs) where they are known. Covariances come from a merged table.
-    ``top`` looks at the top of the ranking only; ``cut`` says which top the rows themselves are.
+    ``top`` looks at the top of the ranking only; ``cut`` says which top the rows themselves are. With a ``guide``, from
+    a table and values to the scores of its entries, all numbers are those of the merged table.
     """
     pairs = (all_pairs(table), *cross_pairs(table))
     of = top or cut
 
     def scored(entries: ScoreTable) -> Sequence[View]:
-        return [entries.view(maps) for maps in steps(values)]
+        return [entries.view(maps) for maps in steps(values)] if guide is None else list(guide(entries, values))
 
     regions = None
     if top is None:
@@ -155,7 +159,7 @@ def estimate_steps(
         small, found, regions = _estimate_top(table, pairs, ties, top, scored)
     reason = why_not(table, pairs, found.fewest(len(pairs)), None if of is None else of.alpha)
     dial = replace(DialEstimates.of(values, table, found, reason), regions=regions)
-    if exact is None and small is not table:
+    if exact is None and small is not table and guide is None:
         exact = _count(table, steps(values), pairs, ties, top)
     if exact is None:
         return dial
@@ -215,7 +219,8 @@ class Part(NamedTuple):
     """Rows, and the maps that other rows taught, for a list of values of the dial."""
 
     table: ScoreTable
-    steps: Callable[[Any], Iterable[Maps]]
+    steps: Steps
+    guide: Views | None = None  # the scores of entries, quicker than by the maps and the same but for round-off
 
 
 @dataclass(frozen=True, eq=False)
@@ -280,8 +285,31 @@ class Evidence:
         """Estimate AUC and gaps at values of the dial; ``exact`` numbers replace those counted on rows held out."""
         how: dict[str, Any] = {"ties": self.ties, "top": self.top, "cut": self.cut}
         how["exact"] = exact if len(self.parts) == 1 else None
-        dials = [estimate_steps(table, steps, values, **how) for table, steps in self.parts]
+        dials = [estimate_steps(part.table, part.steps, values, **how) for part in self.parts]
         return dials[0] if len(dials) == 1 else average_dials(dials)
+
+    def sketch(self, values: Any) -> DialEstimates:
+        """Estimate AUC and gaps of all rows at values of the dial from few entries alone; :meth:`count` counts some."""
+        dials = [
+            estimate_steps(
+                part.table, part.steps, values, ties=self.ties, cut=self.cut, guide=part.guide or by_maps(part)
+            )
+            for part in self.parts
+        ]
+        return dials[0] if len(dials) == 1 else average_dials(dials)
+
+    def count(self, dial: DialEstimates, values: Any, places: NDArray[np.intp]) -> DialEstimates:
+        """Put the numbers of all rows at some places of a sketch."""
+        pairs = (all_pairs(self.parts[0].table), *cross_pairs(self.parts[0].table))
+        each = [_count(part.table, part.steps(values[places]), pairs, self.ties, None) for part in self.parts]
+        auc, xauc = dial.auc.value.copy(), dial.xauc.value.reshape(len(dial), -1).copy()
+        auc[places], xauc[places] = (np.mean(counted, axis=0) for counted in zip(*each))
+        return replace(dial, auc=dial.auc.with_values(auc), xauc=dial.xauc.with_values(xauc.ravel()))
+
+
+def by_maps(part: Part) -> Views:
+    """Give the scores of entries by the maps themselves."""
+    return lambda table, values: (table.view(maps) for maps in part.steps(values))
 
 
 def thin(places: int, most: int = MOST_VALUES) -> NDArray[np.intp]:

@@ -169,6 +169,11 @@ class Family:
         """Give the maps at each of some strengths."""
         return (self.maps(float(value)) for value in values)
 
+    def views(self, table: ScoreTable, values: Floats) -> Iterator[list[Floats]]:
+        """Give the scores of all entries of a table at each of some strengths, on whatever scale is quickest."""
+        movers = [self.mover(g, table[g].score) for g in table.groups]
+        return ([move(float(value)) for move in movers] for value in values)
+
     def mover(self, group: Hashable, scores: Floats) -> Mover:
         """Return what gives some scores of a group at any strength."""
         if group not in self.moved:
