@@ -23,10 +23,11 @@ from fairpot._validation import (
     check_choice,
     check_clusters,
     check_rows,
+    check_scores,
     without_missing,
     wording,
 )
-from fairpot._validation.columns import frame_column, has_names, lacking_only
+from fairpot._validation.columns import frame_column, has_names, kept_rows, lacking_only
 from fairpot._validation.followed import NOT_AFTER_TIME, AfterTime, check_after_time, check_followed, check_known
 from fairpot._validation.grouping import Grouping
 from fairpot._validation.groups import group_columns
@@ -45,14 +46,15 @@ def as_table(
     labelled: bool = True,
     names: tuple[str, ...] = ("y_true", "y_score"),
     order: str | None = None,
+    several: bool = True,
     **rows: Unpack[Said],
 ) -> ScoreTable:
     """Count rows: columns, or a frame or files whose columns are named; a table stays as it is.
 
-    ``grouping`` is what a fit said of values of group columns. Without ``grouped`` all rows are one group, "all", and
-    without ``labelled`` outcomes may be missing. ``names`` are what messages call outcomes, scores and, where that is
-    not the usual, groups, weights, clusters, times and events; ``order`` is what they say where outcomes and scores
-    look swapped.
+    ``grouping`` is what a fit said of values of group columns. Without ``grouped`` all rows are one group, "all",
+    without ``labelled`` outcomes may be missing, and without ``several`` a single group will do. ``names`` are what
+    messages call outcomes, scores and, where that is not the usual, groups, weights, clusters, times and events;
+    ``order`` is what they say where outcomes and scores look swapped.
     """
     for name, table in zip(names, (y_true, y_score)):
         if isinstance(table, ScoreTable):
@@ -67,7 +69,9 @@ def as_table(
         return meant(counted, rows)
     if (first := first_said(rows, NAMES)) is not None:
         raise TypeError(_NOT_BY_NAME.format(first))
-    return meant(_count_columns(y_true, y_score, rows, known or grouping, Door(grouped, labelled, names, order)), rows)
+    return meant(
+        _count_columns(y_true, y_score, rows, known or grouping, Door(grouped, labelled, names, order, several)), rows
+    )
 
 
 def grouping_of(rows: Said) -> Grouping | None:
@@ -92,6 +96,7 @@ class Door(NamedTuple):
     labelled: bool = True
     names: tuple[str, ...] = ("y_true", "y_score")
     order: str | None = None
+    several: bool = True
 
 
 def is_by_name(y_true: Any, y_score: Any, rows: Said) -> bool:
@@ -172,6 +177,7 @@ def _count_columns(y_true: Any, y_score: Any, rows: Said, grouping: Grouping | N
         order=door.order,
         beside={name: columns[name] for name in names[4:]},
         grouping=grouping,
+        several=door.several,
     )
     if is_followed:
         after = check_followed(after._replace(time=ends[0], event=ends[1]), len(checked.scores), names[5:])
@@ -180,15 +186,26 @@ def _count_columns(y_true: Any, y_score: Any, rows: Said, grouping: Grouping | N
     about: dict[str, Any] = {"weights": weights, "lower_is_riskier": bool(rows.get("lower_is_riskier"))}
     table = count(checked, clusters=clusters, name=names[4], after=after, **about)
     table = replace(table, group_columns=group_columns(sensitive_features) if door.grouped else ())
-    return table if outcomeless is None else _beside_unlabelled(table, [*outcomeless.values()], weights)
+    if outcomeless is None:
+        return table
+    _, score, groups, weight, *_ = outcomeless.values()
+    return beside_unlabelled(table, score, groups, weight, weights)
 
 
-def _beside_unlabelled(table: ScoreTable, columns: list[Any], weights: Weights | None) -> ScoreTable:
-    """Count the scores of rows without an outcome beside a table of the others."""
-    _, score, groups, weight, *_ = columns
-    said: Said = {"sensitive_features": groups, "sample_weight": weight, "weights": weights}
+def beside_unlabelled(
+    table: ScoreTable, score: Any, sensitive_features: Any, sample_weight: Any, weights: Weights | None
+) -> ScoreTable:
+    """Count the scores of rows without an outcome beside a table of the others; what weighs nothing is no row."""
+    columns = [score, sensitive_features, sample_weight]
+    if sample_weight is not None:
+        counts = check_scores(sample_weight, "sample_weight", "weight") != 0
+        if not counts.any():
+            return table
+        columns = [kept_rows(each, counts) for each in columns]
+    said: Said = {"sensitive_features": columns[1], "sample_weight": columns[2], "weights": weights}
     said["lower_is_riskier"] = table.lower_is_riskier
-    return replace(table, unlabelled=as_table(None, score, grouping=table.grouping, labelled=False, **said))
+    found = as_table(None, columns[0], grouping=table.grouping, labelled=False, several=False, **said)
+    return replace(table, unlabelled=found)
 
 
 def compared(table: ScoreTable) -> ScoreTable:

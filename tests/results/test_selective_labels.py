@@ -55,6 +55,28 @@ def test_every_way_in_compares_the_scores_of_rows_without_outcomes(selected, tmp
 
 
 @pytest.mark.filterwarnings("ignore")
+@pytest.mark.parametrize("alone", ["F", "nobody", "X"])
+def test_rows_without_outcomes_may_be_of_one_group_weigh_nothing_or_be_of_a_group_of_their_own(
+    selected, tmp_path, alone
+):
+    frame, truth = selected
+    gone = frame["label"].isna() & (frame["group"] == "F")
+    rows = frame.assign(label=np.where(gone, np.nan, truth), w=np.where(gone & (alone == "nobody"), 0.0, frame["w"]))
+    rows.loc[np.flatnonzero(gone)[: 5 if alone == "F" else None], "group"] = "X"
+    shown = []
+    for given, said in ways(rows, tmp_path, weight="w"):
+        shown.append(fairpot.audit(*given, **said, drop_missing=True))
+    for audit in shown:
+        assert audit.missing_outcomes == shown[0].missing_outcomes
+        if alone == "F":
+            assert [each.group for each in audit.missing_outcomes.groups] == ["F"]
+            assert audit.missing_outcomes.lowest < audit.missing_outcomes.highest
+        else:
+            assert audit.missing_outcomes is None
+            assert "utcomes are missing" not in str(audit)
+
+
+@pytest.mark.filterwarnings("ignore")
 def test_bounds_hold_the_true_gap(selected):
     frame, truth = selected
     found = fairpot.audit(frame, **GIVEN, drop_missing=True)

@@ -81,8 +81,11 @@ def check_rows(
     beside: Mapping[str, Any] | None = None,
     order: str | None = None,
     grouping: Grouping | None = None,
+    several: bool = True,
 ) -> Rows:
     """Check what describes the rows; ``y`` None means that labels are not known.
+
+    Unless ``several`` groups are needed, there may be a single one.
 
     ``names`` are what the caller knows the labels and the scores by, and tell in which order they came, and, where that
     is not the usual, groups and weights; ``order`` says in other words, for the hint where they look swapped, which
@@ -101,7 +104,7 @@ def check_rows(
     codes: NDArray[Any] | None = None
     groups: tuple[Hashable, ...] = ("all",)
     if grouped:
-        read = partial(check_groups, grouping=grouping, most=MOST_GROUPS)
+        read = partial(check_groups, grouping=grouping, most=MOST_GROUPS, several=several)
         codes, groups, grouping = read(sensitive_features, len(clean), of_groups)
     weight = None if sample_weight is None else _check_weight(sample_weight, len(clean), of_weight)
     if weight is not None and codes is not None:

@@ -145,6 +145,8 @@ class MissingOutcomes:
             GroupWithout(each.group, each.rows, each.higher if sign > 0 else _complement(each.higher))
             for each in scores_without(table, without, whole.level or LEVEL)
         )
+        if not found:
+            return None
         if whole.told is None:
             return cls(found, None, None, None)
         first, second = whole.told.ranked.first, whole.told.ranked.second

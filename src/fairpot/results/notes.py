@@ -80,6 +80,8 @@ def _outcomes_missing(table: ScoreTable) -> Iterator[Note]:
     if table.unlabelled is None:
         return
     groups = scores_without(table, table.unlabelled)
+    if not groups:
+        return
     above = [each for each in groups if each.higher.low > 0.5]
     below = [each for each in groups if each.higher.high < 0.5]
     # Of scores that are counted with a minus the highest are the lowest.

@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Mapping, Sequence
-from dataclasses import KW_ONLY, dataclass, replace
+from dataclasses import KW_ONLY, dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
+from fairpot._defaults import Weights
 from fairpot._optional import Lazy
 from fairpot._validation import check_scores, place_groups
-from fairpot._validation.columns import complete_rows, lacking
-from fairpot.counting import as_table
+from fairpot._validation.columns import complete_rows, lacking, lacking_only
+from fairpot.counting import as_table, beside_unlabelled
 from fairpot.rows.readers import Applying, CountedRows, Counting
 from fairpot.rows.roles import Roles, find_column
 from fairpot.transport import Floats, ScoreMap
@@ -71,8 +72,8 @@ class FrameReader:
         outcomeless = None
         if how.drop_missing:
             if rows.label is not None and rows.group_columns:
-                gone = frame.filter(lacking(frame.select(rows.label).to_native()).tolist())
-                outcomeless, _ = complete_rows(gone.select(*(name for name in gone.columns if name != rows.label)))
+                columns = {name: frame[name].to_native() for name in frame.columns}
+                outcomeless = lacking_only(rows.label, columns)
             frame, dropped = complete_rows(frame)
 
         column = {role: frame[name].to_native() for role, name in rows.roles.items()}
@@ -90,9 +91,11 @@ class FrameReader:
             names=tuple(rows.of(role) for role in ("label", "score", "group", "weight", "cluster", "time", "event")),
             order=f"name the columns the other way round, score={rows.label!r} and label={rows.score!r}.",
         )
-        if outcomeless is not None and len(outcomeless):
-            scored = rows.unlabelled(table.grouping).but(frame=outcomeless)
-            table = replace(table, unlabelled=self.count(scored, replace(how, drop_missing=False)).table)
+        if outcomeless is not None:
+            of_groups = nw.from_dict({name: nw.from_native(outcomeless[name], series_only=True) for name in groups})
+            weight = None if rows.weight is None else outcomeless[rows.weight]
+            given = outcomeless[rows.score], of_groups.to_native(), weight
+            table = beside_unlabelled(table, *given, cast(Weights | None, rows.weights))
         return CountedRows(table, len(frame), dropped=dropped)
 
     def apply(self, rows: FrameRows, maps: Mapping[Hashable, ScoreMap], how: Applying) -> Any:

@@ -15,6 +15,7 @@ from fairpot._warn import warn_user
 from fairpot.rows.decoding import EXACT, MISSING_WORDS, alike, check_plain, check_score_type, doubles
 from fairpot.rows.readers import CountedRows, Counting, Memory, Progress, grouped
 from fairpot.rows.roles import NUMBERS, Roles
+from fairpot.table import ScoreTable
 from fairpot.transport import Floats
 
 TOO_LONG = "fairpot: a long text in "
@@ -78,7 +79,8 @@ class Query:
             return "{rows}"
         lacks = {role: self._lacks(role) for role in self.types}
         if self.of_unlabelled:
-            return f"(SELECT * FROM {{rows}} WHERE {lacks.pop('label')} AND NOT ({' OR '.join(lacks.values())}))"
+            gone, weighs = lacks.pop("label"), " AND weight <> 0" * ("weight" in lacks)
+            return f"(SELECT * FROM {{rows}} WHERE {gone} AND NOT ({' OR '.join(lacks.values())}){weighs})"
         return f"(SELECT * FROM {{rows}} WHERE NOT ({' OR '.join(lacks.values())}))"
 
     def missing(self) -> dict[str, int] | None:
@@ -98,6 +100,11 @@ class Query:
         """Select the distinct combinations of all parts, with their number of rows."""
         inner = f"SELECT {self._raw()}, count(*) AS n FROM {self.rows} GROUP BY ALL"
         return f"SELECT {self._columns()}, n FROM ({inner})"
+
+    def size(self) -> int:
+        """Count the rows."""
+        [found] = self._answer(f"SELECT count(*) AS n FROM {self.rows}")
+        return int(found["n"])
 
     def distinct(self) -> int:
         """Estimate how many distinct scores there are."""
@@ -183,11 +190,17 @@ def count(scan: Scan, how: Counting) -> CountedRows:
         )
     label = query.source.label
     if dropped is not None and label is not None and dropped.get(label) and query.source.group_columns:
-        without = Query(scan, drop_missing=True, unlabelled=query.source.unlabelled(found.table.grouping))
-        more = replace(how, several=False, progress=None)
-        scores = (_by_value(without, more) or _in_bins(without, more)).table
-        found = replace(found, table=replace(found.table, unlabelled=scores if scores.rows else None))
+        found = replace(found, table=replace(found.table, unlabelled=_unlabelled(scan, found.table, how)))
     return replace(found, dropped=dropped)
+
+
+def _unlabelled(scan: Scan, table: ScoreTable, how: Counting) -> ScoreTable | None:
+    """Count the scores of rows without an outcome, with groups as those of the others were counted."""
+    query = Query(scan, drop_missing=True, unlabelled=scan.source.unlabelled(table.grouping))
+    if not query.size():
+        return None
+    more = replace(how, several=False, progress=None)
+    return (_by_value(query, more) or _in_bins(query, more)).table
 
 
 def _by_value(query: Query, how: Counting) -> CountedRows | None:
