@@ -67,8 +67,7 @@ def as_table(
         if labelled:
             counted.require("this", hint="name the column with the outcome, label=...")
         return meant(counted, rows)
-    if (first := first_said(rows, NAMES)) is not None:
-        raise TypeError(_NOT_BY_NAME.format(first))
+    check_unnamed(rows)
     return meant(
         _count_columns(y_true, y_score, rows, known or grouping, Door(grouped, labelled, names, order, several)), rows
     )
@@ -79,10 +78,6 @@ def grouping_of(rows: Said) -> Grouping | None:
     return Grouping.of(rows.get("bands"), rows.get("unknown"), rows.get("missing_group", "error"))
 
 
-_NOT_BY_NAME = (
-    "{} names a column of a frame or file, but the rows are columns themselves.\n"
-    "Hint: score_table(y_true, y_score, sensitive_features=...), or score_table(frame, score=..., label=...)."
-)
 # What the columns of a frame or of files are called, unless any is named.
 USUAL: Said = {"score": "score", "label": "label", "group": "group"}
 # What may be said of a table that does not say it itself.
@@ -135,8 +130,18 @@ def _counted_by_name(source: Any, rows: Said, grouping: Grouping | None) -> Scor
     """Lead to what reads frames and files, which are counted as columns are, or by queries."""
     counted: ScoreTable | None = import_module("fairpot.rows.door").counted_rows(source, rows, grouping)
     if counted is None:
-        raise TypeError(_NOT_BY_NAME.format(first_said(rows, NAMES)))
+        check_unnamed(rows)
+        raise TypeError(f"rows are columns, a table, a frame or files, got {wording.got(source)}.")
     return counted
+
+
+def check_unnamed(rows: Said) -> None:
+    """Refuse names of columns beside columns."""
+    if (first := first_said(rows, NAMES)) is not None:
+        raise TypeError(
+            f"{first} names a column of a frame or file, but the rows are columns themselves.\n"
+            "Hint: score_table(y_true, y_score, sensitive_features=...), or score_table(frame, score=..., label=...)."
+        )
 
 
 def meant(table: ScoreTable, rows: Said) -> ScoreTable:
