@@ -35,7 +35,7 @@ HELD = [
 ]
 # Methods for other parts of fairpot and for scikit-learn, and those that say why there is nothing to do.
 INTERNAL = [
-    *(f"FairMaps.{name}" for name in ("fit",)),
+    *(f"FairMaps.{name}" for name in ("at", "choose_certified", "fit", "tradeoff")),
     *("file_content", "for_pairs", "from_rows", "get_feature_names_out", "get_metadata_routing"),
     *(
         "joined",

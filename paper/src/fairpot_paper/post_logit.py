@@ -12,7 +12,7 @@ from scipy.special import expit
 from fairpot._defaults import Ties
 from fairpot._docs import documented
 from fairpot._validation import is_number
-from fairpot.repair.estimator import Repair
+from fairpot.repair.estimator import OwnStrength, Repair
 from fairpot.repair.family import Dial, Family
 from fairpot.repair.groups import find_reference
 from fairpot.table import ScoreTable
@@ -88,6 +88,7 @@ class PostLogit(Repair):
     """
 
     dial: ClassVar[Dial] = DIAL
+    slope_ = OwnStrength()
     learn = staticmethod(learn)
     _moves_by: ClassVar[str] = "moved by the sigmoid of the group"
 

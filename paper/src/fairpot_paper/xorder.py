@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from fairpot._defaults import Ties
 from fairpot._docs import documented
 from fairpot.counts import GroupCounts
-from fairpot.repair.estimator import Repair
+from fairpot.repair.estimator import OwnStrength, Repair
 from fairpot.repair.family import Dial, Family
 from fairpot.repair.groups import find_reference, in_rows, require_outcomes
 from fairpot.table import ScoreTable
@@ -95,6 +95,7 @@ class XOrder(Repair):
     """
 
     dial: ClassVar[Dial] = DIAL
+    lam_ = OwnStrength()
     learn = staticmethod(learn)
     _moves_by: ClassVar[str] = "moved to its place among the scores of {reference}"
     _needs_outcomes: ClassVar[bool] = True

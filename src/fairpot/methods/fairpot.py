@@ -15,7 +15,7 @@ import numpy as np
 
 from fairpot._defaults import Ties
 from fairpot._docs import documented
-from fairpot.repair.estimator import Repair
+from fairpot.repair.estimator import OwnStrength, Repair
 from fairpot.repair.family import Dial, Family
 from fairpot.repair.groups import find_reference
 from fairpot.table import ScoreTable
@@ -120,6 +120,7 @@ class FairPOT(Repair):
     """
 
     dial: ClassVar[Dial] = DIAL
+    lam_ = OwnStrength()
     learn = staticmethod(learn)
     _moves_by: ClassVar[str] = "moved by transport towards {reference}"
 

@@ -17,7 +17,7 @@ from scipy.special import logit
 from fairpot._defaults import Ties
 from fairpot._docs import documented
 from fairpot.metrics.wins import cross_half_wins, inner_half_wins
-from fairpot.repair.estimator import Repair
+from fairpot.repair.estimator import OwnStrength, Repair
 from fairpot.repair.family import Dial, Family, spread
 from fairpot.repair.groups import find_reference
 from fairpot.table import ScoreTable
@@ -109,6 +109,7 @@ class LogitShift(Repair):
     """
 
     dial: ClassVar[Dial] = DIAL
+    shift_ = OwnStrength()
     learn = staticmethod(learn)
     _moves_by: ClassVar[str] = "moved by the constant of the group"
     _yardstick: ClassVar[bool] = True

@@ -14,7 +14,7 @@ from scipy.special import expit, logit
 from fairpot._defaults import Ties
 from fairpot._docs import documented
 from fairpot.counts import GroupCounts
-from fairpot.repair.estimator import Repair
+from fairpot.repair.estimator import OwnStrength, Repair
 from fairpot.repair.family import Dial, Family
 from fairpot.repair.groups import find_reference, in_rows, require_outcomes
 from fairpot.table import ScoreTable
@@ -111,6 +111,7 @@ class OptimalMerge(Repair):
     """
 
     dial: ClassVar[Dial] = DIAL
+    theta_ = OwnStrength()
     learn = staticmethod(learn)
     _moves_by: ClassVar[str] = "moved to the score of {reference} with the same odds, times theta"
     _needs_outcomes: ClassVar[bool] = True

@@ -9,7 +9,7 @@ from typing import ClassVar
 import numpy as np
 
 from fairpot._docs import documented
-from fairpot.repair.estimator import Repair
+from fairpot.repair.estimator import OwnStrength, Repair
 from fairpot.repair.family import Dial, Family, spread
 from fairpot.table import ScoreTable
 from fairpot.tradeoff.solve import Mover
@@ -99,6 +99,7 @@ class WassersteinRepair(Repair):
     """
 
     dial: ClassVar[Dial] = DIAL
+    t_ = OwnStrength()
     learn = staticmethod(learn)
     _moves_by: ClassVar[str] = "moved towards what the groups have in common (their barycentre)"
 

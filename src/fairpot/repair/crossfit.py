@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import BaseEstimator, ClassifierMixin, MetaEstimatorMixin, clone
+from sklearn.base import clone
 from sklearn.exceptions import NotFittedError
 from sklearn.frozen import FrozenEstimator
 from sklearn.metrics import accuracy_score
@@ -28,6 +28,7 @@ from fairpot._docs import documented
 from fairpot._validation import check_alignment, check_choice, check_clusters, check_groups, is_number
 from fairpot._validation.columns import check_column_names, drop_columns, select_columns
 from fairpot._validation.values import check_labels
+from fairpot.repair.estimators import Classifier
 from fairpot.repair.registry import find_method
 from fairpot.splitting import deal_units
 from fairpot.transport import Floats
@@ -45,7 +46,7 @@ def _gives(kind: str) -> Callable[[FairScoreClassifier], bool]:
 
 @documented
 @dataclass(eq=False, repr=False)
-class FairScoreClassifier(ClassifierMixin, MetaEstimatorMixin, BaseEstimator):  # type: ignore[misc]
+class FairScoreClassifier(Classifier):
     """Fit a classifier and a score map together, the map on out-of-fold scores.
 
     Each row is scored by a copy of the model that was trained without it, and the map is fitted on these scores, which

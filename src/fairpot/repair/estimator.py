@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Mapping
 from copy import copy
 from dataclasses import dataclass, field, replace
-from functools import partial, wraps
-from typing import Any, ClassVar, Literal, Self, TypeVar, Unpack
+from functools import partial
+from os import PathLike
+from typing import Any, ClassVar, Literal, Self, TypeVar, Unpack, overload
 
 import numpy as np
-from sklearn.base import BaseEstimator, TransformerMixin
+from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import by_name
-from fairpot._defaults import LEVEL, TIES, Ties
+from fairpot._defaults import LEVEL, TIES, Ties, Unmapped
 from fairpot._docs import documented
 from fairpot._said import NAMES, SETTLED, WORDS, Said, first_said
 from fairpot._validation import check_choice
@@ -22,7 +23,9 @@ from fairpot._validation.columns import as_native_columns, has_names
 from fairpot.counting import USUAL, as_table, columns_of, is_by_name
 from fairpot.inference.certificate import Certificate
 from fairpot.inference.dial import same_rows
+from fairpot.modelfile.files import MAX_BYTES
 from fairpot.repair.choose import Achieved, curve, measure
+from fairpot.repair.estimators import Transformer
 from fairpot.repair.fair_maps import (
     ROUTED_TO_TRANSFORM,
     FairMaps,
@@ -45,19 +48,31 @@ _ASKED_FOR = ("sample_weight", "pos_label", "groups", "min_group", *NAMES)
 ROUTED = tuple(name for name in WORDS if name not in _ASKED_FOR)
 
 
-def _of_the_maps(name: str) -> Callable[..., Any]:
-    """Give an estimator a method of the maps that it has when it is fitted."""
+class OwnStrength:
+    """The strength by the method's own name for it, ``lam_``: there once a repair is fitted with one for all groups."""
 
-    @wraps(getattr(FairMaps, name))
-    def called(self: Repair, *args: Any, **kwargs: Any) -> Any:
-        return getattr(self.fair_maps_, name)(*args, **kwargs)
-
-    return called
+    @overload
+    def __get__(self, model: None, owner: Any) -> Self: ...
+    @overload
+    def __get__(self, model: Repair, owner: Any) -> float: ...
+    def __get__(self, model: Repair | None, owner: Any) -> Self | float:
+        """Give the strength of a fitted model."""
+        if model is None:
+            return self
+        if "strength_" not in vars(model):
+            raise AttributeError(f"{type(model).__name__!r} object has no attribute '{model.dial.name}_'")
+        if _fit_of(model).way is not None:
+            each = ", ".join(f"{g!r}: {v:.4g}" for g, v in model.strengths_.items())
+            raise AttributeError(
+                f"the groups have a {model.dial.name} each: {{{each}}}.\n"
+                "Hint: strengths_ has them, strength_ is how far they go on their common way."
+            )
+        return model.strength_
 
 
 @documented
 @dataclass(eq=False, repr=False, kw_only=True)
-class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class Repair(Transformer):
     """A method that repairs scores: a subclass with a ``dial``, the parameter of that name, and ``learn``.
 
     What a subclass may say beside these has a comment below. An entry point of the group ``fairpot.methods`` that leads
@@ -136,14 +151,60 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
         self.__dict__.update(found)
         return self
 
-    @wraps(FairMaps.transform)
-    def transform(self, *args: Any, **kwargs: Any) -> Any:  # noqa: D102
-        return wrapped(self, self.fair_maps_.transform(*args, **kwargs))
+    def __init_subclass__(cls, **known: Any) -> None:
+        """Give a method that other packages bring its strength by its own name."""
+        super().__init_subclass__(**known)
+        own = f"{cls.dial.name}_"
+        if not hasattr(cls, own) and own not in cls.__annotations__ and own != "strength_":
+            setattr(cls, own, OwnStrength())
 
-    save = _of_the_maps("save")
-    frame = _of_the_maps("frame")
-    plot = _of_the_maps("plot")
-    get_feature_names_out = _of_the_maps("get_feature_names_out")
+    @by_name
+    def transform(
+        self,
+        scores: Any,
+        *,
+        sensitive_features: Any,
+        unknown_group: Unmapped = "error",
+        missing_group: Unmapped = "error",
+        other_scale: Literal["error", "warn"] | None = None,
+    ) -> Any:
+        """Adjust scores with the fitted maps.
+
+        {scores, sensitive_features, unknown_group, missing_group, other_scale}
+
+        Returns
+        -------
+        The adjusted scores, float64, in the order and the type of ``scores``: a series comes back as one with the same
+        name and index, a list as an array. A ScaleWarning tells of scores that seem to be on another scale.
+        """
+        ways: dict[str, Any] = {"unknown_group": unknown_group, "missing_group": missing_group}
+        ways["other_scale"] = other_scale
+        return wrapped(self, self.fair_maps_.transform(scores, sensitive_features=sensitive_features, **ways))
+
+    def save(  # noqa: D102
+        self,
+        path: str | PathLike[str],
+        *,
+        overwrite: bool = False,
+        timestamp: bool = False,
+        columns: Mapping[str, Any] | None = None,
+        private: bool = False,
+        max_bytes: int = MAX_BYTES,
+    ) -> None:
+        how: dict[str, Any] = {"overwrite": overwrite, "timestamp": timestamp, "columns": columns}
+        self.fair_maps_.save(path, **how, private=private, max_bytes=max_bytes)
+
+    def frame(self) -> Any:  # noqa: D102
+        return self.fair_maps_.frame()
+
+    def plot(self, ax: Any = None) -> Any:  # noqa: D102
+        return self.fair_maps_.plot(ax)
+
+    def get_feature_names_out(self, input_features: Any = None) -> NDArray[np.object_]:  # noqa: D102
+        return self.fair_maps_.get_feature_names_out(input_features)
+
+    save.__doc__, frame.__doc__ = FairMaps.save.__doc__, FairMaps.frame.__doc__
+    plot.__doc__, get_feature_names_out.__doc__ = FairMaps.plot.__doc__, FairMaps.get_feature_names_out.__doc__
 
     @by_name(but={"drop_missing": "every row comes back adjusted.\nHint: leave them out before, or fit and transform."})
     def fit_transform(self, scores: Any, y: Any = None, **rows: Unpack[Said]) -> Any:
@@ -299,21 +360,6 @@ class Repair(TransformerMixin, BaseEstimator):  # type: ignore[misc]
             return str(super()._html_repr())
         return shown_maps(self.fair_maps_, " ".join(repr(self).split()), _fit_of(self).ground, self.achieved_)
 
-    def __getattr__(self, name: str) -> Any:
-        """Give the strength by the method's own name for it."""
-        hidden = getattr(type(self), name, None)
-        if isinstance(hidden, property):  # not fitted is an AttributeError: let it say so itself
-            return hidden.__get__(self)
-        if name != f"{type(self).dial.name}_" or "strength_" not in vars(self):
-            raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
-        if _fit_of(self).way is not None:
-            each = ", ".join(f"{g!r}: {v:.4g}" for g, v in self.strengths_.items())
-            raise AttributeError(
-                f"the groups have a {self.dial.name} each: {{{each}}}.\n"
-                "Hint: strengths_ has them, strength_ is how far they go on their common way."
-            )
-        return self.strength_
-
     def __getstate__(self) -> dict[str, Any]:
         """Leave out what can be learnt again from the fitted rows."""
         state = dict(super().__getstate__())
@@ -379,7 +425,7 @@ def _fair_maps(model: Repair) -> FairMaps:
     if fit.way is not None:
         still = model.strength_ == fit.final.dial.identity
         strength = float(model.dial.identity or 0.0) if still else model.strengths_
-    given = {name: value for name, value in model._fit_given.items() if value}
+    given = {name: value for name, value in vars(model)["_fit_given"].items() if value}
     same = ("groups_", "left_out_", "reference_", "table_", "feature_names_in_")
     return maps_of_known(
         method_=type(model).__name__,

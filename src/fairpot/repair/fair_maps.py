@@ -7,6 +7,7 @@ from collections.abc import Hashable, Mapping
 from copy import copy
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import cached_property
 from os import PathLike
 from typing import Any, ClassVar, Literal, NoReturn, Self, Unpack
 
@@ -15,7 +16,7 @@ import numpy as np
 from msgspec import UNSET
 from numpy.typing import NDArray
 from sklearn import get_config
-from sklearn.base import BaseEstimator, TransformerMixin
+from sklearn.base import BaseEstimator
 from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
@@ -40,6 +41,7 @@ from fairpot.modelfile.content import check_told_apart, describe_table, listed, 
 from fairpot.modelfile.files import MAX_BYTES, dumps, naming, read, write
 from fairpot.modelfile.forms import FORMAT, OPTIONAL, SCHEMA_VERSION, Columns, MapFile, form_of, typed
 from fairpot.repair.choose import Achieved, Ground
+from fairpot.repair.estimators import Transformer
 from fairpot.repair.private import made_private
 from fairpot.repair.stored import CALLED, TOPS, ScoreScale, StoredMaps, check_method, group_words, small_groups, told
 from fairpot.table import ScoreTable
@@ -58,7 +60,7 @@ ROUTED_TO_TRANSFORM: dict[str, Any] = {"sensitive_features": True} | dict.fromke
 
 
 @documented
-class FairMaps(StoredMaps, TransformerMixin, BaseEstimator):  # type: ignore[misc]
+class FairMaps(StoredMaps, Transformer):
     """Fitted maps: what ``transform``, files and exports need, without the method that made them.
 
     A fitted repair has them as ``fair_maps_``, :func:`fairpot.load` reads them from a file.
@@ -95,24 +97,41 @@ class FairMaps(StoredMaps, TransformerMixin, BaseEstimator):  # type: ignore[mis
     def _from_content(cls, record: MapFile, sha256: str | None = None) -> FairMaps:
         made = cls.of(record, sha256)
         check_method(record, made.params_)
-        made.n_features_in_ = 1
+        made.__dict__.update(_named_strength(made.dial_), n_features_in_=1)
         return made
 
-    def __getattr__(self, name: str) -> Any:
-        """Give the strength by the method's own name; describe the fitted rows if asked; refuse what needs them."""
-        known = self.__dict__
-        if name == "fitted_on_" and known.get("table_") is not None:
-            known["fitted_on_"] = msgspec.to_builtins(describe_table(known["table_"]))
-            return known["fitted_on_"]
-        if "dial_" in known and name in (f"{known['dial_'][0]}_", "strength_"):
-            return known["dial_"][1]
-        if "dial_" in known and name in ("at", "tradeoff", "choose_certified"):
-            raise AttributeError(
-                f"a map file keeps the maps at {_strength(self)}, not the rows that others are made from.\n"
-                f"Hint: fit {self.method_} on the rows again and use that; fairpot.effect(model, scores, y, "
-                "sensitive_features=...) measures the maps as they are."
-            )
-        raise AttributeError(f"{type(self).__name__!r} object has no attribute {name!r}")
+    @cached_property
+    def fitted_on_(self) -> dict[str, Any]:  # type: ignore[override]
+        """What a file holds of the fitted rows: counts and score ranges."""
+        if self.table_ is None:
+            raise AttributeError(f"{type(self).__name__!r} object has no attribute 'fitted_on_'")
+        found: dict[str, Any] = msgspec.to_builtins(describe_table(self.table_))
+        return found
+
+    @property
+    def strength_(self) -> Any:
+        """The strength: a number, or a dict where groups have their own."""
+        check_is_fitted(self)
+        return self.dial_[1]
+
+    def at(self, value: float) -> NoReturn:
+        """Refuse: a map file has no rows to learn other maps from."""
+        raise self._of_rows()
+
+    def tradeoff(self, scores: Any = None, y: Any = None, **rows: Any) -> NoReturn:
+        """Refuse: a map file has no rows to learn other maps from."""
+        raise self._of_rows()
+
+    def choose_certified(self, scores: Any, y: Any = None, **rows: Any) -> NoReturn:
+        """Refuse: a map file has no rows to learn other maps from."""
+        raise self._of_rows()
+
+    def _of_rows(self) -> AttributeError:
+        return AttributeError(
+            f"a map file keeps the maps at {_strength(self)}, not the rows that others are made from.\n"
+            f"Hint: fit {self.method_} on the rows again and use that; fairpot.effect(model, scores, y, "
+            "sensitive_features=...) measures the maps as they are."
+        )
 
     def fit(self, scores: Any, y: Any = None, *, sensitive_features: Any = None, sample_weight: Any = None) -> NoReturn:
         """Refuse: what was loaded is fitted."""
@@ -398,8 +417,14 @@ class FairMaps(StoredMaps, TransformerMixin, BaseEstimator):  # type: ignore[mis
 def maps_of_known(**known: Any) -> FairMaps:
     """Make fitted maps of all that is known of them."""
     maps = FairMaps()
-    maps.__dict__.update(known, n_features_in_=1)
+    maps.__dict__.update(_named_strength(known["dial_"]), **known, n_features_in_=1)
     return maps
+
+
+def _named_strength(dial: tuple[str, Any]) -> dict[str, Any]:
+    """Give the strength by the method's own name for it."""
+    name, strength = dial
+    return {} if name == "strength" else {f"{name}_": strength}
 
 
 def wrapped(model: BaseEstimator, adjusted: Any) -> Any:

@@ -109,7 +109,7 @@ def check_parameters(model: Repair, labelled: bool) -> None:
         if each != "keep" or model.keep is not None:
             check_choice(getattr(model, each), each, choices)
     if not isinstance(getattr(model, "monotone", False), bool | np.bool_):
-        raise TypeError(f"monotone must be True or False, got {model.monotone!r}.")
+        raise TypeError(f"monotone must be True or False, got {vars(model)['monotone']!r}.")
     if model.reference is not None and not takes_reference(type(model)):
         raise ValueError(
             f"{argument('reference', model.reference)} names a group whose scores do not change, and "
