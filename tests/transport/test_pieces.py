@@ -5,7 +5,8 @@ from hypothesis import strategies as st
 
 from export_cases import hostile_maps, hostile_scores, mapped, same_numbers
 from fairpot.transport import ScoreMap, ShiftMap
-from fairpot.transport.pieces import LARGEST, Odds, formula_of, pieces
+from fairpot.transport.kinds import Odds
+from fairpot.transport.pieces import LARGEST, formula_of, pieces
 
 
 def assert_identity(found):

@@ -5,7 +5,7 @@ from hypothesis import strategies as st
 
 from export_cases import TINY, hostile_scores
 from fairpot.transport import ScoreMap, ShiftMap
-from fairpot.transport.pieces import Odds
+from fairpot.transport.kinds import Odds
 from fairpot.transport.scoremap import PARTS
 
 FACTORS = (1e-217, 0.01, 1 / 3, 1 - 2.0**-53, 1 + 2.0**-52, 2.7, 55.0, 1e217)

@@ -22,7 +22,7 @@ from fairpot.repair.fair_maps import FairMaps, load
 from fairpot.repair.finish import in_words
 from fairpot.results.kinds import Group
 from fairpot.rows.formats import format_of_name, unreadable
-from fairpot.transport import FollowedMap, ScoreMap, ShiftMap, parted
+from fairpot.transport import FollowedMap, ScoreMap, parted
 
 
 @dataclass(frozen=True)
@@ -166,8 +166,7 @@ def _print_map(out: Output, model: Any) -> None:
     for each in model.fitted_on_["groups"]:
         found = _own_map(model.maps_[each["group"]])
         kind = "keeps the order" if found.is_monotone else "may change the order"
-        said = found.in_words() if isinstance(found, ShiftMap) else None
-        said = said or ", ".join(f"{way} by up to {by:.3g}" for _, _, way, by in moves[each["group"]])
+        said = found.in_words() or ", ".join(f"{way} by up to {by:.3g}" for _, _, way, by in moves[each["group"]])
         kind, said = ("does not change", "-") if found.is_identity else (kind, said or "-")
         sizes = [count(each["counts"][name]) for name in ("rows", "positives", "negatives")]
         rows.append([names[each["group"]], kind, said, *sizes, count(len(found.knots))])

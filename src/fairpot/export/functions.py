@@ -7,6 +7,7 @@ import math
 import sys
 from bisect import bisect_right
 from collections.abc import Mapping
+from functools import partial
 from typing import Any, Literal
 
 import numpy as np
@@ -19,9 +20,10 @@ from fairpot._validation.grouping import MISSING, Grouping, check_unmapped
 from fairpot._validation.groups import GroupFinder
 from fairpot._validation.wording import quoted
 from fairpot.exceptions import UnseenGroupError
+from fairpot.export.closed import CLOSED
 from fairpot.export.simplify import KnownMaps, Maps, SimplifiedMaps
 from fairpot.transport import parted
-from fairpot.transport.pieces import Formula, Odds, Pieces, formula_of, pieces
+from fairpot.transport.pieces import Formula, Pieces, formula_of, pieces
 
 Name = str | int | float | bool
 Exportable = Maps | KnownMaps
@@ -108,7 +110,7 @@ def adjusted_score(score, group):
         {when_missing}
     if group not in _MAPS:
         {when_unknown}
-{outside}{odds}    return {then}_piece(_MAPS[group], s){end}
+{outside}{closed}    return {then}_piece(_MAPS[group], s){end}
 
 
 def _piece(map, s):
@@ -122,11 +124,6 @@ def _piece(map, s):
             high = middle
     return min(max(v0[low] + ((s - x0[low]) / w[low]) * d[low], vmin[low]), vmax[low])
 '''
-_PYTHON_ODDS = """    if len(_MAPS[group]) == 1:
-        (factor,) = _MAPS[group]
-        sign = 1.0 if factor > 0 else -1.0
-        return {then}sign / (1.0 + ((1.0 - sign * s) / s) / factor) if 0.0 < sign * s < 1.0 else s{end}
-"""
 _PYTHON_OUTSIDE = """    if not {low!r} <= s <= {high!r}:
         raise ValueError("the score %r lies far outside the fitted range: is it on another scale?" % (score,))
 """
@@ -143,11 +140,7 @@ _JAVASCRIPT = """]);
   if (group === null || group === undefined || Number.isNaN(group)) {when_missing}
   const map = MAPS.get(group);
   if (map === undefined) {when_unknown}
-{outside}  if (map.length === 1) {{
-    const sign = Math.sign(map[0]), p = sign * score;
-    return {then}p > 0 && p < 1 ? sign / (1 + ((1 - p) / score) / map[0]) : score{end};
-  }}
-  return {then}piece(map, score){end};
+{outside}{closed}  return {then}piece(map, score){end};
 }}
 
 function piece(map, score) {{
@@ -193,7 +186,7 @@ def to_python(
     after = _after(formulas, "_piece(_THEN, ")
     beyond, far = _beyond(formulas, _PYTHON_OUTSIDE, _PYTHON_CLAMP)
     body = _PYTHON.format(
-        odds=_PYTHON_ODDS.format(**after) if formulas.has(Odds) else "",
+        closed="".join(each.python.format(**after) for kind, each in CLOSED.items() if formulas.has(kind)),
         **after,
         outside=beyond,
         far=far,
@@ -241,9 +234,11 @@ def to_javascript(
     formulas = formulas_of(maps, outside, (unknown_group, missing_group))
     entries = "".join(f"  [{_key(group)}, {_numbers(found, '[]')}],\n" for group, found in formulas.items())
     export, head, end = ("export ", "", "") if module == "esm" else ("", '"use strict";\n', _COMMONJS)
+    after = _after(formulas, "piece(THEN, ")
     body = _JAVASCRIPT.format(
         export=export,
-        **_after(formulas, "piece(THEN, "),
+        **after,
+        closed="".join(each.javascript.format(**after) for each in CLOSED.values()),
         outside=_beyond(formulas, _JAVASCRIPT_OUTSIDE, _JAVASCRIPT_CLAMP)[0],
         when_missing=f'group = "{MISSING}";'
         if MISSING in formulas
@@ -344,11 +339,7 @@ class RowScorer:
         except (KeyError, TypeError):
             return self._without_a_map(score, group)
         s = score if score.__class__ is float and self._low <= score <= self._high else self._checked(score)
-        if isinstance(found, Odds):
-            sign = found.sign
-            y = sign / (1.0 + ((1.0 - sign * s) / s) / found.factor) if 0.0 < sign * s < 1.0 else s
-        else:
-            y = _looked_up(found, s)
+        y = _looked_up(found, s) if found.__class__ is tuple else found(s)
         return y if self._then is None else _looked_up(self._then, y)
 
     def _checked(self, score: Any) -> float:
@@ -395,9 +386,9 @@ def _as_float(score: Any) -> float:
 
 
 def _frozen(found: Formula) -> Any:
-    """Return the pieces of a map as plain tuples, as they are quickest to look up; a closed form as it is."""
-    if isinstance(found, Odds):
-        return found
+    """Return the pieces of a map as plain tuples, as they are quickest to look up; a closed form as a function."""
+    if not isinstance(found, Pieces):
+        return partial(CLOSED[type(found)].value, found)
     lo, *rest = (field.tolist() for field in found)
     return tuple(lo), tuple(zip(*rest))
 

@@ -12,8 +12,9 @@ from fairpot._docs import documented
 from fairpot._optional import import_optional
 from fairpot._validation.grouping import MISSING
 from fairpot._version import __version__
+from fairpot.export.closed import CLOSED
 from fairpot.export.functions import Exportable, Formulas, Outside, formulas_of
-from fairpot.transport.pieces import LARGEST, Odds, Pieces
+from fairpot.transport.pieces import LARGEST, Pieces
 
 _OPSETS, _IR = {"": 18, "ai.onnx.ml": 3}, 8
 _PREFIX = "fairpot_"
@@ -186,8 +187,9 @@ def _within(graph: _Graph, formulas: Formulas, s: str, place: str) -> str:
 def _mapped(graph: _Graph, formulas: Formulas, s: str, place: str) -> str:
     code = graph.node("Max", place, graph.whole(0))
     value = _looked_up(graph, [each if isinstance(each, Pieces) else _NO_PIECES for each in formulas.values()], s, code)
-    if formulas.has(Odds):
-        made, flags = _odds(graph, formulas, s, code), [isinstance(each, Odds) for each in formulas.values()]
+    every = list(formulas.values())
+    for kind in filter(formulas.has, CLOSED):
+        made, flags = CLOSED[kind].onnx(graph, every, s, code), [isinstance(each, kind) for each in every]
         chosen = graph.node("Cast", graph.node("Gather", graph.whole(flags), code), to=_BOOL)
         value = graph.node("Where", chosen, made, value)
     if formulas.then is None:
@@ -212,15 +214,3 @@ def _looked_up(graph: _Graph, found: Sequence[Pieces], s: str, code: str) -> str
 
 
 _NO_PIECES = Pieces(*np.array([[-LARGEST], [0.0], [1.0], [0.0], [0.0], [0.0], [0.0]]))
-
-
-def _odds(graph: _Graph, formulas: Formulas, s: str, code: str) -> str:
-    """Compute the probability after each group's factor on the odds; anything where it has none."""
-    found = [each if isinstance(each, Odds) else Odds(1.0) for each in formulas.values()]
-    sign = graph.node("Gather", graph.numbers([each.sign for each in found]), code)
-    factor = graph.node("Gather", graph.numbers([each.factor for each in found]), code)
-    one, zero, p = graph.numbers(1.0), graph.numbers(0.0), graph.node("Mul", sign, s)
-    against = graph.node("Div", graph.node("Div", graph.node("Sub", one, p), s), factor)
-    made = graph.node("Div", sign, graph.node("Add", one, against))
-    inside = graph.node("And", graph.node("Less", zero, p), graph.node("Less", p, one))
-    return graph.node("Where", inside, made, s)

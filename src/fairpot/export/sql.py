@@ -10,10 +10,11 @@ from fairpot._defaults import ADJUSTED, Unmapped
 from fairpot._docs import documented
 from fairpot._validation import check_choice
 from fairpot._validation.grouping import MISSING, lacks_part
+from fairpot.export.closed import CLOSED
 from fairpot.export.functions import Exportable, Formulas, Name, Outside, count_pieces, formulas_of
 from fairpot.export.sql_dialects import DIALECTS, JOINS, Dialect
 from fairpot.rows.readers.session import array_lookup
-from fairpot.transport.pieces import LARGEST, Formula, Odds, Pieces
+from fairpot.transport.pieces import LARGEST, Formula, Pieces
 
 
 def pieces_case(dialect: Dialect, score: str, pieces: Pieces, first: int = 0, end: int | None = None) -> str:
@@ -35,18 +36,6 @@ def pieces_case(dialect: Dialect, score: str, pieces: Pieces, first: int = 0, en
 def line(dialect: Dialect, s: str, x0: str, w: str, v0: str, d: str, vmin: str, vmax: str) -> str:
     """Write one piece as a formula; brackets fix the order of its operations."""
     return f"{dialect.least}({dialect.greatest}({v0} + (({s} - {x0}) / {w}) * {d}, {vmin}), {vmax})"
-
-
-def _odds(dialect: Dialect, score: str, found: Odds) -> str:
-    """Write the odds of probabilities times a factor; what is none stays, and odds beyond all numbers give 0."""
-    one, zero, factor, lowest = map(dialect.number, (1.0, 0.0, abs(found.factor), found.lowest))
-    if found.factor > 0:
-        outside, below = f"{score} <= {zero} OR {score} >= {one}", f"{score} < {lowest}"
-        value = f"{one} / ({one} + (({one} - {score}) / {score}) / {factor})"
-    else:
-        outside, below = f"{score} >= {zero} OR {score} <= -{one}", f"{score} > -{lowest}"
-        value = f"-({one} / ({one} + (({one} + {score}) / -({score})) / {factor}))"
-    return f"CASE WHEN {outside} THEN {score} WHEN {below} THEN {zero} ELSE {value} END"
 
 
 _COLUMNS = ("lo", "x0", "w", "v0", "d", "vmin", "vmax")
@@ -267,14 +256,14 @@ class _Writer:
 
     def script(self, table: str, column: str, pieces: str) -> str:
         """Write the table of pieces and the SELECT that uses it."""
-        closed = {g: f for g, f in self.formulas.items() if isinstance(f, Odds)}
+        closed = {g: f for g, f in self.formulas.items() if not isinstance(f, Pieces)}
         arms = [f"WHEN NOT ({self.dialect.usable(self.column)}) OR {self.column} IS NULL THEN {self.bad}"]
         none = "p.lo IS NULL" + (f" AND CASE WHEN {self._known(closed)} THEN 0 ELSE 1 END = 1" if closed else "")
         if self.missing != self.unknown:
             arms += [f"WHEN {none} AND {self.gone} THEN {self.missing}"]
         value = line(self.dialect, self.score, *(f"p.{name}" for name in _COLUMNS[1:]))
         if closed:
-            formed = [f"WHEN {self._is(g)} THEN {_odds(self.dialect, self.score, f)}" for g, f in closed.items()]
+            formed = [f"WHEN {self._is(g)} THEN {self._value(f, arrays=False)}" for g, f in closed.items()]
             value = f"CASE {' '.join(formed)} ELSE {value} END"
         arms += [f"WHEN {none} THEN {self.unknown}"]
         if self.refused:
@@ -315,7 +304,7 @@ class _Writer:
 
     def _value(self, found: Formula, arrays: bool) -> str:
         if not isinstance(found, Pieces):
-            return _odds(self.dialect, self.score, found)
+            return CLOSED[type(found)].sql(self.dialect, self.score, found)
         if arrays and found.size > self.dialect.quick_pieces:
             return array_lookup(self.score, found)
         return pieces_case(self.dialect, self.score, found)

@@ -30,7 +30,7 @@ from fairpot.modelfile.forms import (
 from fairpot.repair.calibrating import common_map
 from fairpot.repair.stored import small_groups, told
 from fairpot.table import ScoreTable
-from fairpot.transport import Floats, ScoreMap, ShiftMap, followed, moving, parted
+from fairpot.transport import Floats, ScoreMap, followed, moving, parted
 
 Maps = dict[Hashable, ScoreMap]
 Starts = dict[Hashable, float]
@@ -136,12 +136,8 @@ def _starts(starts: Starts, coarse: ScoreTable, origin: FittedOn, digits: int) -
 
 def _finished(learnt: ScoreMap, ends: tuple[float, float], digits: int) -> ScoreMap:
     """Round a map, let it jump where the moved part begins, and shift scores beyond its ends as these are shifted."""
-    if isinstance(learnt, ShiftMap):  # three digits, as the repair strength has them
-        if learnt.factor is None:
-            return ShiftMap(added=_three_digits(learnt.added))
-        return ShiftMap(factor=math.exp(_three_digits(math.log(learnt.factor))), negative=learnt.negative)
     if type(learnt) is not ScoreMap or not len(learnt.knots):
-        return learnt
+        return learnt.rounded(_three_digits)  # as the repair strength has them
     x, v, below, start = learnt.knots, learnt.values, learnt.below, learnt.start
     if below == "identity" and len(x) > 1 and x[0] == v[0]:
         middle = float(np.round((x[0] + x[1]) / 2, digits))

@@ -2,17 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
-from typing import Any
+import math
+from collections.abc import Callable, Hashable, Mapping
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from fairpot.transport.lookup import Floats
+from fairpot.transport.pieces import LARGEST, Formula, added, first_double
 from fairpot.transport.scoremap import PARTS, ScoreMap
 
 # Where a shift of log-odds can be looked at as a line; it needs no knots itself.
 _PROBES = np.arange(101) / 100
+
+
+class Odds(NamedTuple):
+    """The map p -> 1 / (1 + ((1 - p) / p) / factor) of probabilities; below 0 ``factor`` is of those with a minus.
+
+    Of both: s -> sign / (1 + ((1 - sign s) / s) / factor) where 0 < sign s < 1, with the sign of the factor; else s.
+    """
+
+    factor: float
+
+    @property
+    def sign(self) -> float:
+        """1, or -1 for probabilities with a minus."""
+        return 1.0 if self.factor > 0 else -1.0
+
+    @property
+    def lowest(self) -> float:
+        """The lowest probability whose odds are not beyond the largest number; those below it become 0."""
+        with np.errstate(all="ignore"):
+            return first_double(0.0, 1.0, lambda p: bool(p > 0 and ((1 - p) / p) / abs(self.factor) <= LARGEST))
 
 
 class ShiftMap(ScoreMap):
@@ -94,6 +116,18 @@ class ShiftMap(ScoreMap):
     def to_dict(self) -> dict[str, Any]:
         """Return plain numbers, ready for JSON."""
         return {"factor": self.factor, "added": self.added, "negative": self.negative}
+
+    def formula(self) -> Formula:
+        """Return the numbers that say all about it."""
+        if self.factor is None or self.is_identity:
+            return added(self.added)
+        return Odds(-self.factor if self.negative else self.factor)
+
+    def rounded(self, to: Callable[[float], float]) -> ShiftMap:
+        """Return the map with rounded numbers, on the scale of the repair strength."""
+        if self.factor is None:
+            return ShiftMap(added=to(self.added))
+        return ShiftMap(factor=math.exp(to(math.log(self.factor))), negative=self.negative)
 
     def in_words(self) -> str:
         """Say what it does to a score, such as ``odds times 0.5``."""

@@ -12,7 +12,6 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import ArrayLike
 
-from fairpot.transport.kinds import ShiftMap
 from fairpot.transport.lookup import Floats as Floats
 from fairpot.transport.scoremap import ScoreMap
 
@@ -43,43 +42,25 @@ class Pieces(NamedTuple):
         return len(self.lo)
 
 
-class Odds(NamedTuple):
-    """The map p -> 1 / (1 + ((1 - p) / p) / factor) of probabilities; below 0 ``factor`` is of those with a minus.
-
-    Of both: s -> sign / (1 + ((1 - sign s) / s) / factor) where 0 < sign s < 1, with the sign of the factor; else s.
-    """
-
-    factor: float
-
-    @property
-    def sign(self) -> float:
-        """1, or -1 for probabilities with a minus."""
-        return 1.0 if self.factor > 0 else -1.0
-
-    @property
-    def lowest(self) -> float:
-        """The lowest probability whose odds are not beyond the largest number; those below it become 0."""
-        with np.errstate(all="ignore"):
-            return _first_double(0.0, 1.0, lambda p: bool(p > 0 and ((1 - p) / p) / abs(self.factor) <= LARGEST))
-
-
-Formula = Pieces | Odds
+Formula = Pieces | tuple[float, ...]  # the numbers of straight pieces, or those of one formula
 
 
 def formula_of(score_map: ScoreMap) -> Formula:
-    """Return the numbers that say all about a map: its pieces, or that of a factor on odds.
+    """Return the numbers that say all about a map: its pieces, or those of a formula that its kind has.
 
     Raises :class:`TypeError` if it is a map of a kind of its own.
     """
-    if isinstance(score_map, ShiftMap):
-        if score_map.is_identity:
-            return Pieces(*_identity(-LARGEST).T)
-        if score_map.factor is not None:
-            return Odds(-score_map.factor if score_map.negative else score_map.factor)
-        return Pieces(*np.array([[-LARGEST, 0.0, 1.0, score_map.added, 1.0, -LARGEST, LARGEST]]).T)
-    if type(score_map) is not ScoreMap:
+    if type(score_map) is ScoreMap:
+        return pieces(score_map)
+    if not hasattr(score_map, "formula"):
         raise TypeError(f"a map must be a ScoreMap, got {type(score_map).__name__}, whose rule is not known here.")
-    return pieces(score_map)
+    formula: Formula = score_map.formula()
+    return formula
+
+
+def added(number: float) -> Pieces:
+    """Give the one piece that adds a number to every score; of 0 it gives back the score, 0.0 and -0.0 too."""
+    return Pieces(*np.array([[-LARGEST, 0.0, 1.0, number or -0.0, 1.0, -LARGEST, LARGEST]]).T)
 
 
 def pieces(score_map: ScoreMap) -> Pieces:
@@ -136,12 +117,12 @@ def _without_underflow(rows: Floats, knots: Floats) -> Floats:
 def _counting(row: Floats, end: float) -> Floats:
     """Make a piece flat up to where its product counts."""
     later = row.copy()
-    later[0] = _first_double(float(row[0]), end, lambda s: bool(((s - row[1]) / row[2]) * row[4]))
+    later[0] = first_double(float(row[0]), end, lambda s: bool(((s - row[1]) / row[2]) * row[4]))
     flat = _flat(row[0], float(min(max(row[3], row[5]), row[6])))
     return np.concatenate((flat, later[None])) if later[0] < end else flat
 
 
-def _first_double(begin: float, end: float, holds: Callable[[np.float64], bool]) -> float:
+def first_double(begin: float, end: float, holds: Callable[[np.float64], bool]) -> float:
     """Bisect the doubles for the first for which something holds, as for all above it; ``end`` if there is none."""
     low, high = _order(begin), _order(end)
     while low < high:

