@@ -113,7 +113,7 @@ except Exception as error:
 
 
 class TestQuotes:
-    """A stray quote swallows what follows it: the bytes are counted apart from the parser."""
+    """A stray quote swallows what follows it."""
 
     @pytest.mark.parametrize("line", [1, 500, 998])
     @pytest.mark.parametrize("where", ["g", "note"])
@@ -125,7 +125,7 @@ class TestQuotes:
         fields[["s", "g", "note"].index(where)] = '"' + fields[["s", "g", "note"].index(where)]
         text[line] = ",".join(fields)
         (tmp_path / "x.csv").write_text("\n".join(text) + "\n")
-        refused(tmp_path / "x.csv", tmp_path, rf"a quote that opens in line {line + 1} is never closed")
+        refused(tmp_path / "x.csv", tmp_path, rf"line {line + 1}: a quote that opens in this row is never closed")
 
     def test_closed_by_another(self, tmp_path):
         """Two stray quotes make one long field, whose end is no end of a field."""
@@ -133,7 +133,7 @@ class TestQuotes:
         text[100] = text[100].replace("x", '"x')
         text[700] = text[700].replace("x", '"x')
         (tmp_path / "x.csv").write_text("\n".join(text))
-        refused(tmp_path / "x.csv", tmp_path, "line 701")
+        refused(tmp_path / "x.csv", tmp_path, "line 101: a quote that opens in this row is closed in line 701, but no")
 
     def test_quotes_inside_text_are_text(self, tmp_path):
         (tmp_path / "x.csv").write_text('s,g,note\n0.1,a,5" pipe\n0.2,b,"two ""quotes""\nand a line"\n\n0.3,a,x\n')

@@ -1,4 +1,4 @@
-"""Bytes of files: unpacked on the fly, checksums verified, text as UTF-8, records of CSV counted, rows in batches."""
+"""Bytes of files: unpacked on the fly, checksums verified, text as UTF-8; rows in batches that fit into memory."""
 
 from __future__ import annotations
 
@@ -11,9 +11,6 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, BinaryIO, Literal
-
-import numpy as np
-from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._optional import Lazy
@@ -88,14 +85,15 @@ class HashedFile(io.RawIOBase):
 class Text(io.RawIOBase):
     """The text of a file as UTF-8 bytes; what is no text in its encoding is an error with its line."""
 
-    def __init__(self, path: Path, encoding: str | None = None) -> None:
-        self._path, self._encoding = path, encoding
+    def __init__(self, path: Path, encoding: str | None = None, longest: int | None = None) -> None:
+        self._path, self._encoding, self._longest = path, encoding, longest
         self._stream = open_bytes(path)
         self._sha256 = hashlib.sha256() if _HASHING and packing_of(path) is None else None
         # UTF-8 is only checked; anything else is turned into it.
         self._decoder = codecs.getincrementaldecoder(encoding or "utf-8")()
         self._checked_only = encoding is None or codecs.lookup(encoding).name == "utf-8"
         self._lines, self._begun, self._left = 0, False, b""
+        self._line = 0  # bytes of the line that has begun
 
     def readable(self) -> bool:
         """Say that it can be read."""
@@ -131,11 +129,23 @@ class Text(io.RawIOBase):
                 line = self._lines + 1 + error.object[: error.start].count(b"\n")
                 raise InputFileError(not_text(self._path, self._encoding, line)) from None
             made = block if self._checked_only else text.encode()
-            self._lines += made.count(b"\n")
+            self._count(made)
             if not self._begun and made:
                 made, self._begun = made.removeprefix(_MARK), True
             if made or not block:
                 return made
+
+    def _count(self, made: bytes) -> None:
+        """Count lines, and refuse one that is too long; within a block none is."""
+        ends = [place for place in (made.find(b"\n"), made.find(b"\r")) if place >= 0]
+        self._line += min(ends, default=len(made))
+        if self._longest is not None and self._line > self._longest:
+            raise InputFileError(
+                f"{self._path}, line {self._lines + 1}, is longer than {MAX_LINE >> 20} MB.\nHint: is it a table?"
+            )
+        self._lines += made.count(b"\n")
+        if ends:
+            self._line = len(made) - max(made.rfind(b"\n"), made.rfind(b"\r")) - 1
 
 
 def not_text(path: Path | str, encoding: str | None, line: int | None = None) -> str:
@@ -153,7 +163,6 @@ def not_text(path: Path | str, encoding: str | None, line: int | None = None) ->
 # The longest cell, and the memory that the texts of some rows may take at once.
 MAX_CELL = 64 << 20
 MOST_AT_ONCE = 256 << 20
-_PACKED_WELL = 100  # times smaller than they are, which honest data rarely get
 _LEVELS = 12  # bytes that go with a value in a list when it is written
 
 
@@ -168,15 +177,6 @@ def check_cell(longest: int, what: str = "text") -> None:
     if longest > MAX_CELL:
         raise InputFileError(
             f"a cell has {longest >> 20} MB of {what}, more than {MAX_CELL >> 20} MB.\nHint: leave the long column out."
-        )
-
-
-def check_packing(packed: int, unpacked: int) -> None:
-    """Refuse, before it is unpacked, what is packed as no honest data are."""
-    if unpacked > max(MOST_AT_ONCE, _PACKED_WELL * packed):
-        raise InputFileError(
-            f"{packed:,} bytes unfold to {unpacked >> 20} MB at once, more than {MOST_AT_ONCE >> 20} MB and "
-            f"{_PACKED_WELL} times as many.\nHint: leave the long column out, or write fewer rows at a time."
         )
 
 
@@ -256,93 +256,3 @@ def check_lines(longest: int) -> None:
             f"a row has {longest >> 20} MB as text, more than the {MAX_LINE >> 20} MB of a line that is read again.\n"
             "Hint: write Parquet or Arrow, or leave the long column out."
         )
-
-
-_QUOTE, _FEED, _RETURN = b'"'[0], b"\n"[0], b"\r"[0]
-
-
-class RecordCounter:
-    """Count records block by block: a line end outside quotes ends one, an empty line is none.
-
-    Inside is where the number of quotes so far is odd. Where a quote stands neither around a field nor doubled inside,
-    ``odd`` becomes True and the count means nothing.
-    """
-
-    def __init__(self, delimiter: str, lines: int = 1) -> None:
-        self._delimiter = ord(delimiter)
-        self._last = _FEED  # what came before the block: the line of column names has ended
-        self._inside = False
-        self._closing = False  # whether the last byte was a quote that ends a field, or the first of two
-        self._length = 0  # of the record that has begun
-        self.records = 0
-        self.lines = lines  # the number of the line that has begun
-        self.opened = 0  # the line in which the last quote opened
-        self.odd = False
-
-    def add(self, block: Any) -> None:
-        """Take the next bytes."""
-        if len(block) == 0 or self.odd:
-            return
-        data = np.frombuffer(block, dtype=np.uint8)
-        quotes = np.flatnonzero(data == _QUOTE)
-        if len(quotes) or self._closing:
-            self._check_quotes(data, quotes)
-        ends = self._line_ends(data)
-        inside = (np.searchsorted(quotes, ends) + self._inside) % 2 == 1
-        opening = quotes[int(self._inside) :: 2]
-        if len(opening):
-            self.opened = self.lines + int(np.searchsorted(ends, opening[-1]))
-        self._count(data, ends[~inside])
-        self.lines += len(ends)
-        self._inside = bool((len(quotes) + self._inside) % 2)
-        self._last = int(data[-1])
-
-    def finish(self) -> int:
-        """Return the number of records; a quote that is still open is an error."""
-        if self._inside and not self.odd:
-            raise InputFileError(
-                f"a quote that opens in line {self.opened} is never closed.\n"
-                "Hint: close it, or double it where it is part of the text; everything after it would be one field."
-            )
-        return self.records + (self._length > 0)
-
-    def _check_quotes(self, data: NDArray[np.uint8], quotes: NDArray[np.intp]) -> None:
-        """See whether quotes open after, and close before, a delimiter, a line end or another quote."""
-        allowed = np.array([self._delimiter, _FEED, _RETURN, _QUOTE], dtype=np.uint8)
-        opening = quotes[int(self._inside) :: 2]
-        closing = quotes[1 - int(self._inside) :: 2]
-        before = np.where(opening > 0, data[np.maximum(opening - 1, 0)], self._last)
-        after = data[closing[closing + 1 < len(data)] + 1]
-        if self._closing:
-            after = np.append(after, data[0])
-        self.odd = not (np.isin(before, allowed).all() and np.isin(after, allowed).all())
-        self._closing = len(closing) > 0 and int(closing[-1]) == len(data) - 1
-
-    def _line_ends(self, data: NDArray[np.uint8]) -> NDArray[np.intp]:
-        """Find line ends; a line feed after a carriage return belongs to it."""
-        feeds, returns = np.flatnonzero(data == _FEED), np.flatnonzero(data == _RETURN)
-        if len(returns) == 0 and self._last != _RETURN:
-            return feeds
-        before = np.where(feeds > 0, data[np.maximum(feeds - 1, 0)], self._last)
-        return np.sort(np.concatenate((feeds[before != _RETURN], returns)))
-
-    def _count(self, data: NDArray[np.uint8], ends: NDArray[np.intp]) -> None:
-        """Add the records that end in a block, and see that none is too long."""
-        if len(ends) == 0:
-            rest = self._last == _RETURN and data[0] == _FEED and not self._length  # of a line end
-            self._length += len(data) - int(rest)
-            self._limit(self._length, 0)
-            return
-        before = np.where(ends > 0, data[np.maximum(ends - 1, 0)], self._last)
-        self.records += int((~np.isin(before, (_FEED, _RETURN))).sum())
-        lengths = np.diff(ends, prepend=-1 - self._length)
-        self._limit(int(lengths.max()), int(lengths.argmax()))
-        left = data[ends[-1] :]
-        self._length = len(left) - 1 - int(len(left) > 1 and left[0] == _RETURN and left[1] == _FEED)
-
-    def _limit(self, length: int, after: int) -> None:
-        if length > MAX_LINE:
-            raise InputFileError(
-                f"line {self.lines + after} is longer than {MAX_LINE >> 20} MB.\n"
-                "Hint: is it a table? A quote that is not closed makes one line of all that follow."
-            )

@@ -19,6 +19,7 @@ from fairpot._lineage import KEY
 from fairpot._optional import Lazy
 from fairpot._validation import wording
 from fairpot.exceptions import InputFileError, OutputFileError
+from fairpot.rows.database import Allowed
 from fairpot.rows.decoding import as_arrow, numbers, plain
 from fairpot.rows.roles import LONGEST_NAME, NUMBERS, Kind, Roles, find_column
 from fairpot.rows.streams import MOST_AT_ONCE, PACKED, HashedFile, arrow_file, longest_cell, not_text, open_bytes
@@ -320,10 +321,10 @@ def _taken(type_: Any) -> Any:
     return type_
 
 
-def role_batches(path: Path, layout: Layout, roles: Mapping[str, str]) -> Iterator[Any]:
+def role_batches(path: Path, layout: Layout, roles: Mapping[str, str], allowed: Allowed) -> Iterator[Any]:
     """Yield the columns that play a part, named by their part, in the order of the rows."""
     schema, places = role_schema(path, layout, roles), layout.places(roles)
-    rows = _file(layout.format).read(path, layout, list(places.values()))
+    rows = _file(layout.format).read(path, layout, list(places.values()), allowed)
     for batch in guarded(rows, path, layout.format):
         columns = dict(zip(places, batch.columns))
         for role in [role for role in places if role in NUMBERS and layout.kind != "typed"]:

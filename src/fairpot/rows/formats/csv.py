@@ -4,9 +4,15 @@ from __future__ import annotations
 
 import csv
 import io
+import os
 import re
+import shutil
+import tempfile
+import threading
 from collections.abc import Iterator, Sequence
+from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
+from itertools import chain, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -14,24 +20,40 @@ import numpy as np
 
 from fairpot._optional import Lazy
 from fairpot.exceptions import InputFileError, OutputFileError
+from fairpot.rows.database import Allowed, answer, connect
 from fairpot.rows.decoding import plain, texts
-from fairpot.rows.formats import Batches, Format, Layout, Sink, Target, byte_stream, file_batches, same_columns
+from fairpot.rows.formats import (
+    Batches,
+    Format,
+    Layout,
+    Sink,
+    Target,
+    byte_stream,
+    file_batches,
+    same_columns,
+    unreadable,
+)
+from fairpot.rows.output import folder_beside
 from fairpot.rows.roles import Roles
-from fairpot.rows.streams import MAX_LINE, RecordCounter, Text, check_lines, packing_of
+from fairpot.rows.streams import MAX_LINE, Text, check_lines, packing_of
 from fairpot.transport import Floats
 
 if TYPE_CHECKING:
     from fairpot.rows.readers import Applying
 
-pa, pc, parsing = Lazy("pyarrow", "cli"), Lazy("pyarrow.compute", "cli"), Lazy("pyarrow.csv", "cli")
+duckdb, pa, pc = Lazy("duckdb", "cli"), Lazy("pyarrow", "cli"), Lazy("pyarrow.compute", "cli")
 
 _SHOWN = 5  # lines that an error names
+_BATCH = 1 << 17  # rows
+_MOST_COLUMNS = 500  # that DuckDB is asked for: each takes about 100 kB of its memory
+_FIELDS = 1 << 20  # of a batch that is lists of Python's
+_BLOCK = 1 << 20  # bytes
 
 
 def layout(path: Path, what: Format, source: Any) -> Layout:
     """Read the column names, and find the delimiter among them."""
     with Text(path, source.encoding) as text:
-        line = _first_record(text)
+        line, _ = _first_record(text)
         filled = any(block.strip() for block in iter(lambda: text.read(1 << 20), b""))
     delimiter = source.delimiter or ("\t" if what == "tsv" else delimiter_of(line))
     columns = next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter), [])
@@ -43,8 +65,8 @@ def layout(path: Path, what: Format, source: Any) -> Layout:
     return Layout(what, tuple(columns), (), delimiter, source.decimal, source.encoding, packed)
 
 
-def _first_record(text: Text) -> str:
-    """Read the line of column names, in which quotes may hold line ends."""
+def _first_record(text: Text) -> tuple[str, str]:
+    """Read the line of column names, in which quotes may hold line ends, and how it ends."""
     head, seen, quotes = bytearray(), 0, 0
     while True:
         block = text.read(1 << 20)
@@ -56,9 +78,9 @@ def _first_record(text: Text) -> str:
             seen = end.end()
             if quotes % 2 == 0:
                 text.unread(bytes(head[seen:]))
-                return head[: end.start()].decode()
+                return head[: end.start()].decode(), end[0].decode()
         if not block:
-            return head.decode()
+            return head.decode(), "\n"
         if len(head) > MAX_LINE:
             raise InputFileError(
                 f"the first line is longer than {MAX_LINE >> 20} MB.\nHint: it must hold the names of the columns."
@@ -74,97 +96,137 @@ def delimiter_of(line: str) -> str:
     return max(",;\t|", key=bare.count)
 
 
-class _Body(Text):
-    """The text after the column names; its records are counted as it is read."""
+def read(path: Path, layout: Layout, places: Sequence[int], allowed: Allowed) -> Iterator[Any]:
+    """Yield batches of text, of the columns at some places, named c0, c1, ...
 
-    def __init__(self, path: Path, layout: Layout) -> None:
-        super().__init__(path, layout.encoding)
-        self.failure: InputFileError | None = None
-        self.counter = RecordCounter(layout.delimiter)
-        line = _first_record(self)
-        self.counter = RecordCounter(layout.delimiter, 2 + line.count("\n"))
-
-    def readinto(self, buffer: Any) -> int:
-        try:
-            size = super().readinto(buffer)
-            self.counter.add(buffer[:size])
-        except InputFileError as error:  # Arrow would make something else of it
-            self.failure = error
-            raise
-        return size
-
-
-def read(path: Path, layout: Layout, places: Sequence[int] | None = None) -> Iterator[Any]:
-    """Yield batches of text, of all columns or of those at some places, named c0, c1, ...
-
-    A quote that is never closed, ragged lines, what is no text and a lost row are errors.
+    DuckDB's strict parser reads them. What it refuses, and very wide files, for which it needs much memory, Python's
+    own reads, slowly: line ends of several kinds are fine; a quote that is never closed, ragged lines and what is no
+    text are errors that say where.
     """
-    rows = 0
+    rows, refused = 0, len(places) > _MOST_COLUMNS
     try:
-        with _Body(path, layout) as body:
-            for batch in _parsed(body, path, layout, places):
-                rows += batch.num_rows
-                yield batch
-            counted = body.counter.finish()
-            if body.counter.odd:
-                counted = sum(1 for _ in _slowly(path, layout))
-            if counted != rows:
-                raise InputFileError(
-                    f"{rows} rows were read, but there are {counted}.\nHint: look at its quotes and line ends."
-                )
+        for batch in [] if refused else _parsed(path, layout, places, allowed):
+            rows += batch.num_rows
+            yield batch
+    except (duckdb.Error, pa.ArrowException, OSError) as error:
+        refused = "CSV" in str(error)
+        if not refused:
+            raise unreadable(path, layout.format, error) from error
     except InputFileError as error:
         raise error if str(path) in str(error) else InputFileError(f"{path}: {error}") from error
+    if refused:
+        yield from _slowly(path, layout, places, rows)
 
 
-def _parsed(body: _Body, path: Path, layout: Layout, places: Sequence[int] | None) -> Iterator[Any]:
+_OPTIONS = {
+    "quote": '"',
+    "escape": '"',
+    "header": False,
+    "auto_detect": False,
+    "strict_mode": True,
+    "nullstr": "",
+    "compression": "none",
+    "max_line_size": MAX_LINE,
+    "buffer_size": 2 * MAX_LINE,
+}
+
+
+def _parsed(path: Path, layout: Layout, places: Sequence[int], allowed: Allowed) -> Iterator[Any]:
     names = [f"c{i}" for i in range(len(layout.columns))]
-    wanted = names if places is None else [names[i] for i in places]
+    text = Text(path, layout.encoding, MAX_LINE)
+    _, end = _first_record(text)
+    delimiter = layout.delimiter.replace("'", "''")
+    options = _OPTIONS | {"new_line": end, "columns": dict.fromkeys(names, "VARCHAR"), "force_not_null": names}
+    # What Python writes of plain texts, numbers, lists and dicts, DuckDB reads; and so it calls line ends.
+    told = ", ".join(f"{name} = {value!r}" for name, value in options.items()) + f", delim = '{delimiter}'"
+    chosen = ", ".join(names[place] for place in places)
+    with _as_file(text) as (name, failures), closing(connect(allowed)) as connection:
+        query = f"SELECT {chosen} FROM read_csv('{name}', {told})"
+        with closing(answer(connection, query, None, _BATCH)) as batches:
+            for batch in chain(batches, [None]):
+                if failures:  # the last rows may be cut
+                    raise failures[0]
+                if batch is not None:
+                    yield batch
+
+
+@contextmanager
+def _as_file(text: Text) -> Iterator[tuple[str, list[BaseException]]]:
+    """Give a text, from where it is, a name under which it can be read once, and what goes wrong on the way."""
+    failures: list[BaseException] = []
+    if not os.path.exists("/dev/fd"):
+        with text, folder_beside(Path(tempfile.gettempdir(), "scratch")) as folder:
+            with (folder / "rows").open("wb") as out:
+                shutil.copyfileobj(text, out, _BLOCK)
+            yield str(folder / "rows").replace("'", "''"), failures
+        return
+    end, begin = os.pipe()
+
+    def feed() -> None:
+        """Write until nobody reads any more."""
+        with text, open(begin, "wb", buffering=0) as pipe, suppress(BrokenPipeError):
+            try:
+                while block := memoryview(text.read(_BLOCK)):
+                    while block:
+                        block = block[pipe.write(block) :]
+            except InputFileError as error:
+                failures.append(error)
+
+    feeding = threading.Thread(target=feed, name="fairpot-text", daemon=True)
+    feeding.start()
     try:
-        with parsing.open_csv(
-            pa.PythonFile(body, mode="r"),
-            read_options=parsing.ReadOptions(column_names=names, block_size=MAX_LINE),
-            parse_options=parsing.ParseOptions(delimiter=layout.delimiter, newlines_in_values=True),
-            convert_options=parsing.ConvertOptions(
-                column_types=dict.fromkeys(wanted, pa.string()), include_columns=wanted
-            ),
-        ) as reader:
-            yield from reader
-    except (pa.ArrowException, OSError, InputFileError) as error:
-        raise body.failure or _explained(body, path, layout, str(error)) from error
+        yield f"/dev/fd/{end}", failures
+    finally:
+        os.close(end)
+        feeding.join()
 
 
-def _explained(body: _Body, path: Path, layout: Layout, reason: str) -> InputFileError:
-    """Put what Arrow's parser says into words that hold nothing of the rows."""
-    if "straddling" in reason:
-        return InputFileError(f"a line is longer than {MAX_LINE >> 20} MB.\nHint: is it a table?")
-    if "columns, got" not in reason.lower():
-        return InputFileError("it cannot be parsed.\nHint: the file may be damaged, cut short or of another format.")
-    try:  # a quote that is never closed may be behind it
-        while body.read(1 << 20):
-            pass
-        body.counter.finish()
-    except InputFileError as error:
-        return error
-    return _ragged(path, layout)
+def _slowly(path: Path, layout: Layout, places: Sequence[int], done: int) -> Iterator[Any]:
+    """Yield batches as Python's own parser finds them, after the rows that are done."""
+    names = [f"c{place}" for place in places]
+    rows = islice(_records(path, layout), done, None)
+    while part := list(islice(rows, max(_FIELDS // len(layout.columns), 1))):
+        if any(len(fields) != len(layout.columns) for _, fields in part):
+            raise _ragged(path, layout)
+        columns = [pa.array([fields[place] for _, fields in part], pa.string()) for place in places]
+        yield pa.RecordBatch.from_arrays(columns, names=names)
 
 
-def _slowly(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
+def _records(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
     """Yield the last line of each record, and its fields, as Python's own parser finds them."""
-    with io.TextIOWrapper(io.BufferedReader(Text(path, layout.encoding)), encoding="utf-8", newline="") as lines:
+    raw = io.BufferedReader(Text(path, layout.encoding, MAX_LINE), _BLOCK)
+    with io.TextIOWrapper(raw, encoding="utf-8", newline="") as lines:
         reader = csv.reader(lines, delimiter=layout.delimiter, strict=True)
         csv.field_size_limit(MAX_LINE)
+        begin = 1
         try:
-            next(reader)
-            yield from ((reader.line_num, record) for record in reader if record)
+            for number, record in enumerate(reader):
+                if number and record:
+                    yield reader.line_num, record
+                begin = reader.line_num + 1
         except csv.Error as error:
-            raise InputFileError(
-                f"line {reader.line_num}: {error}.\nHint: close the quote, or double it where it is part of the text."
-            ) from error
+            raise _badly_quoted(path, begin, reader.line_num, str(error)) from error
+
+
+def _badly_quoted(path: Path, line: int, last: int, reason: str) -> InputFileError:
+    """Say what is wrong with a record that begins in a line."""
+    where = f"{path}, line {line}"
+    if "field larger" in reason:
+        what = (
+            f"{where}, is longer than {MAX_LINE >> 20} MB.\nHint: is it a table? A quote that is not closed makes one"
+        )
+        return InputFileError(f"{what} line of all that follow.")
+    if "unexpected end" in reason:
+        reason = "a quote that opens in this row is never closed"
+    if "expected after" in reason:
+        reason = f"a quote that opens in this row is closed in line {last}, but no field ends there"
+    hint = "close the quote, or double it where it is part of the text; all after an open quote would be one field."
+    return InputFileError(f"{where}: {reason}.\nHint: {hint}")
 
 
 def _ragged(path: Path, layout: Layout) -> InputFileError:
     wanted = len(layout.columns)
-    wrong = [(line, len(fields)) for line, fields in _slowly(path, layout) if len(fields) != wanted]
+    wrong = [(line, len(fields)) for line, fields in _records(path, layout) if len(fields) != wanted]
     shown = ", ".join(f"line {line} has {found}" for line, found in wrong[:_SHOWN])
     more = f", and {len(wrong) - _SHOWN} more" if len(wrong) > _SHOWN else ""
     return InputFileError(
@@ -177,7 +239,8 @@ def batches(files: dict[Path, Layout], wanted: Format, source: Roles, how: Apply
     """Read every field as the text it is; for a workbook, find the columns that hold numbers alone."""
     layout = same_columns(files)
     schema = pa.schema([pa.field(name, pa.string()) for name in layout.columns])
-    found = file_batches(files, schema, read, "text")
+    every = range(len(layout.columns))
+    found = file_batches(files, schema, lambda path, known: read(path, known, every, how.allowed), "text")
     return replace(found, numbers=_number_columns(found, layout.decimal)) if wanted == "xlsx" else found
 
 

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from fairpot._optional import Lazy
 from fairpot._validation import wording
 from fairpot.exceptions import InputFileError, OutputFileError
+from fairpot.rows.database import Allowed
 from fairpot.rows.decoding import EXACT
 from fairpot.rows.formats import Batches, Format, Layout, Sink, Target, byte_stream, file_batches
 from fairpot.rows.roles import Roles
@@ -98,7 +99,7 @@ def _distinct(pairs: list[tuple[str, Any]]) -> Row:
     return made
 
 
-def read(path: Path, layout: Layout, places: Sequence[int]) -> Iterator[Any]:
+def read(path: Path, layout: Layout, places: Sequence[int], allowed: Allowed) -> Iterator[Any]:
     """Yield batches of the JSON of some fields."""
     schema = _texts([layout.columns[place] for place in places])
     return _turned(path, dict.fromkeys(schema.names, as_json), schema)

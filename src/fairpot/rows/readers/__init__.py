@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, cast
 from fairpot._arguments import argument
 from fairpot._defaults import ADJUSTED, Unmapped
 from fairpot.exceptions import InputFileError, OutputFileError
+from fairpot.rows.database import Allowed
 from fairpot.rows.roles import Roles
 from fairpot.table import QuantisationBound, ScoreTable
 from fairpot.transport import ScoreMap
@@ -59,10 +60,9 @@ class Memory:
         power = "KMGT".index(prefix.upper()) + 1 if prefix else 0
         return cls(int(float(number) * (1024 if binary else 1000) ** power))
 
-    @property
-    def scan(self) -> str:
-        """What DuckDB may hold before it spills to disk: a quarter, as the table grows beside it."""
-        return f"{min(max(self.size // 4, _LEAST_SCAN), _MOST_SCAN)}B"
+    def allowed(self, threads: int | None) -> Allowed:
+        """What each of DuckDB's connections may take: a quarter before it spills, as the table grows beside it."""
+        return Allowed(f"{min(max(self.size // 4, _LEAST_SCAN), _MOST_SCAN)}B", threads)
 
     @property
     def entries(self) -> int:
@@ -148,6 +148,11 @@ class Applying:
     far: tuple[float, float] = (float("-inf"), float("inf"))  # scores below the first and above the second are outside
     inputs: Sequence[str | Path] = ()  # further files that no output may replace: that of the model
     made_by: Callable[[], str] | None = None  # what outputs are to say of themselves
+
+    @property
+    def allowed(self) -> Allowed:
+        """What each connection that reads the rows may take."""
+        return Memory.of(self.memory_limit).allowed(self.threads)
 
     def new_column(self, rows: Roles, columns: Sequence[str], where: str) -> str:
         """Return the name of the new column, which takes the place of another only if that was asked for."""

@@ -5,12 +5,10 @@ Errors are ours, and say where bad rows are.
 
 from __future__ import annotations
 
-import mmap
 import re
-import sys
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -24,8 +22,10 @@ from fairpot._optional import Lazy
 from fairpot._validation import wording
 from fairpot._validation.grouping import Grouping
 from fairpot.exceptions import InputFileError
+from fairpot.rows.database import Allowed, answer, connect, reader
 from fairpot.rows.decoding import MISSING_WORDS, numbers_from_column
 from fairpot.rows.formats import Layout, role_batches, role_schema
+from fairpot.rows.guard import check_room
 from fairpot.rows.looking import looked_at
 from fairpot.rows.output import scratch_folder
 from fairpot.rows.readers import DEFAULT_MEMORY, AppliedRows, Applying, CountedRows, Counting, Memory, Progress
@@ -38,7 +38,6 @@ duckdb, pa, pc = Lazy("duckdb", "cli"), Lazy("pyarrow", "cli"), Lazy("pyarrow.co
 
 T = TypeVar("T")
 _WAIT = 0.1  # seconds between two looks at the progress
-_ROOM = 512 << 20  # bytes of addresses that the threads of DuckDB and PyArrow take
 _BATCH = 1 << 19
 _SMALLER = 1 << 17  # where all columns come
 _LONGEST = 300  # characters of DuckDB's own message
@@ -84,19 +83,16 @@ class DuckDBScan(Scan):
     """A DuckDB connection and the rows of a source in it, in their order if asked; use as a context manager."""
 
     def __init__(self, source: RowSource, memory_limit: str, threads: int | None, *, ordered: bool = False) -> None:
-        check_room()
         self.source, self.memory_limit = source, memory_limit
-        self._files = _Files(source.files, source.roles)
+        allowed = Memory.of(memory_limit).allowed(threads)
+        self._files = _Files(source.files, source.roles, allowed)
         config: dict[str, Any] = {
-            "memory_limit": Memory.of(memory_limit).scan,
             "temp_directory": str(scratch_folder(self)),
             "preserve_insertion_order": ordered,
             "python_enable_replacements": False,
         }
-        if threads is not None:
-            config["threads"] = threads
         with self.errors():
-            self._connection = _connect(config)
+            self._connection = connect(allowed, **config)
         self._columns = self._names()
 
     def __enter__(self) -> DuckDBScan:
@@ -138,7 +134,7 @@ class DuckDBScan(Scan):
         """Yield the schema of all columns of the query, then batches in the order of the rows."""
         text = f"SELECT * FROM {self._query()}"
         with self.errors():
-            yield _reader(self._connection.sql(f"{text} LIMIT 0"), 1).schema
+            yield reader(self._connection.sql(f"{text} LIMIT 0"), 1).schema
         yield from self._run(text, {}, _SMALLER, None)
 
     def _rows(self) -> tuple[str, dict[str, Any]]:
@@ -157,7 +153,7 @@ class DuckDBScan(Scan):
         best, ask = 0.0, getattr(self._connection, "query_progress", None)
 
         def batches() -> Iterator[Any]:
-            yield from _answer(self._connection, text, parameters or None, size)
+            yield from answer(self._connection, text, parameters or None, size)
 
         def tell() -> None:
             """Ask DuckDB how far it is."""
@@ -202,19 +198,6 @@ class DuckDBScan(Scan):
         text = (self.source.sql or "").encode()
         ends = [place for place, _ in duckdb.tokenize(text.decode()) if text[place : place + 1] == b";"]
         return f"(\n{text[: min(ends, default=len(text))].decode()}\n)"
-
-
-def _answer(connection: Any, text: str, parameters: dict[str, Any] | None, size: int) -> Any:
-    """Run a query and return a reader of its record batches."""
-    if hasattr(connection, "to_arrow_reader"):
-        return _reader(connection.sql(text, params=parameters), size)
-    # Older ones make all of the answer at once in `sql` with parameters; to read a large one kills 1.1 to 1.3.
-    return connection.execute(text, parameters).fetch_record_batch(size)
-
-
-def _reader(query: Any, size: int) -> Any:
-    make = getattr(query, "to_arrow_reader", None) or query.fetch_arrow_reader
-    return make(size)
 
 
 def _explained(error: Exception, source: RowSource) -> InputFileError:
@@ -292,7 +275,8 @@ def _batches(source: RowSource, memory_limit: str, threads: int | None) -> Itera
         return
     several = len(source.files) > 1
     for path, layout in source.files.items():
-        yield f"{Path(path).name} " if several else "", role_batches(path, layout, source.roles)
+        allowed = Memory.of(memory_limit).allowed(threads)
+        yield f"{Path(path).name} " if several else "", role_batches(path, layout, source.roles, allowed)
 
 
 def _judged(column: Any, role: str, kind: Kind) -> Iterator[tuple[str, NDArray[np.bool_]]]:
@@ -313,15 +297,6 @@ def _judged(column: Any, role: str, kind: Kind) -> Iterator[tuple[str, NDArray[n
         yield "negative", values < 0
     if role != "weight":
         yield "too large", np.isfinite(values) & (np.abs(values) >= wording.LARGEST)
-
-
-def check_room() -> None:
-    """Raise where a limit on memory leaves threads no room: PyArrow would wait for them, DuckDB end the process."""
-    if sys.platform != "win32":
-        try:
-            mmap.mmap(-1, _ROOM, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS).close()  # nothing is touched
-        except OSError as error:
-            raise MemoryError("too little room for threads") from error
 
 
 _END: Any = object()
@@ -349,20 +324,6 @@ def in_background(items: Iterator[T], stop: Callable[[], object], tick: Callable
                 stop()
 
 
-_SETTINGS = ("enable_progress_bar = true", "enable_progress_bar_print = false", "allow_persistent_secrets = false")
-
-
-def _connect(config: dict[str, Any]) -> Any:
-    """Open an empty database in memory: no extension is loaded, and no setting can be changed any more."""
-    closed = {"autoinstall_known_extensions": False, "autoload_known_extensions": False}
-    connection = duckdb.connect(":memory:", config=config | closed)
-    for setting in _SETTINGS:
-        with suppress(duckdb.Error):
-            connection.execute(f"SET {setting}")
-    connection.execute("SET lock_configuration = true")
-    return connection
-
-
 # What DuckDB reads as Arrow does; columns of other types go through Arrow.
 _ALIKE = ("int", "uint", "float", "double", "bool", "string", "large_string", "decimal128", "date", "timestamp")
 
@@ -373,7 +334,8 @@ class _Files:
     Each stream is opened anew for every query.
     """
 
-    def __init__(self, files: Mapping[Path, Layout], roles: Mapping[str, str]) -> None:
+    def __init__(self, files: Mapping[Path, Layout], roles: Mapping[str, str], allowed: Allowed) -> None:
+        self.allowed = allowed
         self.selects: list[str] = []
         self.parameters: dict[str, Any] = {}
         self.streams: dict[str, Callable[[], Any]] = {}
@@ -399,7 +361,7 @@ class _Files:
             """Keep what goes wrong: DuckDB would make a text of it."""
             try:
                 for path in paths:
-                    yield from role_batches(path, layout, roles)
+                    yield from role_batches(path, layout, roles, self.allowed)
             except Exception as error:
                 self.failures.append(error)
                 raise
