@@ -27,6 +27,7 @@ from fairpot._arguments import NOTHING, spoken_by
 from fairpot._log import only_objects, since, tell, written_to_stderr
 from fairpot._said import COLUMNS, WORDS
 from fairpot.exceptions import MissingDependencyError, UnreachableError
+from fairpot.rows.guard import is_about_memory
 
 # Arguments of the library whose options have other names, and the values that hints ask for.
 _OPTIONS = {
@@ -71,8 +72,6 @@ def as_option(name: str, value: Any = NOTHING) -> str:
 
 OK, ERROR, ABOVE_LIMIT, NOT_CERTIFIED, UNREACHABLE, INTERRUPTED, CLOSED_PIPE = 0, 2, 3, 4, 5, 130, 141
 _PACKAGE = str(Path(fairpot.__file__).parent)
-# What libraries say in errors of their own where they get no memory, or no thread for want of it.
-_NO_MEMORY = re.compile("can't start new thread|bad_alloc|bad allocation|Cannot allocate memory|failed to map segment")
 _LONGEST = 2000  # characters of a line: names may be long, and groups many
 _LOOK = "Hint: this should not happen; run again with --debug to see where it did."
 
@@ -166,8 +165,9 @@ def explain(error: Exception, arguments: Sequence[str] = ()) -> list[str]:
         return [one_line(error.format_message()), f"Hint: run {name} --help for the options and an example."]
     if isinstance(error, click.ClickException):
         return _lines(error.message)
-    if isinstance(error, MemoryError) or _NO_MEMORY.search(str(error)):
-        return ["there is not enough memory.", "Hint: lower --memory, or use a larger machine."]
+    if is_about_memory(error):
+        way = "raise the limit under which it runs (ulimit -v, ulimit -d), or use a larger machine"
+        return ["there is not enough memory.", f"Hint: {way}."]
     if isinstance(error, zlib.error):
         return [f"a gzipped input is damaged: {one_line(str(error))}.", "Hint: fetch or write it again."]
     if isinstance(error, UnicodeDecodeError):

@@ -101,6 +101,19 @@ class Sectioned(click.Command):
         how: Options = {"is_eager": True, "expose_value": False, "callback": _show_everything}
         self.params.append(Option(["--help-all"], is_flag=True, section=OUTPUT, help=text, **how))
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """Do the work of a command; where it reads rows here, within the memory that it may use."""
+        size = ctx.params.get("memory")
+        if size is None or ctx.params.get("engine", "duckdb") != "duckdb":
+            return super().invoke(ctx)
+        from fairpot.rows.guard import guarded
+        from fairpot.rows.readers import Memory
+
+        memory = Memory.of(size)
+        memory.check_least()
+        with guarded(size, memory.size, ctx.params.get("threads")):
+            return super().invoke(ctx)
+
     def format_options(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         found: dict[str, list[tuple[str, str]]] = {section: [] for section in SECTIONS}
         for parameter in self.get_params(ctx):

@@ -47,7 +47,7 @@ def apply(
     neutralise_formulas: bool = False,
     expect_sha256: str | None = None,
     overwrite: bool = False,
-    memory_limit: str = "2GB",
+    memory_limit: str | None = None,
     threads: int | None = None,
     progress: RowsDone | None = None,
     **options: Any,
@@ -88,8 +88,9 @@ def apply(
     expect_sha256 : str or None, default None
         Refuse any map file but the one with this SHA-256.
     {overwrite}
-    memory_limit, threads : str, default "2GB"; and int or None, default None
-        What the process may use, and the threads of DuckDB for ranks and queries, None for all cores.
+    memory_limit, threads : str or None, default None; and int or None, default None
+        What the process may use, None is "2GB"; where it is named, a file that needs much more is an error (on Linux,
+        for all threads of the process meanwhile). And the threads of DuckDB, None for all cores.
     progress : callable or None, default None
         Called with the rows done and the rows in all, None unless the input is Parquet.
     **options

@@ -191,7 +191,8 @@ def count_rows(
         The rows, which columns play which part, and what they mean.
     memory_limit : str or None, default None
         What the process may use, if it holds nothing else; None is "2GB" for files. A table that would leave no room
-        for the work on it is quantised, see https://fairpot.github.io/fairpot/reference/file-formats.html.
+        for the work on it is quantised, see https://fairpot.github.io/fairpot/reference/file-formats.html. Where it is
+        named, a file that needs much more is an error (on Linux, for all threads of the process meanwhile).
     threads : int or None, default None
         Of the scan of files; None takes all cores.
     max_distinct : int, default 20_000_000

@@ -27,6 +27,8 @@ NO_MEMORY = re.compile(
     "bad.alloc|alloc of size|[Cc]annot allocate|failed to allocate|[Oo]ut of memory|start new thread|failed to map segm"
 )
 
+_held: list[int] = []  # the limits that are set now
+
 
 @contextmanager
 def guarded(memory_limit: str, size: int, threads: int | None = None) -> Iterator[None]:
@@ -46,6 +48,7 @@ def guarded(memory_limit: str, size: int, threads: int | None = None) -> Iterato
     pa.set_memory_pool(pa.system_memory_pool())  # others set a gigabyte aside at once
     if is_ours:
         resource.setrlimit(resource.RLIMIT_DATA, (most, before[1]))
+        _held.append(most)
     try:
         yield
     except Exception as error:
@@ -54,7 +57,9 @@ def guarded(memory_limit: str, size: int, threads: int | None = None) -> Iterato
     else:
         return
     finally:
-        resource.setrlimit(resource.RLIMIT_DATA, before)
+        if is_ours:
+            resource.setrlimit(resource.RLIMIT_DATA, before)
+            _held.remove(most)
         pa.set_memory_pool(pool)
     # By now the frames are gone that held the memory.
     raise InputFileError(
@@ -78,8 +83,10 @@ def is_about_memory(error: BaseException) -> bool:
 def check_room() -> None:
     """Raise where a limit on addresses leaves threads no room: PyArrow would wait for them, DuckDB end the process."""
     if sys.platform != "win32":
-        try:  # nothing is touched, and what cannot be written is no data
-            mmap.mmap(-1, _THREADS, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=mmap.PROT_READ).close()
+        # Nothing is touched. A limit of ours has room for threads: what cannot be written does not count there.
+        access = mmap.PROT_READ if _held else mmap.PROT_READ | mmap.PROT_WRITE
+        try:
+            mmap.mmap(-1, _THREADS, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS, prot=access).close()
         except OSError as error:
             raise MemoryError("too little room for threads") from error
 

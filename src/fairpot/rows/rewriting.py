@@ -135,7 +135,7 @@ def _complain(mapper: Mapper, read: int, source: RowSource) -> None:
         if str(error).startswith("the input has"):  # rows of other groups are many, or a file of its own
             raise
         judged = source.bare() if mapper.how.missing_group == "error" else source.bare().but(groups=())
-        raise with_places(error, judged, mapper.how.memory_limit, mapper.how.threads) from error
+        raise with_places(error, judged, mapper.how.memory, mapper.how.threads) from error
 
 
 @contextmanager
@@ -166,7 +166,7 @@ def _open(source: RowSource, wanted: Format, how: Applying) -> Batches:
         return open_rows(source.files, wanted, source, how)
 
     def rows() -> Iterator[Any]:
-        with DuckDBScan(source, how.memory_limit, how.threads, ordered=True) as scan:
+        with DuckDBScan(source, how.memory, how.threads, ordered=True) as scan:
             yield from scan.whole_rows()
 
     stream = rows()
@@ -309,8 +309,8 @@ class Changes:
         self, source: RowSource, maps: Mapping[Hashable, ScoreMap], batches: Batches, how: Applying, place: Path
     ) -> None:
         called = GroupPlaces(source, list(maps), how).called
-        counting = Counting(how.memory_limit, how.threads, several=False, drop_missing=how.drop_missing, called=called)
-        with DuckDBScan(source.bare(), how.memory_limit, how.threads) as scan:
+        counting = Counting(how.memory, how.threads, several=False, drop_missing=how.drop_missing, called=called)
+        with DuckDBScan(source.bare(), how.memory, how.threads) as scan:
             counted = query.count(scan, counting)
         self.exact = counted.quantisation is None
         self.old = _ranks(counted.table.pooled())

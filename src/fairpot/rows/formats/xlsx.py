@@ -13,12 +13,12 @@ from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import ExitStack, contextmanager
 from pathlib import Path
-from typing import IO, Any
-from xml.parsers import expat
+from typing import Any
 
 from fairpot._arguments import argument
 from fairpot._optional import Lazy, import_optional
 from fairpot._validation import wording
+from fairpot._warn import warn_user
 from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.rows.decoding import EXACT
 from fairpot.rows.formats import Batches, Sink, Target
@@ -29,8 +29,9 @@ pa = Lazy("pyarrow", "cli")
 
 # What a workbook may have: rows, columns and characters of a cell are what a spreadsheet allows.
 MOST_ROWS, _MOST_COLUMNS, LONGEST_CELL = 1_048_576, 16_384, 32_767
-MOST_PARTS, DEEPEST, LONGEST_TAG, _BLOCK = 10_000, 100, 4 << 20, 1 << 20
-MOST_SHEET, MOST_STRINGS, MOST_OTHER = 1 << 30, 100 << 20, 20 << 20  # bytes of a part when it is unpacked
+MOST_PARTS, MOST_BYTES = 10_000, 2 << 30  # of the parts when they are unpacked
+_MOST_STRINGS = 100 << 20  # bytes of the texts that sheets share, each of which is an object
+_PROLOGUE = 1 << 16  # bytes in which a part has begun
 
 
 def convert(path: Path, place: Path, sheet: str | None = None) -> None:
@@ -49,17 +50,46 @@ def _rows_of_sheet(path: Path, named: str | None) -> Iterator[str]:
         book = openpyxl.load_workbook(file, read_only=True, data_only=True)
         open_things.callback(book.close)
         sheet = _chosen(path, book.worksheets, named)
-        sheet.reset_dimensions()  # a sheet that is longer than it says would be cut
-        rows = sheet.iter_rows(values_only=True)
-        names = {place: str(name) for place, name in enumerate(next(rows, ())) if name is not None}
+        hidden: list[int] = []
+        rows = _rows_in_order(path, sheet, hidden)
+        _, first = next(rows, (0, {}))
+        names = {place: str(name) for place, name in first.items() if name is not None}
         twice = [name for name, times in Counter(names.values()).items() if times > 1]
         if twice:
             raise InputFileError(
                 f"{path} has {len(twice)} columns twice{wording.such_as(twice[0])}.\nHint: rename them."
             )
-        for row in rows:
-            if any(value is not None for value in row):
-                yield json.dumps({name: _plain(row[i]) if i < len(row) else None for i, name in names.items()})
+        for _, row in rows:
+            if any(value is not None for value in row.values()):
+                yield json.dumps({name: _plain(row.get(place)) for place, name in names.items()})
+        if hidden:
+            told = f"{path}: {wording.counted(len(hidden), 'row')} that the workbook hides, by hand or by a filter"
+            warn_user(f"{told}, count like all others.", UserWarning)
+
+
+def _rows_in_order(path: Path, sheet: Any, hidden: list[int]) -> Iterator[tuple[int, dict[int, Any]]]:
+    """Yield the number of each row that is there, and its cells by their column, as openpyxl's own parser finds them.
+
+    A reader would fill in a thousand million rows, or leave out the second of two rows or cells in one place.
+    """
+    parsing = import_optional("openpyxl.worksheet._reader", "excel")  # what openpyxl itself does with it loses rows
+    book, last = sheet.parent, 0
+    formats = {"date_formats": book._date_formats, "timedelta_formats": book._timedelta_formats}
+    with sheet._get_source() as source:
+        parser = parsing.WorkSheetParser(source, sheet._shared_strings, data_only=True, epoch=book.epoch, **formats)
+        for number, cells in parser.parse():
+            if not last < number <= MOST_ROWS:
+                raise _too_much(path, f"row {number:,} after row {last:,}, and a sheet holds {MOST_ROWS:,} in order")
+            row = {cell["column"]: cell["value"] for cell in cells}
+            if len(row) < len(cells) or any(cell["row"] != number for cell in cells):
+                raise _too_much(path, f"a cell twice, or one of another row, in row {number:,}")
+            if any(isinstance(value, str) and len(value) > LONGEST_CELL for value in row.values()):
+                raise _too_much(path, f"a text of more than {LONGEST_CELL:,} characters, which no cell holds")
+            said = parser.row_dimensions.pop(str(number), {})
+            if said.get("hidden") in ("1", "true") and last:  # not the names of columns
+                hidden.append(number)
+            last = number
+            yield number, row
 
 
 def _chosen(path: Path, sheets: list[Any], named: str | None) -> Any:
@@ -94,82 +124,29 @@ def _damaged(path: Path) -> Iterator[None]:
 
 
 def check_workbook(path: Path) -> None:
-    """Look through the parts of a workbook as a stream, before anything of it is kept in memory.
-
-    Refused are parts that unpack to too much, text and nesting that no spreadsheet writes, entities, and rows that are
-    not in order: a reader would fill in a thousand million rows, or leave out the second of two.
-    """
+    """Refuse parts that unpack to too much, as the archive says, that come twice, or that begin with entities."""
     with zipfile.ZipFile(path) as packed:
         entries = packed.infolist()
         if len(entries) > MOST_PARTS:
             raise _too_much(path, f"{len(entries):,} parts, more than {MOST_PARTS:,}")
         if len({entry.filename.lower() for entry in entries}) < len(entries):
             raise _too_much(path, "a part twice, and readers do not agree which of the two counts")
+        shared = sum(entry.file_size for entry in entries if "sharedstrings" in entry.filename.lower())
+        for size, most in ((sum(entry.file_size for entry in entries), MOST_BYTES), (shared, _MOST_STRINGS)):
+            if size > most:
+                raise _too_much(path, f"parts of {size >> 20:,} MB when they are unpacked, more than {most >> 20:,} MB")
         for entry in entries:
             if entry.filename.lower().endswith((".xml", ".rels")):
                 with packed.open(entry) as stream:
-                    _Part(path).read(stream)
+                    begin = stream.read(_PROLOGUE).replace(b"\0", b"")  # which UTF-16 has beside each letter
+                if b"<!DOCTYPE" in begin or (len(begin) == _PROLOGUE and not re.search(rb"<\w", begin)):
+                    raise _too_much(path, "a document type, whose entities may stand for anything, or none in sight")
 
 
 def _too_much(path: Path, what: str) -> InputFileError:
     return InputFileError(
         f"{path} is no workbook that can be read: it has {what}.\nHint: save the sheet as CSV or Parquet."
     )
-
-
-class _Part:
-    """One part of a workbook, read by a parser that keeps nothing."""
-
-    def __init__(self, path: Path) -> None:
-        self._path, self._depth, self._text, self._row, self._most = path, 0, 0, 0, MOST_OTHER
-        self._parser = expat.ParserCreate()
-        self._parser.StartElementHandler = self._start
-        self._parser.EndElementHandler = self._end
-        self._parser.CharacterDataHandler = self._characters
-        self._parser.StartDoctypeDeclHandler = self._doctype
-
-    def read(self, stream: IO[bytes]) -> None:
-        """Read all of it."""
-        size = 0
-        while block := stream.read(_BLOCK):
-            size += len(block)
-            self._parser.Parse(block, False)
-            if size > self._most:
-                raise _too_much(self._path, f"a part of more than {self._most >> 20} MB when it is unpacked")
-            if size - self._parser.CurrentByteIndex > LONGEST_TAG:  # the parser begins it again with each block
-                raise _too_much(self._path, f"a tag or comment of more than {LONGEST_TAG >> 20} MB")
-        self._parser.Parse(b"", True)
-
-    def _start(self, name: str, attributes: dict[str, str]) -> None:
-        local = name.rpartition(":")[2]
-        if self._depth == 0:
-            self._most = {"worksheet": MOST_SHEET, "sst": MOST_STRINGS}.get(local, MOST_OTHER)
-        self._depth, self._text = self._depth + 1, 0
-        if self._depth > DEEPEST:
-            raise _too_much(self._path, f"parts nested deeper than {DEEPEST}")
-        if local == "row":
-            self._check_row(attributes.get("r", str(self._row + 1)))
-
-    def _check_row(self, number: str) -> None:
-        if not (number.isascii() and number.isdigit() and len(number) < 10):
-            raise _too_much(self._path, f"a row with the number {number[:20]!r}")
-        found = int(number)
-        if found > MOST_ROWS:
-            raise _too_much(self._path, f"a row with the number {found:,}, more than a sheet holds ({MOST_ROWS:,})")
-        if found <= self._row:
-            raise _too_much(self._path, f"row {found} after row {self._row}, so that one would be lost")
-        self._row = found
-
-    def _end(self, name: str) -> None:
-        self._depth -= 1
-
-    def _characters(self, text: str) -> None:
-        self._text += len(text)
-        if self._text > LONGEST_CELL:
-            raise _too_much(self._path, f"a text of more than {LONGEST_CELL:,} characters, which no cell holds")
-
-    def _doctype(self, *_: object) -> None:
-        raise _too_much(self._path, "a document type, whose entities may stand for anything")
 
 
 def _plain(value: Any) -> Any:

@@ -32,6 +32,7 @@ Progress = Callable[[float], object]  # told how far a scan is, from 0 to 1
 RowsDone = Callable[[int, int | None], object]  # told the rows done, and those there are in all where that is known
 _SIZE = re.compile(r"\s*([0-9]+(?:\.[0-9]+)?)\s*(?:([KMGT])(i?))?B\s*", re.IGNORECASE)
 _PROGRAM = 340_000_000  # what Python and the libraries of a fit take before a row is read: 270 to 340 MB were seen
+_LEAST = 350_000_000  # that can be kept, with the smallest table
 # What the largest work on a table (a fit with its effect, a comparison, a report) takes for each entry, at its peak;
 # and for each row, where rows belong together and are kept one by one.
 _PER_ENTRY, _PER_CLUSTERED_ROW = 320, 740
@@ -59,6 +60,14 @@ class Memory:
         number, prefix, binary = found.groups()
         power = "KMGT".index(prefix.upper()) + 1 if prefix else 0
         return cls(int(float(number) * (1024 if binary else 1000) ** power))
+
+    def check_least(self) -> None:
+        """Refuse less than the libraries take before a row is read."""
+        if self.size < _LEAST:
+            asked, least = (argument("memory_limit", f"{size // 10**6}MB") for size in (self.size, _LEAST))
+            raise InputFileError(
+                f"{asked} is less than the libraries that read rows take.\nHint: {least} is the least that can be kept."
+            )
 
     def allowed(self, threads: int | None) -> Allowed:
         """What each of DuckDB's connections may take: a quarter before it spills, as the table grows beside it."""
@@ -138,7 +147,7 @@ class Applying:
     changes: str | Path | None = None
     threshold: float | None = None
     keep: Sequence[str] = ()
-    memory_limit: str = "2GB"
+    memory_limit: str | None = None
     threads: int | None = None
     progress: RowsDone | None = None
     # What is said of those of a group who are moved, and of those of a group in which nobody is.
@@ -150,9 +159,14 @@ class Applying:
     made_by: Callable[[], str] | None = None  # what outputs are to say of themselves
 
     @property
+    def memory(self) -> str:
+        """What the process may use."""
+        return self.memory_limit or DEFAULT_MEMORY
+
+    @property
     def allowed(self) -> Allowed:
         """What each connection that reads the rows may take."""
-        return Memory.of(self.memory_limit).allowed(self.threads)
+        return Memory.of(self.memory).allowed(self.threads)
 
     def new_column(self, rows: Roles, columns: Sequence[str], where: str) -> str:
         """Return the name of the new column, which takes the place of another only if that was asked for."""

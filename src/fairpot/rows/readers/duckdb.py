@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Hashable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor, wait
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -25,7 +25,7 @@ from fairpot.exceptions import InputFileError
 from fairpot.rows.database import Allowed, answer, connect, reader
 from fairpot.rows.decoding import MISSING_WORDS, numbers_from_column
 from fairpot.rows.formats import Layout, role_batches, role_schema
-from fairpot.rows.guard import check_room
+from fairpot.rows.guard import check_room, guarded
 from fairpot.rows.looking import looked_at
 from fairpot.rows.output import scratch_folder
 from fairpot.rows.readers import DEFAULT_MEMORY, AppliedRows, Applying, CountedRows, Counting, Memory, Progress
@@ -58,7 +58,7 @@ class DuckDBReader:
     def count(self, rows: RowSource, how: Counting) -> CountedRows:
         """Count rows into a score table; of bad ones, say where they are."""
         limit = how.memory_limit or DEFAULT_MEMORY
-        with looked_at(rows), rows.by_name():
+        with _guarded(how), looked_at(rows), rows.by_name():
             try:
                 with DuckDBScan(rows, limit, how.threads) as scan:
                     return count(scan, replace(how, memory_limit=limit))
@@ -75,8 +75,15 @@ class DuckDBReader:
             raise TypeError(
                 "output is missing.\nHint: name the file that the adjusted rows go to, apply(model, rows, output)."
             )
-        with looked_at(rows):
+        with _guarded(how), looked_at(rows):
             return rewrite(rows, maps, how)
+
+
+def _guarded(how: Counting | Applying) -> AbstractContextManager[None]:
+    """Hold the process to a limit that was named."""
+    if how.memory_limit is None:
+        return nullcontext()
+    return guarded(how.memory_limit, Memory.of(how.memory_limit).size, how.threads)
 
 
 class DuckDBScan(Scan):
