@@ -65,15 +65,28 @@ def test_the_process_keeps_to_it(many, command):
 
 
 def test_more_memory_keeps_every_score(run, some):
-    """A table of 50,000 entries is kept whatever the limit is; one of 60,000 is quantised below 360 MB."""
+    """A table of 50,000 entries is kept whatever the limit is; one of 60,000 is quantised at 350 MB."""
     command = ["fit", some, *COLUMNS, "--lam", "0.5", "--json"]
-    assert json.loads(run(*command, "--memory", "310MB").out)["quantisation"] is not None
+    assert json.loads(run(*command, "--memory", "350MB").out)["quantisation"] is not None
     assert json.loads(run(*command, "--memory", "1GB").out)["quantisation"] is None
+
+
+@pytest.mark.parametrize("size", ["50MB", "300MB", "349MB", "10KB"])
+def test_less_than_the_libraries_take_is_refused(run, some, size):
+    told = run("audit", some, *COLUMNS, "--memory", size, expect=2).err
+    assert "is less than the libraries that read rows take.\nHint: --memory 350MB is the least" in told
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("command", [["audit"], ["fit", "--lam", "0.5"], ["compare", "--folds", "2"]])
+def test_the_least_is_kept(some, command):
+    _, peak = measured(command[0], some, *COLUMNS, *command[1:], "--memory", "350MB", "--json")
+    assert peak < 1.1 * 350e6
 
 
 def test_clusters_are_refused_where_they_do_not_fit(run, some):
     """Rows that belong together cannot be put into bins."""
-    told = run("audit", some, *COLUMNS, "--cluster", "who", "--memory", "310MB", expect=2).err
+    told = run("audit", some, *COLUMNS, "--cluster", "who", "--memory", "350MB", expect=2).err
     assert "there are more than 50,000 rows, and rows that belong together are counted one by one" in told
     assert "or --memory 1GB." in told
 
