@@ -443,7 +443,7 @@ def test_swapped_columns_with_more_values_than_are_kept(run, tmp_path):
     [
         ("score,label\n0.1,1\n", "standard input has no column 'group'"),
         ("score,label,group\n0.1,1,a\n0.2,0,b,7\n", "standard input cannot be read as csv"),
-        ('score,label,group\n"0.1,1,a\n', "standard input: a quote"),
+        ('score,label,group\n"0.1,1,a\n', "standard input, line 2: a quote"),
         ('{"score": 1\n{', "standard input"),
     ],
 )
