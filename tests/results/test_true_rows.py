@@ -42,6 +42,8 @@ def test_a_group_of_few_rows_is_small_however_much_they_weigh(times, clustered):
     there = (rows["g"] == "z") & (rows["w"] > 0)
     numbers = found.ranking.group("z")
     assert (numbers.rows, numbers.positives) == (there.sum(), (there & (rows["y"] == 1)).sum())
+    others = (rows["g"] == "p") & (rows["w"] > 0) & (rows["y"] == 0)
+    assert found.ranking.cell("z", "p").pairs == numbers.positives * others.sum()
     note = small(found)["z"]
     assert max(note.value, note.other) <= there.sum()
     if clustered:

@@ -329,6 +329,7 @@ class _Counted:
 
     groups: tuple[Hashable, ...]
     matrix: WinMatrix
+    rows: tuple[Floats, Floats]  # with and without the outcome
     level: float
     distinct: list[Pairs]
     found: ShareEstimates | None
@@ -348,7 +349,8 @@ class _Counted:
             starts = {} if top is None else {g: own_scale(table, s) for g, s in zip(table.groups, top.starts)}
             passed, empty = count_ranking(table.above(starts) if starts else table, ties), np.full(len(distinct), nan)
             whys: list[str | None] = ["none were asked for"] * len(distinct)
-            return cls(table.groups, passed.matrix(), LEVEL, distinct, None, whys, empty, empty, None), passed
+            rows = passed.table.rows_by_outcome
+            return cls(table.groups, passed.matrix(), rows, LEVEL, distinct, None, whys, empty, empty, None), passed
         if top is None:
             passed = count_ranking(table, ties)
             found, note = shares(passed, distinct), None
@@ -359,7 +361,8 @@ class _Counted:
         alpha = None if top is None else top.alpha
         reasons = [why_not(table, [pair], found.take([k]), alpha) for k, pair in enumerate(distinct)]
         low, high = found.limits((1 - level) / 2)
-        return cls(table.groups, passed.matrix(), level, distinct, found, reasons, low, high, note), passed
+        rows = passed.table.rows_by_outcome
+        return cls(table.groups, passed.matrix(), rows, level, distinct, found, reasons, low, high, note), passed
 
     def value(self, pairs: Pairs) -> float | None:
         """Give the share of pairs that positives of some groups win over negatives of others, as it was counted."""
@@ -377,8 +380,8 @@ class _Counted:
         return Estimate(name, value, se, low, high, self.level, reason=self.reasons[k], note=self.note)
 
     def cell(self, i: int, j: int) -> Cell:
-        """Give one direction of a pair of groups."""
-        pairs = float(self.matrix.pairs[i, j])
+        """Give one direction of a pair of groups; its pairs are of rows, whatever these weigh."""
+        pairs = float(self.rows[0][i] * self.rows[1][j])
         return Cell(self.groups[i], self.groups[j], pairs, self.share(Pairs((i,), (j,)), "xauc"))
 
     def pair(self, i: int, j: int, told: dict[frozenset[Hashable], Estimate]) -> Pair:
