@@ -179,7 +179,8 @@ def locate(file: DataFile, *, data_home: str | os.PathLike[str] | None, download
     for folder in folders:
         path = None if folder is None else folder / file.name
         if path is not None and path.is_file():
-            _compare(hashlib.sha256(path.read_bytes()).hexdigest(), file, str(path))
+            with path.open("rb") as copy:
+                _compare(hashlib.file_digest(copy, "sha256").hexdigest(), file, str(path))
             return path
     if not download_if_missing:
         raise _not_found(file, folders, "download_if_missing=False")

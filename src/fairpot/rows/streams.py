@@ -60,28 +60,6 @@ def hashing() -> Iterator[dict[Path, str]]:
         _HASHING[:] = [each for each in _HASHING if each is not found]
 
 
-class HashedFile(io.RawIOBase):
-    """A file that is written from its beginning to its end, and its SHA-256."""
-
-    def __init__(self, path: Path) -> None:
-        self._file, self._sha256 = path.open("wb"), hashlib.sha256()
-
-    def write(self, data: Any) -> int:
-        """Write bytes."""
-        self._sha256.update(data)
-        return self._file.write(data)
-
-    def close(self) -> None:
-        """Close the file."""
-        self._file.close()
-        super().close()
-
-    @property
-    def sha256(self) -> str:
-        """The SHA-256 of what was written."""
-        return self._sha256.hexdigest()
-
-
 class Text(io.RawIOBase):
     """The text of a file as UTF-8 bytes; what is no text in its encoding is an error with its line."""
 

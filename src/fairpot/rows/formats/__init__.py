@@ -5,6 +5,8 @@ Here is what they share: formats are told by names or first bytes, and rows come
 
 from __future__ import annotations
 
+import hashlib
+import io
 import zlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from csv import Error as CSVError
@@ -22,7 +24,7 @@ from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.rows.database import Allowed
 from fairpot.rows.decoding import as_arrow, numbers, plain
 from fairpot.rows.roles import LONGEST_NAME, NUMBERS, Kind, Roles, find_column
-from fairpot.rows.streams import MOST_AT_ONCE, PACKED, HashedFile, arrow_file, longest_cell, not_text, open_bytes
+from fairpot.rows.streams import MOST_AT_ONCE, PACKED, arrow_file, longest_cell, not_text, open_bytes
 from fairpot.transport import Floats
 
 if TYPE_CHECKING:
@@ -213,7 +215,7 @@ class Sink:
 
     def __init__(self, stream: Any, batches: Batches, target: Target) -> None:
         self.stream, self.column, self.made_by = stream, target.column, target.made_by
-        self.sha256: str | None = None  # of a HashedFile, once it is closed
+        self.sha256: str | None = None  # of text that is not packed, once it is closed
         schema = batches.schema
         if target.column is not None:
             new = pa.field(target.column, pa.float64())
@@ -243,7 +245,9 @@ class Sink:
     def close(self) -> None:
         """Finish the file."""
         self.stream.close()
-        self.sha256 = getattr(self.stream, "sha256", None)
+        if isinstance(self.stream, io.BufferedWriter):
+            with open(self.stream.name, "rb") as written:
+                self.sha256 = hashlib.file_digest(written, "sha256").hexdigest()
 
 
 def format_of_output(target: Path) -> Format:
@@ -260,7 +264,7 @@ def byte_stream(target: Target) -> Any:
     """Open a stream of bytes, zipped where the target's name says so."""
     packing = PACKED.get(target.name.suffix.lower())
     if packing is None:
-        return HashedFile(target.place)
+        return target.place.open("wb")
     return pa.CompressedOutputStream(arrow_file(target.place, "wb"), packing)
 
 
