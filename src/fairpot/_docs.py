@@ -26,8 +26,8 @@ X : frame or array of shape (n, d)
 reference : name of a group or None
     The group that a repair does not change and that pairs are seen from. None takes the one ranked highest, or, where a
     high score harms, the one ranked lowest.
-group : name of a group
-    The group to look at.
+among : name of a group or None
+    The group whose rows are looked at; None looks at all.
 positive : name of a group
     The group whose rows with the outcome are compared.
 negative : name of a group

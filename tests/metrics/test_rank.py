@@ -80,8 +80,8 @@ def test_groups_that_are_not_there():
     y, s, g = [1, 0, 1, 0], [0.1, 0.2, 0.3, 0.4], ["a", "a", "b", "b"]
     with pytest.raises(ValueError, match="positive='x' is not among the groups"):
         xauc(y, s, sensitive_features=g, positive="x", negative="a")
-    with pytest.raises(ValueError, match="group='x' is not among the groups"):
-        top_recall(y, s, sensitive_features=g, group="x", alpha=0.5)
+    with pytest.raises(ValueError, match="among='x' is not among the groups"):
+        top_recall(y, s, sensitive_features=g, among="x", alpha=0.5)
     with pytest.raises(TypeError, match="region='group'"):
         auc(y, s, alpha=0.5, region="group")
     with pytest.raises(TypeError, match="is of the top of the list"):

@@ -40,10 +40,10 @@ def test_equals_counting(seed, region, alpha):
         member = np.ones(len(y), dtype=bool) if name is None else group == name
         found = (weight * y)[member & inside].sum()
         recall = found / (weight * y)[member].sum()
-        assert top_recall(y, score, group=name, **options) == pytest.approx(recall, abs=1e-15)
+        assert top_recall(y, score, among=name, **options) == pytest.approx(recall, abs=1e-15)
         if (member & inside).any():
             precision = found / weight[member & inside].sum()
-            assert top_precision(y, score, group=name, **options) == pytest.approx(precision, abs=1e-15)
+            assert top_precision(y, score, among=name, **options) == pytest.approx(precision, abs=1e-15)
 
 
 def test_ties_at_the_cut_are_in():
@@ -64,7 +64,7 @@ def test_nothing_to_count():
     score, group = [0.1, 0.2, 0.8, 0.9], ["a", "a", "b", "b"]
     with pytest.warns(UndefinedMetricWarning, match="top recall is undefined because the data has no rows with"):
         assert math.isnan(top_recall([0, 0, 0, 0], score, alpha=0.5))
-    options = {"alpha": 0.5, "sensitive_features": group, "group": "a"}
+    options = {"alpha": 0.5, "sensitive_features": group, "among": "a"}
     with pytest.warns(UndefinedMetricWarning, match="group 'a' has no rows in the region"):
         assert math.isnan(top_precision([0, 1, 0, 1], score, **options))
     with pytest.warns(UndefinedMetricWarning):
@@ -75,9 +75,9 @@ def test_nothing_to_count():
 def test_groups_have_to_be_known():
     with pytest.raises(TypeError, match="pass sensitive_features"):
         top_recall([0, 1], [0.1, 0.2], alpha=0.5, region="group")
-    with pytest.raises(TypeError, match="group='a' names a group"):
-        top_recall([0, 1], [0.1, 0.2], alpha=0.5, group="a")
+    with pytest.raises(TypeError, match="among='a' names a group"):
+        top_recall([0, 1], [0.1, 0.2], alpha=0.5, among="a")
     with pytest.raises(ValueError, match="'z'"):
-        top_precision([0, 1], [0.1, 0.2], alpha=0.5, group="z", sensitive_features=["a", "b"])
+        top_precision([0, 1], [0.1, 0.2], alpha=0.5, among="z", sensitive_features=["a", "b"])
     with pytest.raises(ValueError, match="region"):
         top_recall([0, 1], [0.1, 0.2], alpha=0.5, region="both", sensitive_features=["a", "b"])

@@ -225,7 +225,7 @@ def test_files(tmp_path, report):
 
 def test_what_is_no_table(rows):
     scores, y, group = rows
-    with pytest.raises(TypeError, match="from_predictions"):
+    with pytest.raises(TypeError, match="needs outcomes and scores"):
         FairnessReport(scores)
     table = FairPOT(0.5, reference="M").fit([0.1, 0.2], sensitive_features=["F", "M"]).table_
     with pytest.raises(ValueError, match="no labels"):

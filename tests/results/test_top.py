@@ -20,8 +20,8 @@ def test_recall_and_precision(region, weighted):
     assert partial.recall == pytest.approx(top_recall(y, scores, **options), abs=1e-15)
     assert partial.precision == pytest.approx(top_precision(y, scores, **options), abs=1e-15)
     for each in partial.groups:
-        assert each.recall == pytest.approx(top_recall(y, scores, group=each.group, **options), abs=1e-15)
-        assert each.precision == pytest.approx(top_precision(y, scores, group=each.group, **options), abs=1e-15)
+        assert each.recall == pytest.approx(top_recall(y, scores, among=each.group, **options), abs=1e-15)
+        assert each.precision == pytest.approx(top_precision(y, scores, among=each.group, **options), abs=1e-15)
     assert partial.positives == sum(each.positives for each in partial.groups)
 
 

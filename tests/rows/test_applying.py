@@ -85,7 +85,9 @@ def test_outputs_are_guarded(frame, tmp_path):
     assert done.column == "new"
     with pytest.raises(TypeError, match=r"rows in memory come back as a frame, and are not written to .*x\.csv"):
         fairpot.apply(model, frame, tmp_path / "x.csv", **COLUMNS)
-    with pytest.raises(TypeError, match=r"(?s)apply takes files, a RowSource or a frame, got list.*model\.transform"):
+    with pytest.raises(
+        TypeError, match=r"(?s)apply takes files, a RowSource or a frame, got list.*\(model, scores, sensitive"
+    ):
         fairpot.apply(model, [0.1, 0.2], tmp_path / "x.csv")
 
 

@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import decimal
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._optional import Lazy
+from fairpot._said import COLUMNS
 from fairpot._validation import wording
 
 if TYPE_CHECKING:
@@ -207,6 +208,18 @@ def check_column_names(names: Any, name: str = "sensitive_features") -> list[str
             f"Hint: the groups themselves are passed to the call, .fit(X, y, {name}=...)."
         )
     return list(listed)
+
+
+def check_names(names: Mapping[str, Any]) -> None:
+    """Check the names of columns that play some part; of a group there may be several."""
+    for part, name in names.items():
+        listed = [*name] if part == "group" and isinstance(name, list | tuple) else [name]
+        if name is not None and not (listed and all(isinstance(each, str) for each in listed)):
+            told = f"{part} must be the name of a column, got {type(name).__name__}.\nHint: name a column, {part}='...'"
+            words = [
+                f"; the column itself goes by {word}=..." for word, its_name in COLUMNS.items() if its_name == part
+            ]
+            raise TypeError(told + "".join(words))
 
 
 def select_columns(X: Any, names: Sequence[str]) -> Any:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from typing import Any, cast
+from typing import Any, Unpack, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +11,9 @@ from numpy.typing import NDArray
 from fairpot._arguments import argument, by_name
 from fairpot._defaults import REGIONS, TIES, Region, Ties
 from fairpot._optional import make_frame
+from fairpot._said import Said
 from fairpot._validation import check_choice, check_group_name, check_share, wording
-from fairpot.counting import as_table
+from fairpot.counting import as_table, compared
 from fairpot.metrics.wins import UNDEFINED, Undefined, WinMatrix, value_without_pairs, warn_undefined
 from fairpot.table import ScoreTable
 
@@ -41,48 +42,52 @@ def _top(table: ScoreTable, alpha: Any, region: str) -> ScoreTable:
     return table
 
 
-def _is_grouped(sensitive_features: Any, region: str, group: Hashable | None = None) -> bool:
-    """Whether there are groups; insist on them where the region or a named group needs them."""
-    if sensitive_features is None and (region == "group" or group is not None):
-        asked = "region='group' cuts each group on its own" if region == "group" else f"group={group!r} names a group"
+def _is_grouped(y_score: Any, rows: Said, region: str, among: Hashable | None = None) -> bool:
+    """Whether columns have groups; insist on them where the region or a named group needs them."""
+    grouped = rows.get("sensitive_features") is not None
+    if not grouped and y_score is not None and (region == "group" or among is not None):
+        asked = "region='group' cuts each group on its own" if region == "group" else f"among={among!r} names a group"
         raise TypeError(f"{asked}.\nHint: pass sensitive_features as well.")
-    return sensitive_features is not None
+    return grouped
+
+
+# What means nothing to a value without an interval.
+_OF_INTERVALS = (
+    "it changes intervals alone, and this is a value.\nHint: fairpot.inference.confidence_interval takes it."
+)
+_NOT_OF_VALUES = {
+    "weights": _OF_INTERVALS,
+    "clusters": _OF_INTERVALS,
+    "high_score_means": "it changes no number.\nHint: fairpot.audit words by it what was found.",
+}
 
 
 def _count(
-    y_true: Any,
-    y_score: Any,
-    sensitive_features: Any,
-    top: tuple[Any, str],
-    ties: str,
-    grouped: bool = True,
-    **columns: Any,
+    y_true: Any, y_score: Any, top: tuple[Any, str], ties: str, rows: Said, grouped: bool = True
 ) -> tuple[ScoreTable, WinMatrix]:
     """Check and count what a metric is given, in the top that alpha and region name."""
     checked = check_ties(ties)
-    table = as_table(y_true, y_score, sensitive_features=sensitive_features, grouped=grouped, **columns)
+    table = compared(as_table(y_true, y_score, grouped=grouped, **rows))
     return table, WinMatrix.of(_top(table, *top), checked)
 
 
-@by_name
+@by_name(but=_NOT_OF_VALUES)
 def auc(
     y_true: Any,
-    y_score: Any,
+    y_score: Any = None,
     *,
     alpha: float | None = None,
-    sensitive_features: Any = None,
     region: Region = "pooled",
-    sample_weight: Any = None,
     ties: Ties = "half",
-    pos_label: Any = None,
     undefined: Undefined = "nan",
+    **rows: Unpack[Said],
 ) -> float:
     """Compute the share of (positive, negative) pairs in which the positive has the higher score.
 
     With ``alpha`` among the rows with the highest scores only; groups are needed for ``region="group"`` alone. The
     paper's value is then 1 without negatives, and 0 without positives.
 
-    {y_true, y_score, alpha, sensitive_features, region, sample_weight, ties, pos_label, undefined}
+    {y_true, y_score, said, alpha, region, ties, undefined}
 
     Examples
     --------
@@ -91,33 +96,30 @@ def auc(
     >>> auc(y, score), auc(y, score, alpha=0.75)
     (0.75, 0.5)
     """
-    missing, columns = _check_undefined(undefined), {"sample_weight": sample_weight, "pos_label": pos_label}
-    grouped = _is_grouped(sensitive_features, region)
-    _, wins = _count(y_true, y_score, sensitive_features, (alpha, region), ties, grouped, **columns)
+    missing = _check_undefined(undefined)
+    grouped = _is_grouped(y_score, rows, region)
+    _, wins = _count(y_true, y_score, (alpha, region), ties, rows, grouped)
     return wins.auc(partial=alpha is not None, undefined=missing)
 
 
-@by_name
+@by_name(but=_NOT_OF_VALUES)
 def xauc(
     y_true: Any,
-    y_score: Any,
+    y_score: Any = None,
     *,
-    sensitive_features: Any,
     positive: Hashable,
     negative: Hashable,
     alpha: float | None = None,
     region: Region = "pooled",
-    sample_weight: Any = None,
     ties: Ties = "half",
-    pos_label: Any = None,
     undefined: Undefined = "nan",
+    **rows: Unpack[Said],
 ) -> float:
     """Compute how often a positive of one group has a higher score than a negative of another.
 
     Of one group, named twice, it is the AUC inside it. With ``alpha`` among the rows with the highest scores only.
 
-    {y_true, y_score, sensitive_features, positive, negative, alpha, region}
-    {sample_weight, ties, pos_label, undefined}
+    {y_true, y_score, said, positive, negative, alpha, region, ties, undefined}
 
     Examples
     --------
@@ -126,23 +128,21 @@ def xauc(
     >>> xauc(y, score, sensitive_features=sex, positive="M", negative="F")
     1.0
     """
-    missing, columns = _check_undefined(undefined), {"sample_weight": sample_weight, "pos_label": pos_label}
-    table, wins = _count(y_true, y_score, sensitive_features, (alpha, region), ties, **columns)
+    missing = _check_undefined(undefined)
+    table, wins = _count(y_true, y_score, (alpha, region), ties, rows)
     return wins.cell(place_of(table, positive, "positive"), place_of(table, negative, "negative"), missing)
 
 
-@by_name
+@by_name(but=_NOT_OF_VALUES)
 def xauc_gap(
     y_true: Any,
-    y_score: Any,
+    y_score: Any = None,
     *,
-    sensitive_features: Any,
     alpha: float | None = None,
     region: Region = "pooled",
-    sample_weight: Any = None,
     ties: Ties = "half",
-    pos_label: Any = None,
     undefined: Undefined = "nan",
+    **rows: Unpack[Said],
 ) -> float:
     """Compute the xAUC gap, \\|xAUC(a->b) - xAUC(b->a)\\|; with more groups, the largest over pairs.
 
@@ -150,7 +150,7 @@ def xauc_gap(
     is no other. With ``undefined="paper"`` an xAUC without pairs is 0 and every pair of groups counts. With ``alpha``
     among the rows with the highest scores only.
 
-    {y_true, y_score, sensitive_features, alpha, region, sample_weight, ties, pos_label, undefined}
+    {y_true, y_score, said, alpha, region, ties, undefined}
 
     Examples
     --------
@@ -159,25 +159,23 @@ def xauc_gap(
     >>> xauc_gap(y, score, sensitive_features=sex)
     1.0
     """
-    missing, columns = _check_undefined(undefined), {"sample_weight": sample_weight, "pos_label": pos_label}
-    _, wins = _count(y_true, y_score, sensitive_features, (alpha, region), ties, **columns)
+    missing = _check_undefined(undefined)
+    _, wins = _count(y_true, y_score, (alpha, region), ties, rows)
     return wins.gap(missing)
 
 
-@by_name
+@by_name(but=_NOT_OF_VALUES)
 def by_group(
     y_true: Any,
-    y_score: Any,
+    y_score: Any = None,
     *,
-    sensitive_features: Any,
-    sample_weight: Any = None,
     ties: Ties = "half",
-    pos_label: Any = None,
     undefined: Undefined = "nan",
+    **rows: Unpack[Said],
 ) -> Any:
     """Return counts and AUC of each group as a frame (pandas, Polars or PyArrow, whichever the columns are).
 
-    {y_true, y_score, sensitive_features, sample_weight, ties, pos_label, undefined}
+    {y_true, y_score, said, ties, undefined}
 
     Examples
     --------
@@ -188,25 +186,26 @@ def by_group(
         F          1          1  1.0
         M          1          1  1.0
     """
-    missing, columns = _check_undefined(undefined), {"sample_weight": sample_weight, "pos_label": pos_label}
-    table, wins = _count(y_true, y_score, sensitive_features, (None, "pooled"), ties, **columns)
+    missing = _check_undefined(undefined)
+    table, wins = _count(y_true, y_score, (None, "pooled"), ties, rows)
     aucs = [wins.cell(k, k, missing) for k in range(len(table.groups))]
     found = {"group": list(table.groups), "positives": table.positives, "negatives": table.negatives, "auc": aucs}
-    return make_frame(found, y_score, y_true, sensitive_features)
+    return make_frame(found, y_score, y_true, rows.get("sensitive_features"))
 
 
-@by_name
+OF_GROUPS = (xauc, xauc_gap, by_group)  # what compares groups, and means nothing without them
+
+
+@by_name(but=_NOT_OF_VALUES)
 def top_recall(
     y_true: Any,
-    y_score: Any,
+    y_score: Any = None,
     *,
     alpha: float,
-    sensitive_features: Any = None,
-    group: Hashable | None = None,
+    among: Hashable | None = None,
     region: Region = "pooled",
-    sample_weight: Any = None,
-    pos_label: Any = None,
     undefined: Undefined = "nan",
+    **rows: Unpack[Said],
 ) -> float:
     """Compute the share of positives, of one group if it is named, that are among the rows with the highest scores.
 
@@ -214,7 +213,7 @@ def top_recall(
     Report this beside it. Rows tied with the lowest score of the region are all in it: a model with few distinct scores
     has a larger region and finds more for it.
 
-    {y_true, y_score, alpha, sensitive_features, group, region, sample_weight, pos_label, undefined}
+    {y_true, y_score, said, alpha, among, region, undefined}
 
     Examples
     --------
@@ -223,28 +222,25 @@ def top_recall(
     >>> round(top_recall(y, score, alpha=0.5), 3)
     0.667
     """
-    columns = {"sample_weight": sample_weight, "pos_label": pos_label}
-    top, table, places = _found_in_top(y_true, y_score, sensitive_features, group, alpha, region, **columns)
+    top, table, places = _found_in_top(y_true, y_score, rows, among, alpha, region)
     found, whole = top.positives[places].sum(), table.positives[places].sum()
-    return _rate("top recall", found, whole, (group, wording.BOTH_OUTCOMES[0]), undefined)
+    return _rate("top recall", found, whole, (among, wording.BOTH_OUTCOMES[0]), undefined)
 
 
-@by_name
+@by_name(but=_NOT_OF_VALUES)
 def top_precision(
     y_true: Any,
-    y_score: Any,
+    y_score: Any = None,
     *,
     alpha: float,
-    sensitive_features: Any = None,
-    group: Hashable | None = None,
+    among: Hashable | None = None,
     region: Region = "pooled",
-    sample_weight: Any = None,
-    pos_label: Any = None,
     undefined: Undefined = "nan",
+    **rows: Unpack[Said],
 ) -> float:
     """Compute the share of positives among the rows with the highest scores, or among those of one group.
 
-    {y_true, y_score, alpha, sensitive_features, group, region, sample_weight, pos_label, undefined}
+    {y_true, y_score, said, alpha, among, region, undefined}
 
     Examples
     --------
@@ -253,21 +249,20 @@ def top_precision(
     >>> round(top_precision(y, score, alpha=0.5), 3)
     0.667
     """
-    columns = {"sample_weight": sample_weight, "pos_label": pos_label}
-    top, _, places = _found_in_top(y_true, y_score, sensitive_features, group, alpha, region, **columns)
+    top, _, places = _found_in_top(y_true, y_score, rows, among, alpha, region)
     found = top.positives[places].sum()
     whole = found + top.negatives[places].sum()
-    return _rate("top precision", found, whole, (group, "rows in the region"), undefined)
+    return _rate("top precision", found, whole, (among, "rows in the region"), undefined)
 
 
 def _found_in_top(
-    y_true: Any, y_score: Any, sensitive_features: Any, group: Hashable | None, alpha: Any, region: str, **columns: Any
+    y_true: Any, y_score: Any, rows: Said, among: Hashable | None, alpha: Any, region: str
 ) -> tuple[ScoreTable, ScoreTable, Any]:
     """Count the rows of the top and all rows; of one group, at its place."""
-    grouped = _is_grouped(sensitive_features, region, group)
-    table = as_table(y_true, y_score, sensitive_features=sensitive_features, grouped=grouped, **columns)
+    grouped = _is_grouped(y_score, rows, region, among)
+    table = compared(as_table(y_true, y_score, grouped=grouped, **rows))
     top = _top(table, check_share(alpha, "alpha", zero=False), region)
-    return top, table, slice(None) if group is None else place_of(table, group, "group")
+    return top, table, slice(None) if among is None else place_of(table, among, "among")
 
 
 def _rate(name: str, found: Any, whole: Any, empty: tuple[Hashable | None, str], undefined: str) -> float:

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from sklearn.utils.metadata_routing import MetadataRequest, get_routing_for_object
 
 from fairpot._validation.columns import as_column, check_alignment, check_column_names, select_columns
-from fairpot.metrics.rank import auc, xauc_gap
+from fairpot.metrics.rank import OF_GROUPS, auc, xauc_gap
 
 _RESPONSES = ("predict_proba", "decision_function")
 
@@ -113,6 +113,8 @@ class GroupScorer:
 
     def _metric_needs_groups(self) -> bool:
         if self.options.get("region") == "group":
+            return True
+        if self.metric in OF_GROUPS:
             return True
         argument = signature(self.metric).parameters.get("sensitive_features")
         return argument is not None and argument.default is argument.empty

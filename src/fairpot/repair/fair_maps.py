@@ -438,13 +438,18 @@ def _turned(maps: FairMaps, scores: Floats) -> Floats:
     return 0.0 - scores if maps.lower_is_riskier_ else scores
 
 
-def table_for(maps: FairMaps, scores: Any, y: Any, rows: Said, labelled: bool = True) -> ScoreTable:
+def table_for(
+    maps: FairMaps, scores: Any, y: Any, rows: Said, *, labelled: bool = True, names: tuple[str, str] = ("y", "scores")
+) -> ScoreTable:
     """Count rows that maps are judged on; what is not said of them is what was said of those of the fit."""
-    if not isinstance(scores, ScoreTable):
+    if (settled := first_said(rows, SETTLED)) is not None:
+        raise TypeError(f"{argument(settled)} says nothing new: {SETTLED[settled]}")
+    if not isinstance(scores, ScoreTable) and not isinstance(y, ScoreTable):
         rows = {"lower_is_riskier": maps.lower_is_riskier_, **rows}
-        if maps.columns_ is not None and is_by_name(y, scores, rows) and first_said(rows, NAMES) is None:
-            rows = {**rows, **USUAL, "score": maps.columns_["score"], "group": maps.columns_["group"]}
-    return as_table(y, scores, labelled=labelled, names=("y", "scores"), grouping=maps.grouping_, **rows)
+        if maps.columns_ is not None and is_by_name(y, scores, rows):
+            label: Said = USUAL if first_said(rows, NAMES) is None else {}
+            rows = {**label, "score": maps.columns_["score"], "group": maps.columns_["group"], **rows}
+    return as_table(y, scores, labelled=labelled, names=names, grouping=maps.grouping_, **rows)
 
 
 def rows_beside(maps: FairMaps, scores: Any, y: Any, rows: Said, what: str) -> ScoreTable:

@@ -6,16 +6,18 @@ import json
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from functools import cached_property
-from typing import Any, Self, cast
+from typing import Any, Self, Unpack, cast
 
-from fairpot._defaults import REGIONS, TIES, Meaning, Region, Ties, Weights
+from fairpot._arguments import by_name
+from fairpot._defaults import REGIONS, TIES, Region, Ties
 from fairpot._docs import documented
 from fairpot._lineage import lineage_line
+from fairpot._said import NAMES, Said, first_said
 from fairpot._svg import distinct
-from fairpot._validation import check_choice, check_share, check_threshold
+from fairpot._validation import check_choice, check_share, check_threshold, wording
 from fairpot._version import __version__
-from fairpot.counting import as_table, kept_groups
-from fairpot.repair.fair_maps import FairMaps, fair_maps
+from fairpot.counting import USUAL, as_table, is_by_name, kept_groups
+from fairpot.repair.fair_maps import FairMaps, fair_maps, table_for
 from fairpot.repair.finish import in_words
 from fairpot.report.content import SCHEMA, About, Method, Origin, Report, Saved, Turned, read_card
 from fairpot.report.figures import Figure, make_figures
@@ -52,9 +54,9 @@ class FairnessReport(Saved):
 
     Parameters
     ----------
-    table : ScoreTable
-        With outcomes and at least two groups; :meth:`from_predictions` makes it from rows, and ``table_`` of a fitted
-        method is that of the rows it was fitted on.
+    rows : ScoreTable, frame, or column of outcomes
+        With outcomes and at least two groups: a table, such as ``table_`` of a fitted method, that of the rows it was
+        fitted on; a frame whose columns are named; or outcomes, with ``y_score`` beside them.
     method : fitted repair method or None, default None
         The repair to report on; None audits the original scores.
     title, source, outcome : str, default ""
@@ -65,9 +67,7 @@ class FairnessReport(Saved):
         Shares of the ranking that are acted on, to be shown among others. An audit is about the first of them.
     region : {"pooled", "group"}, default "pooled"
         Whether an audit's share is that of the whole list or of each group.
-    {ties, high_score_means}
-    min_group, groups : int, default 0, and list or None
-        Of an audit: leave groups of fewer rows out, and all that are not named.
+    {ties, y_score, said}
     columns, command, created, inputs, warnings
         What the columns are called, by the part they play; how to make the report again, and when it was made; SHA-256
         of the files that the rows come from; more that a reader should know. All are shown as given.
@@ -87,11 +87,13 @@ class FairnessReport(Saved):
     True
     """
 
+    @by_name
     def __init__(
         self,
-        table: ScoreTable,
+        rows: Any,
         method: Any = None,
         *,
+        y_score: Any = None,
         title: str = "",
         source: str = "",
         outcome: str = "",
@@ -99,30 +101,25 @@ class FairnessReport(Saved):
         alpha: Any = None,
         region: Region = "pooled",
         ties: str = "half",
-        high_score_means: Meaning | None = None,
-        min_group: int = 0,
-        groups: Any = None,
         columns: Any = None,
         command: str = "",
         created: str = "",
         inputs: Sequence[str] = (),
         warnings: Any = (),
         card: Any = None,
+        **said: Unpack[Said],
     ) -> None:
-        known = _check_table(table)
         self.maps = None if method is None else fair_maps(method)
         if method is not None and self.maps is None:
             kind = type(method).__name__
             raise TypeError(f"a report takes a fitted repair method or a loaded map file, got {kind}.")
-        said = None if self.maps is None else self.maps.high_score_means_
-        self._all_groups = known.meaning(high_score_means).meaning(said)
+        known = _counted(rows, y_score, self.maps, said).require("a report", groups=2)
+        self._all_groups = known.meaning(None if self.maps is None else self.maps.high_score_means_)
         if self.maps is None:
-            self.table = kept_groups(self._all_groups.comparing(groups, min_group))
+            self.table = kept_groups(self._all_groups)
         else:
-            if min_group or groups is not None:
-                raise ValueError("a repair says which groups it leaves out.\nHint: give min_group and groups to fit.")
-            left_out = table.unknown + self.maps.left_out_
-            self.table = self._all_groups.only([g for g in table.groups if g not in left_out])
+            left_out = known.unknown + self.maps.left_out_
+            self.table = self._all_groups.only([g for g in known.groups if g not in left_out])
         self.method = method
         self.ties = cast(Ties, check_choice(ties, "ties", TIES))
         self.region = cast(Region, check_choice(region, "region", REGIONS))
@@ -131,43 +128,24 @@ class FairnessReport(Saved):
         simplified = getattr(self.maps, "simplified_", None)
         self._said = (*warnings, *([] if simplified is None else [f"The {in_words(simplified)}."]))
         made_by = lineage_line(None if self.maps is None else self.maps.sha256_, None, inputs)
-        names, origin = dict(columns or {}), Origin(__version__, command, created, made_by)
+        names, origin = columns or _column_names(rows, y_score, said), Origin(__version__, command, created, made_by)
         told = title or TEXT["title"], read_card(card), source, outcome or TEXT["outcome"]
         self._about = About(*told, names, origin)
 
     @classmethod
-    def from_predictions(
-        cls,
-        y_true: Any,
-        y_score: Any,
-        *,
-        sensitive_features: Any,
-        sample_weight: Any = None,
-        clusters: Any = None,
-        weights: Weights | None = None,
-        pos_label: Any = None,
-        lower_is_riskier: bool = False,
-        method: Any = None,
-        **options: Any,
-    ) -> Self:
-        """Make the report of rows.
+    def from_predictions(cls, y_true: Any, y_score: Any, *, method: Any = None, **options: Any) -> Self:
+        """Make the report of columns, which the class takes too.
 
         Parameters
         ----------
         y_true, y_score : columns of shape (n,)
             Outcomes, 0/1 or booleans, and the scores of any model, on any scale.
-        {sensitive_features}
-        sample_weight, clusters, weights, pos_label, lower_is_riskier
-            What the rows are, as :func:`fairpot.score_table` takes it.
         method : fitted repair method or None, default None
             The repair to report on; None audits the original scores.
         **options
-            What the class takes besides.
+            What the class takes besides, ``sensitive_features`` among it.
         """
-        rows = {"sample_weight": sample_weight, "clusters": clusters, "weights": weights, "pos_label": pos_label}
-        known = {"sensitive_features": sensitive_features, "lower_is_riskier": lower_is_riskier}
-        table = as_table(y_true, y_score, **rows, **known)
-        return cls(table, method, **_column_names(y_true, y_score, sensitive_features) | options)
+        return cls(y_true, method, y_score=y_score, **options)
 
     @cached_property
     def effect(self) -> Effect | None:
@@ -286,20 +264,32 @@ class FairnessReport(Saved):
         return f"<FairnessReport: {what} of {self.table.rows:g} rows, {len(self.table.groups)} groups>"
 
 
-def _column_names(y_true: Any, y_score: Any, sensitive_features: Any) -> Plain:
-    """Read what columns are called, where they say so, as those of pandas and Polars do."""
-    given = {"score": y_score, "label": y_true, "group": sensitive_features}
-    names = {part: getattr(column, "name", None) for part, column in given.items()}
-    return {"columns": {part: name for part, name in names.items() if isinstance(name, str) and name}}
-
-
-def _check_table(table: Any) -> ScoreTable:
-    if not isinstance(table, ScoreTable):
+def _counted(rows: Any, y_score: Any, maps: FairMaps | None, said: Said) -> ScoreTable:
+    """Count the rows of a report; those of a repair as its fit took its own."""
+    if y_score is None and not isinstance(rows, ScoreTable) and not is_by_name(rows, None, said):
         raise TypeError(
-            f"a report is made from a ScoreTable, got {type(table).__name__}.\n"
-            "Hint: FairnessReport.from_predictions(y_true, y_score, sensitive_features=...) takes rows."
+            f"a report needs outcomes and scores, got {wording.got(rows)} alone.\n"
+            "Hint: FairnessReport(y_true, y_score=..., sensitive_features=...), or a ScoreTable, or a frame with "
+            "score=..., label=..., group=..."
         )
-    return table.require("a report", groups=2)
+    if maps is None:
+        return as_table(rows, y_score, **said)
+    return table_for(maps, y_score, rows, said, names=("y_true", "y_score"))
+
+
+def _column_names(rows: Any, y_score: Any, said: Said) -> Plain:
+    """Say what columns are called: the names given, or, where they say so themselves, those of pandas and Polars."""
+    if isinstance(rows, ScoreTable):
+        return {}
+    if y_score is None:
+        named = said if first_said(said, NAMES) is not None else USUAL
+        group = named.get("group") or ""
+        found = {"score": named.get("score"), "label": named.get("label")}
+        found["group"] = group if isinstance(group, str) else " x ".join(group)
+        return {part: name for part, name in found.items() if name}
+    given = {"score": y_score, "label": rows, "group": said.get("sensitive_features")}
+    names = {part: getattr(column, "name", None) for part, column in given.items()}
+    return {part: name for part, name in names.items() if isinstance(name, str) and name}
 
 
 def _describe(maps: FairMaps, table: ScoreTable) -> Method:

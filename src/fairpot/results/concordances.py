@@ -6,17 +6,31 @@ import itertools
 from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from math import nan
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Unpack
 
 import numpy as np
 
 from fairpot import words
-from fairpot._arguments import by_name
+from fairpot._arguments import argument, by_name
 from fairpot._defaults import FEWEST, LEVEL, MOST_COMPARED, Leaving
+from fairpot._said import Said, without
 from fairpot._shown import Bar, ShownBars, bar
-from fairpot._validation import check_level, check_rows
-from fairpot._validation.followed import AfterTime, check_followed
-from fairpot.counting import followed_rows, units_of
+from fairpot._validation import Rows, check_alignment, check_level, check_rows, without_missing, wording
+from fairpot._validation.columns import has_names
+from fairpot._validation.followed import AfterTime, check_followed, check_horizon
+from fairpot._warn import warn_user
+from fairpot.counting import (
+    BESIDE_TABLES,
+    check_unnamed,
+    columns_of,
+    compared,
+    count,
+    followed_rows,
+    grouping_of,
+    meant,
+    refuse_beside_table,
+    units_of,
+)
 from fairpot.counts import Indices
 from fairpot.follow_up import COMPETING, EVENT, FollowedRows, Staying, rows_by
 from fairpot.inference.limits import Estimate
@@ -209,9 +223,7 @@ def concordances_of(table: ScoreTable, level: float | None) -> Concordance | Non
     known = table.follow_up
     if known is None or known.rows is None or level is None or len(table.groups) > MOST_COMPARED:
         return None
-    named = [each.group for each in known.groups]
-    places = [named.index(group) for group in table.groups]
-    return concordances(known.rows, named, places, known.horizon, level, known.leaving)
+    return _of_table(table, None, level)
 
 
 def concordances(
@@ -253,21 +265,22 @@ def _why_not(found: ShareEstimates, k: int, pair: Sequence[Hashable], tau: float
     return None
 
 
-@by_name
+_NOT_OF_TIMES = {
+    "horizon": "pairs are compared up to a time.\nHint: tau=... says which.",
+    "pos_label": "event says who had the outcome.\nHint: code it 1 where the outcome happened, 0 elsewhere.",
+    "label": "event says who had the outcome.\nHint: event=... names the column.",
+    "high_score_means": "it changes no number.\nHint: fairpot.audit words by it what was found.",
+}
+
+
+@by_name(but=_NOT_OF_TIMES)
 def concordance(
-    time: Any,
-    y_score: Any,
+    rows: Any = None,
+    y_score: Any = None,
     *,
-    event: Any = None,
-    sensitive_features: Any = None,
     tau: float | None = None,
-    competing: Any = None,
-    leaving: Leaving | None = None,
-    sample_weight: Any = None,
-    clusters: Any = None,
-    weights: str | None = None,
-    lower_is_riskier: bool = False,
     level: float = LEVEL,
+    **said: Unpack[Said],
 ) -> Concordance:
     """Measure how often the one of two groups who had the outcome earlier was ranked higher, in both directions.
 
@@ -275,21 +288,13 @@ def concordance(
 
     Parameters
     ----------
-    time : column of shape (n,)
+    rows : column of shape (n,), ScoreTable with a follow-up, or frame
         Until when each row was followed. For a numeric outcome, such as cost, minus that outcome, without ``event``.
-    {y_score}
-    event : column of shape (n,) or None, default None
-        How follow-up ended: 1 (or True) with the outcome, 0 without it, or the code of a ``competing`` event. None says
-        that every row had the outcome at its time.
-    sensitive_features : column of shape (n,), or frame with several columns, default None
-        Group of each row. Without groups, it is the concordance of all rows: Uno's C, with ``leaving="group"``.
+        Of a frame, ``time`` names that column.
+    {y_score, said}
     tau : float or None, default None
         Pairs count whose earlier row had the outcome by then; needed with ``event``. None takes all.
-    competing : a value, default None
-        The code of an event after which the outcome cannot come. It counts as never having the outcome.
-    leaving : {"score", "group"} or None, default None
-        What leaving early may depend on: group and score ("score", which None takes too), or the group alone.
-    {sample_weight, clusters, weights, lower_is_riskier, level}
+    {level}
 
     Examples
     --------
@@ -304,19 +309,65 @@ def concordance(
     >>> print(found.pair("M", "F").signed_gap)
     0.249 (95% interval 0.137 to 0.354)
     """
+    if isinstance(rows, ScoreTable):
+        refuse_beside_table(rows, {"y_score": y_score, **without(said, BESIDE_TABLES)})
+        return _of_table(compared(meant(rows, said)), tau, check_level(level))
+    if y_score is None and has_names(rows):
+        _, scores, said = columns_of(rows, None, said)
+        rows, y_score = None, scores["score"]
+    check_unnamed(said)
+    time, event, competing = (said.get("time") if rows is None else rows), said.get("event"), said.get("competing")
     for missing, given, what in (("event", competing, "competing"), ("tau", event, "event")):
         if given is not None and {"event": event, "tau": tau}[missing] is None:
             raise TypeError(f"{what} is given without {missing}.\nHint: pass {missing}=... as well.")
-    beside = {"time": time, "event": event, "clusters": clusters}
-    known: dict[str, Any] = {"names": ("y_true", "y_score"), "grouped": sensitive_features is not None}
-    rows = check_rows(y_score, None, sensitive_features, sample_weight, **known, beside=beside)
-    if len(rows.groups) > MOST_COMPARED:
-        told = f"there are {len(rows.groups)} groups, and at most {MOST_COMPARED} are compared"
-        raise ValueError(f"{told}.\nHint: join small groups, or pass the rows of fewer.")
-    after = check_followed(AfterTime(time, event, tau, competing, leaving), len(rows.scores), by="tau")
-    if lower_is_riskier:
-        rows = rows._replace(scores=0.0 - rows.scores)
-    unit = None if clusters is None else units_of(clusters, len(rows.scores), "clusters")[0]
-    places, last = range(len(rows.groups)), (after.horizon, check_level(level), after.leaving)
-    found = concordances(followed_rows(rows, after, unit, weights), rows.groups, places, *last)
+    columns = {"y_score": y_score, "time": time, "event": event}
+    columns |= {name: said.get(name) for name in ("sensitive_features", "sample_weight", "clusters")}
+    checked, columns = _checked(columns, said)
+    after = AfterTime(columns["time"], columns["event"], tau, competing, said.get("leaving"))
+    after = check_followed(after, len(checked.scores), by="tau")
+    clusters, weights = columns["clusters"], said.get("weights")
+    kept = compared(meant(count(checked, weights=weights), said)).groups
+    _check_compared(kept)
+    unit = None if clusters is None else units_of(clusters, len(checked.scores), "clusters")[0]
+    places = [checked.groups.index(group) for group in kept]
+    followed = followed_rows(checked, after, unit, weights)
+    found = concordances(followed, checked.groups, places, after.horizon, check_level(level), after.leaving)
     return replace(found, tau=None) if tau is None else found
+
+
+def _checked(columns: Plain, said: Said) -> tuple[Rows, Plain]:
+    """Check columns of followed rows, turned to where a high score means high risk; leave out those with gaps."""
+    if said.get("drop_missing"):
+        check_alignment(**columns)
+        columns, dropped = without_missing(columns)
+        if dropped["rows"]:
+            warn_user(wording.dropped_rows(dropped, len(columns["y_score"])), UserWarning)
+    groups = columns["sensitive_features"]
+    beside = {name: columns[name] for name in ("time", "event", "clusters")}
+    known: dict[str, Any] = {"grouped": groups is not None, "grouping": grouping_of(said), "beside": beside}
+    given = columns["y_score"], None, groups, columns["sample_weight"]
+    checked = check_rows(*given, names=("y_true", "y_score"), **known)
+    return checked._replace(scores=0.0 - checked.scores) if said.get("lower_is_riskier") else checked, columns
+
+
+def _check_compared(groups: Sequence[Hashable]) -> None:
+    if len(groups) > MOST_COMPARED:
+        told = f"there are {len(groups)} groups, and at most {MOST_COMPARED} are compared"
+        raise ValueError(f"{told}.\nHint: join small groups, or pass the rows of fewer.")
+
+
+def _of_table(table: ScoreTable, tau: float | None, level: float) -> Concordance:
+    """Measure concordances of rows that are counted, up to their horizon or a time before it."""
+    known = table.follow_up
+    if known is None or known.rows is None:
+        raise ValueError(
+            "this table has no times: it was counted without them, or has other scores by now.\n"
+            "Hint: score_table(..., time=..., event=..., horizon=...)."
+        )
+    if tau is not None and check_horizon(tau, "tau") > known.horizon:
+        told = f"{argument('tau', tau)} is after the horizon of the table, {known.horizon:g}"
+        raise ValueError(f"{told}.\nHint: count the rows again with a later horizon.")
+    _check_compared(table.groups)
+    named = [each.group for each in known.groups]
+    places = [named.index(group) for group in table.groups]
+    return concordances(known.rows, named, places, known.horizon if tau is None else float(tau), level, known.leaving)

@@ -13,10 +13,10 @@ from fairpot._arguments import by_name
 from fairpot._defaults import LEVEL, Region, Ties
 from fairpot._docs import documented
 from fairpot._html import html_table, intervals_svg, notes, paragraph
-from fairpot._said import SETTLED, Said
+from fairpot._said import Said
 from fairpot._shown import bar, display, frame_of
 from fairpot._validation import check_choice, check_seen, check_share, wording
-from fairpot.counting import as_table
+from fairpot.counting import as_table, compared
 from fairpot.inference import Change, Changes, Estimate, verdict
 from fairpot.inference.change import change_by_maps
 from fairpot.inference.dial import same_rows
@@ -220,7 +220,7 @@ def _seen_alike(before: Ranking, after: Ranking) -> tuple[Estimate | None, Estim
     return before.told.signed_gap, after.pair(first, second).signed_gap
 
 
-@by_name(but=SETTLED)
+@by_name
 def effect(
     model: Any,
     scores: Any = None,
@@ -278,9 +278,9 @@ def effect(
 
 def _effect_of_maps(model: Any, known: FairMaps | None, table: ScoreTable, looked_at: dict[str, Any]) -> Effect:
     """Audit a table before and after maps."""
-    left_out = table.unknown
     if known is None:
-        maps = _given_maps(model, table)
+        maps, named = _given_maps(model, table), compared(table).groups
+        left_out = tuple(g for g in table.groups if g not in named)
     else:
         table, left_out = known.seen(table).meaning(known.high_score_means_), tuple(known.left_out_)
         if looked_at["alpha"] is None and known.where is not None:

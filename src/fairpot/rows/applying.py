@@ -15,23 +15,33 @@ from fairpot._defaults import Unmapped
 from fairpot._lineage import lineage_line
 from fairpot._log import telling
 from fairpot._validation import check_choice
+from fairpot._validation.columns import check_names
+from fairpot._validation.followed import AfterTime
 from fairpot._validation.grouping import check_unmapped
 from fairpot._warn import warn_user
 from fairpot.exceptions import InputFileError, ScaleWarning
 from fairpot.rows.door import opened
 from fairpot.rows.readers import AppliedRows, Applying, RowsDone, reader
 from fairpot.rows.roles import Roles
-from fairpot.rows.source import READING
 from fairpot.rows.streams import hashing
 from fairpot.transport import ScoreMap
 
+_OF_COUNTS = "an adjusted score does not depend on it.\nHint: leave it out; fit and fairpot.effect take it."
+_OF_THE_MAP = "the map knows it from its fit.\nHint: leave it out, or fit again with it."
+_NOT_OF_SCORES = {
+    **dict.fromkeys(("sample_weight", "weights", "clusters", "pos_label", "label", "weight", "cluster"), _OF_COUNTS),
+    **dict.fromkeys(AfterTime._fields, _OF_COUNTS),
+    **dict.fromkeys(("lower_is_riskier", "high_score_means", "bands", "unknown", "groups", "min_group"), _OF_THE_MAP),
+}
 
-@by_name
+
+@by_name(but=_NOT_OF_SCORES)
 def apply(
     model: Any,
     rows: Any,
     output: str | os.PathLike[str] | None = None,
     *,
+    sensitive_features: Any = None,
     score: str | None = None,
     group: str | Sequence[str] | None = None,
     column: str | None = None,
@@ -50,7 +60,12 @@ def apply(
     memory_limit: str | None = None,
     threads: int | None = None,
     progress: RowsDone | None = None,
-    **options: Any,
+    format: str | None = None,  # noqa: A002 -- as the option of files is called
+    sql: str | None = None,
+    delimiter: str | None = None,
+    decimal: str | None = None,
+    encoding: str | None = None,
+    sheet: str | None = None,
 ) -> Any:
     """Write rows with their adjusted score as one column more, or give a frame back so; files may exceed memory.
 
@@ -61,13 +76,16 @@ def apply(
     ----------
     model : fitted repair method, loaded model, path of a map file, or dict of group to ScoreMap
         If it was fitted on scores of which a low one means high risk, so are these.
-    rows : path, list of paths, RowSource, or frame
+    rows : path, list of paths, RowSource, frame, or column of scores
         Files (Parquet, CSV, Arrow, JSON lines; folders and patterns), or a frame, which comes back as one of its kind.
-        One of Spark (also as SparkRows) is written by its cluster if ``output`` is named.
+        One of Spark (also as SparkRows) is written by its cluster if ``output`` is named. Of a column of scores, with
+        ``sensitive_features``, the adjusted ones come back.
     output : path or None, default None
         Written whole or not at all; ``"-"`` is standard output. Of rows on a cluster, a folder that all workers see.
+    sensitive_features : column of shape (n,), or frame with several columns, default None
+        The group of each row, where ``rows`` are a column of scores.
     score, group : str
-        Names of the columns; None takes those the map file knows, else "score" and "group".
+        Names of the columns; None takes those the map knows, else "score" and "group".
     column, replace : str or None, default None; and bool, default False
         Name of the new column, None adds "_adjusted" to that of the score; whether one of that name is replaced.
     {unknown_group, missing_group}
@@ -93,8 +111,8 @@ def apply(
         for all threads of the process meanwhile). And the threads of DuckDB, None for all cores.
     progress : callable or None, default None
         Called with the rows done and the rows in all, None unless the input is Parquet.
-    **options
-        How files are read, see :func:`fairpot.score_table` (``format``, ``sql``, ``decimal``, ...).
+    format, sql, delimiter, decimal, encoding, sheet : str or None
+        How files are read, as :class:`fairpot.rows.RowSource` takes it; ``sql`` is a DuckDB query in place of ``rows``.
 
     Returns
     -------
@@ -128,10 +146,12 @@ def apply(
     if changes is None and (threshold is not None or keep):
         said = f"{argument('threshold')} and {argument('keep')} say what goes into {argument('changes')}"
         raise ValueError(f"{said}, which is not given.\nHint: {argument('changes', ...)} names a file.")
-    for name in options:
-        if name not in READING:
-            raise TypeError(f"apply has no argument {name!r}.")
+    told = {"format": format, "sql": sql, "delimiter": delimiter, "decimal": decimal, "encoding": encoding}
+    options = {name: value for name, value in {**told, "sheet": sheet}.items() if value is not None}
     fitted = _fitted(model, expect_sha256)
+    if sensitive_features is not None:
+        ways = {"unknown_group": unknown_group, "missing_group": missing_group, "other_scale": other_scale}
+        return _adjusted(model, rows, sensitive_features, output, ways)
     maps = model if fitted is None else fitted.maps_
     check_unmapped(unknown_group, missing_group, maps)
     if fitted is not None and fitted.lower_is_riskier_:  # they are of scores with a minus
@@ -156,6 +176,7 @@ def apply(
         **judged,
         inputs=(Path(model),) if isinstance(model, str | os.PathLike) else (),
     )
+    check_names({"score": score, "group": group})
     source = _source(rows, {"score": score, "group": group}, fitted, options)
     with hashing() as read, telling("adjusted", output=how.output) as told:
         run = None if changes is None else secrets.token_hex(8)
@@ -168,6 +189,16 @@ def apply(
         done = reader(source.reader).apply(source, maps, how)
         told |= {name: getattr(done, name, None) for name in ("rows", "moved", "unknown", "missing", "dropped")}
         return replace_fields(done, made_by=made_by()) if isinstance(done, AppliedRows) else done
+
+
+def _adjusted(model: Any, scores: Any, groups: Any, output: Any, ways: dict[str, Any]) -> Any:
+    """Adjust a column of scores, beside which are the groups."""
+    if isinstance(model, Mapping) or output is not None:
+        told = f"are not written to {output}" if output is not None else "go through a fitted model, not bare maps"
+        raise TypeError(f"columns {told}.\nHint: pass a frame, or files, and name the columns, score=..., group=...")
+    repair = import_module("fairpot.repair")
+    fitted = repair.load(model) if isinstance(model, str | os.PathLike) else model
+    return fitted.transform(scores, sensitive_features=groups, **ways)
 
 
 def read_whole(source: Any, read: Mapping[Path, str]) -> list[str]:
@@ -201,13 +232,17 @@ def _fitted(model: Any, expect_sha256: str | None) -> Any:
 def _source(rows: Any, names: dict[str, Any], fitted: Any, options: Mapping[str, Any]) -> Roles:
     """Say what rows are; columns that are not named are called as in fit."""
     known = getattr(fitted, "columns_", None) or {"score": "score", "group": ["group"]}
-    filled = names if isinstance(rows, Roles) else {part: name or known[part] for part, name in names.items()}
+    filled = (
+        names
+        if isinstance(rows, Roles)
+        else {part: known[part] if name is None else name for part, name in names.items()}
+    )
     grouping = getattr(fitted, "grouping_", None)
     source = opened(rows, filled, {} if isinstance(rows, Roles) else {"grouping": grouping}, options)
     if source is None:
         raise TypeError(
             f"apply takes files, a RowSource or a frame, got {type(rows).__name__}.\n"
-            "Hint: columns go through the model itself, model.transform(scores, sensitive_features=...)."
+            "Hint: beside a column of scores goes that of the groups, apply(model, scores, sensitive_features=...)."
         )
     if not source.group_columns:
         raise InputFileError("no group column is named.\nHint: maps belong to groups; name the columns with groups=...")

@@ -13,7 +13,7 @@ from fairpot._docs import documented
 from fairpot._log import telling
 from fairpot._said import COLUMNS, ENDS, NAMES, WORDS, Said, first_said, is_said
 from fairpot._validation import wording
-from fairpot._validation.columns import check_column_names
+from fairpot._validation.columns import check_names
 from fairpot._validation.grouping import Grouping
 from fairpot._warn import warn_user
 from fairpot.counting import USUAL, as_table, check_meaning, grouping_of, meant, refuse_beside_table
@@ -155,9 +155,10 @@ def opened(rows: Any, names: Mapping[str, Any], said: Mapping[str, Any], options
         raise TypeError(
             "score is missing: name the columns, score=..., label=..., group=... (weight=..., cluster=...)."
         )
+    check_names(names)
     parts = {part: name for part, name in names.items() if name is not None}
     if "group" in parts:
-        parts["groups"] = check_column_names(parts.pop("group"), "group")
+        parts["groups"] = parts.pop("group")
     meaning = {name: value for name, value in said.items() if name not in _OWN and value is not None}
     return chosen.open(rows, parts | meaning, reading)
 
