@@ -21,6 +21,7 @@ from fairpot.inference.certificate import certify, step_down
 from fairpot.inference.dial import DialEstimates, band_of, estimate_steps
 from fairpot.inference.interval import confidence_interval, verdict
 from fairpot.inference.limits import gap_limits, judge
+from fairpot.inference.rates import Cut, Measuring
 from fairpot.inference.sample_size import SamplePlan, plan_sample_size
 from fairpot.inference.shares import GapEstimates, Pairs, all_pairs, cross_pairs, estimate_shares
 from fairpot.methods import LogitShift, OptimalMerge, WassersteinRepair
@@ -32,7 +33,7 @@ from fairpot.tradeoff import Limit
 ROOT2 = np.sqrt(2)
 LABELS = (1, 1, 0, 0)
 GROUPS = (0, 1, 0, 1)
-LISTS = {"pooled": "the whole list", "group": "each group"}
+LISTS = {"all": "the whole list", "group": "each group"}
 
 
 def shift(auc: float) -> float:
@@ -135,37 +136,105 @@ def shapes(scale: float) -> None:
                 row(kind, auc, f"{m}, {n}", percent(hits, draws), percent(gap, draws))
 
 
-def regions(scale: float) -> None:
-    """Partial xAUC gap, its threshold estimated; the truth from four million rows."""
-    header("rows", "top of", "alpha", "positives of a in it", "true gap", "AUC in the top", "gap in the top")
-    rng = np.random.default_rng(3)
-    for region in ("pooled", "group"):
-        for alpha in (0.1, 0.3):
-            big = _two_groups(rng, 4_000_000).top(alpha, region)
-            truth = estimate_shares(big, [all_pairs(big), *cross_pairs(big)]).value
-            for n, draws in ((2000, 600), (20_000, 200)):
-                _region_row(rng, n, region, alpha, truth, int(draws * scale))
+# The top rates that are looked at: which, of whom; group a has 30 % of the rows.
+RATES_OF_TOPS = (
+    ("selection rate, a", "value", "selection_rate", ((0,),)),
+    ("selection rate, b", "value", "selection_rate", ((1,),)),
+    ("TPR, a", "value", "tpr", ((0,),)),
+    ("TPR, b", "value", "tpr", ((1,),)),
+    ("PPV, a", "value", "ppv", ((0,),)),
+    ("TPR, difference", "difference", "tpr", ((0,), (1,))),
+)
+ROUNDED = {"smooth": None, "two digits": 2, "deciles": 10}
+KINDS = ("rows", "weights", "clusters")
 
 
-def _two_groups(rng: np.random.Generator, n: int) -> ScoreTable:
-    a = rng.random(n) < 0.3
-    y = rng.random(n) < np.where(a, 0.3, 0.2)
-    return ScoreTable.from_rows(rng.normal(y * 1.2 + 0.4 * a), y.astype(np.int8), (~a).astype(np.intp), ("a", "b"))
+def in_tops(scale: float) -> None:
+    """Gap and rates in a top, with weights and clusters: gap from these scores on, and of the population's top."""
+    names = (name for name, *_ in RATES_OF_TOPS)
+    header("scores", "of", "top", "top of", "gap from these scores on", "gap of the population's top", *names)
+    draws = int(300 * scale)
+    for name, digits in ROUNDED.items():
+        big = _drawn_for_tops(np.random.default_rng(3), 2_000_000, digits, "rows")
+        for top, where in ((0.1, "all"), (0.3, "all"), (0.3, "group")):
+            truths: dict[tuple[float, ...], list[float]] = {}
+            for kind in KINDS:
+                rng = np.random.default_rng([4, KINDS.index(kind)])
+                _row_of_tops(rng, (name, digits, kind), (big, truths), (top, where), draws)
 
 
-def _region_row(rng: np.random.Generator, n: int, region: str, alpha: float, truth: np.ndarray, draws: int) -> None:
-    from fairpot.inference.region import estimate_region
+def _drawn_for_tops(rng: np.random.Generator, n: int, digits: int | None, kind: str) -> ScoreTable:
+    """Draw probabilities, rounded or in deciles; as survey rows with weights; as three visits of each patient."""
+    size, visits = (2 * n, 1) if kind == "weights" else (n // 3, 3) if kind == "clusters" else (n, 1)
+    a = np.repeat(rng.random(size) < 0.3, visits)
+    y = np.repeat(rng.random(size), visits) < np.where(a, 0.3, 0.2)
+    noise = rng.normal(size=size * visits)
+    if visits > 1:
+        noise = (noise + np.repeat(rng.normal(size=size), visits)) / ROOT2
+    score = expit(y * 1.2 + 0.4 * a + noise - 1.5)
+    if digits is not None:
+        edges = expit(np.array([-2.5, -2.05, -1.7, -1.45, -1.2, -0.95, -0.68, -0.35, 0.1]))
+        score = np.round(score, digits) if digits == 2 else np.searchsorted(edges, score).astype(float)
+    group = np.where(a, "a", "b")
+    if kind == "weights":  # of the rows with high scores half are drawn, and count twice
+        high = score >= np.median(score)
+        kept = np.flatnonzero(rng.random(size) < np.where(high, 0.5, 1.0))[:n]
+        weight = np.where(high[kept], 2.0, 1.0)
+        return score_table(y[kept], score[kept], sensitive_features=group[kept], sample_weight=weight)
+    known = {"clusters": np.arange(size * visits) // visits} if visits > 1 else {}
+    return score_table(y, score, sensitive_features=group, **known)
 
-    hits, gap, count = 0, 0, 0.0
+
+def _smooth_gap(starts: dict[str, float]) -> float:
+    """Integrate the gap from some scores on, of the smooth law that tops are drawn from."""
+    cut = {group: float(logit(start)) + 1.5 for group, start in starts.items()}
+    middle = {("a", 1): 1.6, ("a", 0): 0.4, ("b", 1): 1.2, ("b", 0): 0.0}
+    share = {}
+    for g, h in (("a", "b"), ("b", "a")):
+        x = np.linspace(max(cut[g], cut[h]), 8, 4001)
+        density = np.exp(-((x - middle[g, 1]) ** 2) / 2) / np.sqrt(2 * np.pi)
+        won = np.trapezoid(density * (ndtr(x - middle[h, 0]) - ndtr(cut[h] - middle[h, 0])), x)
+        share[g] = won / (ndtr(middle[g, 1] - cut[g]) * ndtr(middle[h, 0] - cut[h]))
+    return float(abs(share["a"] - share["b"]))
+
+
+def _truths(big: ScoreTable, starts: dict[str, float]) -> list[float]:
+    """Count the gap and the rates from some scores on in the population."""
+    first, second = WinMatrix.of(big.above(starts), "half").widest()
+    measuring = [Measuring(big, Cut("score", starts[group]), None) for group in big.groups]
+    values = []
+    for _, _, rate, places in RATES_OF_TOPS:
+        each = [float(measuring[place].estimate("value", rate, (place,))) for (place,) in places]
+        values.append(each[0] - sum(each[1:]))
+    return [abs(first - second), *values]
+
+
+def _row_of_tops(
+    rng: np.random.Generator,
+    law: tuple[str, int | None, str],
+    population: tuple[ScoreTable, dict[tuple[float, ...], list[float]]],
+    asked: tuple[float, str],
+    draws: int,
+) -> None:
+    (name, digits, kind), (big, truths) = law, population
+    hits, of_population = np.zeros(1 + len(RATES_OF_TOPS)), 0
+    own = big.thresholds(*asked)
     for _ in range(draws):
-        table = _two_groups(rng, n)
-        found = estimate_region(table, [all_pairs(table), *cross_pairs(table)], "half", alpha, region)
-        low, high = found.limits(0.025)
-        hits += low[0] <= truth[0] <= high[0]
-        [low], [high] = GapEstimates.side_by_side(found.take([1, 2])).limits(0.025)
-        gap += low <= truth[1] - truth[2] <= high
-        count += found.units[0][1] / draws
-    row(n, LISTS[region], alpha, round(count), f"{truth[1] - truth[2]:.3f}", percent(hits, draws), percent(gap, draws))
+        table = _drawn_for_tops(rng, 2000, digits, kind)
+        starts = table.thresholds(*asked)
+        for each in [own] if digits is None else [own, starts]:
+            if tuple(each.values()) not in truths:
+                truths[tuple(each.values())] = _truths(big, each)
+        gap = confidence_interval("xauc_gap", table, top=asked[0], top_of=asked[1])
+        measuring = Measuring(table, Cut("top", None, *asked))
+        found = [gap, *(measuring.estimate(how, rate, *places) for _, how, rate, places in RATES_OF_TOPS)]
+        of_top = truths[tuple(own.values())]
+        # Rates at smooth scores know that their cut moves; all else is of the rows from these scores on.
+        truth = [_smooth_gap(starts), *of_top[1:]] if digits is None else truths[tuple(starts.values())]
+        hits += [each.reason is not None or each.low <= value <= each.high for each, value in zip(found, truth)]
+        of_population += gap.reason is not None or gap.low <= of_top[0] <= gap.high
+    gap_from_here, *rates = (percent(each, draws) for each in hits)
+    row(name, kind, asked[0], LISTS[asked[1]], gap_from_here, percent(of_population, draws), *rates)
 
 
 def clusters(scale: float) -> None:
@@ -386,33 +455,37 @@ def refusals(scale: float) -> None:
 
 
 def coarse(scale: float) -> None:
-    """Top-alpha regions of rounded scores: intervals at 95 %, and verdicts at bounds that make them false."""
-    said = ("interval covers", "false within", "false exceeds", "refused")
-    header("rows", "top of", "alpha", "rounded to", "true gap", *said)
+    """Verdicts in tops of rounded scores, at bounds that make them false for the rows from these scores on."""
+    header("rows", "top of", "top", "rounded to", "true gap", "interval covers", "false within", "false exceeds")
     rng = np.random.default_rng(10)
-    draws = int(400 * scale)
-    for region, alpha, grain, n in (
+    draws = int(300 * scale)
+    for region, top, grain, n in (
         ("group", 0.25, 1.0, 600),
         ("group", 0.25, 1.0, 2000),
-        ("group", 0.5, 0.5, 2000),
-        ("pooled", 0.3, 1.0, 600),
-        ("pooled", 0.3, 0.5, 2000),
-        ("pooled", 0.1, 0.2, 2000),
+        ("all", 0.3, 0.5, 2000),
+        ("all", 0.1, 0.2, 2000),
         ("group", 0.3, 0.1, 2000),
     ):
         y, score, group = _rounded(np.random.default_rng(11), 4_000_000, grain)
-        truth = xauc_gap(y, score, sensitive_features=group, alpha=alpha, region=region)
-        hits = within = exceeds = refused = 0
+        big = score_table(y, score, sensitive_features=group)
+        truths: dict[tuple[float, ...], float] = {}
+        hits = within = exceeds = 0
         for _ in range(draws):
             y, score, group = _rounded(rng, n, grain)
-            given = {"sensitive_features": group, "alpha": alpha, "region": region}
-            found = confidence_interval("xauc_gap", y, score, **given)
-            refused += found.reason is not None
-            hits += found.reason is not None or found.low <= truth <= found.high
-            within += verdict(y, score, bound=0.999 * truth, **given).answer == "within"
-            exceeds += verdict(y, score, bound=min(1.001 * truth, 1), **given).answer == "exceeds"
-        shown = (percent(v, draws) for v in (hits, within, exceeds, refused))
-        row(n, LISTS[region], alpha, grain, f"{truth:.3f}", *shown)
+            table = score_table(y, score, sensitive_features=group)
+            starts = table.thresholds(top, region)
+            key = tuple(starts.values())
+            if key not in truths:
+                first, second = WinMatrix.of(big.above(starts), "half").widest()
+                truths[key] = abs(first - second)
+            found = confidence_interval("xauc_gap", table, top=top, top_of=region)
+            hits += found.reason is not None or found.low <= truths[key] <= found.high
+            given = {"top": top, "top_of": region}
+            within += verdict(table, bound=0.999 * truths[key], **given).answer == "within"
+            exceeds += verdict(table, bound=min(1.001 * truths[key], 1), **given).answer == "exceeds"
+        most = max(truths.values())
+        shown = (percent(v, draws) for v in (hits, within, exceeds))
+        row(n, LISTS[region], top, grain, f"{min(truths.values()):.3f} to {most:.3f}", *shown)
 
 
 def _rounded(
@@ -565,8 +638,8 @@ def _true_gap(model: FairPOT, y: np.ndarray, score: np.ndarray, group: np.ndarra
         return xauc_gap(y, moved, sensitive_features=group)
     certificate = getattr(model, "certificate_", None)
     if certificate is None or certificate.starts is None:
-        region = "group" if model.top_of == "group" else "pooled"
-        return xauc_gap(y, moved, sensitive_features=group, alpha=model.top, region=region)
+        region = "group" if model.top_of == "group" else "all"
+        return xauc_gap(y, moved, sensitive_features=group, top=model.top, top_of=region)
     seen = moved if certificate.adjusted else score
     inside = seen >= np.array([certificate.starts[name] for name in group])
     return xauc_gap(y[inside], moved[inside], sensitive_features=group[inside])
@@ -722,7 +795,7 @@ PARTS = {
         intervals,
         shapes,
         refusals,
-        regions,
+        in_tops,
         clusters,
         gaps,
         bands,

@@ -26,7 +26,7 @@ from typing import Any
 HERE = Path(__file__).resolve().parent
 PAGES = HERE.parent / "docs" / "evidence"
 RECORDS = PAGES / "records"
-COVERAGE = ("intervals", "shapes", "refusals", "regions", "coarse", "clusters", "certified_clusters", "gaps", "bands")
+COVERAGE = ("intervals", "shapes", "refusals", "in_tops", "coarse", "clusters", "certified_clusters", "gaps", "bands")
 COVERAGE += ("surveys", "certified", "signed", "weighted", "tops", "sizes", "plans")
 # Programs whose number is one of splits, and how many they are at scale 1.
 SPLITS = {"methods": 5, "certified": 10, "own_dials": 3}

@@ -15,9 +15,9 @@ FEWEST_OF_RATES = 10
 Ties = Literal["strict", "half"]
 TIES: tuple[Ties, ...] = ("strict", "half")
 
-# Whether the top alpha is that of all rows or of each group.
-Region = Literal["pooled", "group"]
-REGIONS: tuple[Region, ...] = ("pooled", "group")
+# Whether a top is that of all rows or of each group.
+TopOf = Literal["all", "group"]
+TOPS_OF: tuple[TopOf, ...] = ("all", "group")
 
 # Whether a weight is so many rows, or how much one row counts. Unless it is said, the second.
 Weights = Literal["frequency", "importance"]

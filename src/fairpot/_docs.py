@@ -32,9 +32,9 @@ positive : name of a group
     The group whose rows with the outcome are compared.
 negative : name of a group
     The group whose rows without the outcome they are compared with.
-alpha : float in (0, 1]
-    Share of the rows in the top; rows tied with the lowest of them are in it too.
-region : {"pooled", "group"}
+top : float in (0, 1], or int
+    Share of the rows in the top, or how many; rows tied with the lowest of them are in it too.
+top_of : {"all", "group"}
     The top of all rows, or the top of each group.
 ties : {"half", "strict"}
     Whether equal scores count as half a win (scikit-learn) or as none (the paper).

@@ -264,9 +264,16 @@ def without(rows: Mapping[str, Any], names: Iterable[str]) -> Said:
     return Said(**{name: value for name, value in rows.items() if name not in gone})  # type: ignore[typeddict-item]
 
 
-def near(name: str, words: Iterable[str]) -> str:
+# What other tools and papers call a word of ours, and how ours is given.
+_ELSEWHERE = {"alpha": ("top", "0.1, or top=200 for so many rows"), "region": ("top_of", "'all' or 'group'")}
+
+
+def near(name: str, words: Collection[str]) -> str:
     """Guess which word was meant, in a line for an error; empty where none is near."""
     from difflib import get_close_matches  # loads much, and most runs have nothing misspelt
 
+    ours, given = _ELSEWHERE.get(name, ("", ""))
+    if ours in words:
+        return f"\nHint: here it is called {ours}: {ours}={given}."
     found = get_close_matches(name, list(words), n=1, cutoff=0.6)
     return f"\nHint: did you mean {found[0]}?" if found else ""

@@ -167,10 +167,10 @@ class GroupCounts:
         ]
         return replace(self, members=(sides[0], sides[1]))
 
-    def top_score(self, alpha: float) -> float:
-        """Return the ceil(alpha N)-th largest score."""
+    def top_score(self, share: float) -> float:
+        """Return the ceil(share N)-th largest score."""
         from_top = np.cumsum(self.weight[::-1])
-        return float(self.score[::-1][top_place(from_top, alpha)])
+        return float(self.score[::-1][top_place(from_top, share)])
 
     def above(self, threshold: float) -> GroupCounts:
         """Keep the scores >= threshold."""

@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, NamedTuple, cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
-from fairpot._defaults import MEANINGS, REGIONS, Meaning, Region, Weights
+from fairpot._defaults import MEANINGS, TOPS_OF, Meaning, TopOf, Weights
 from fairpot._docs import documented
 from fairpot._html import html_table, notes, paragraph
 from fairpot._optional import make_frame
 from fairpot._shown import display
-from fairpot._validation import check_choice, check_group_name, check_share
+from fairpot._validation import check_choice, check_group_name, check_top
 from fairpot._validation.grouping import Grouping
 from fairpot.counts import (
     NOBODY,
@@ -36,6 +36,19 @@ from fairpot.transport import Floats
 # Up to so many groups, finding each one's rows by comparison is cheaper than one sort.
 _FEW_GROUPS = 16
 Maps = Mapping[Hashable, Callable[[Floats], Floats]]
+
+
+class Top(NamedTuple):
+    """A top of a list: which share of the rows is in it, of all or of each group, and how many were asked for."""
+
+    share: float
+    top_of: TopOf = "all"
+    rows: int | None = None  # where it was asked for in rows
+
+    @property
+    def size(self) -> float:
+        """How large it is, as it was asked for: an int for rows."""
+        return self.share if self.rows is None else self.rows
 
 
 @dataclass(frozen=True)
@@ -392,22 +405,48 @@ class ScoreTable:
         nothing: dict[str, Any] = dict.fromkeys(("follow_up", "only_groups", "unlabelled"))
         return replace(self, groups=("all",), counts=(total,), **nothing, min_group=0)
 
-    def thresholds(self, alpha: float, region: Region = "pooled") -> dict[Hashable, float]:
+    def thresholds(self, top: float, top_of: TopOf = "all") -> dict[Hashable, float]:
         """Return the lowest score of the top, for each group.
 
-        {alpha, region}
+        {top, top_of}
         """
-        alpha = check_share(alpha, "alpha", zero=False)
-        check_choice(region, "region", REGIONS)
-        if (alpha, region) not in self._tops:
-            if region == "pooled":
-                self._tops[alpha, region] = dict.fromkeys(self.groups, self.pooled().top_score(alpha))
+        return self.starts(self.find_top(top, top_of))
+
+    def find_top(self, top: float, top_of: str = "all") -> Top:
+        """Say which share of these rows a top is that was asked for as a share, or as a number of rows.
+
+        {top, top_of}
+        """
+        where = cast(TopOf, check_choice(top_of, "top_of", TOPS_OF))
+        if not isinstance(size := check_top(top), int):
+            return Top(size, where)
+        squares = sum(float(c.squared(side).sum()) for c in self.counts for side in (True, False))
+        if self.importance and not self.rows == self.weight == squares:  # then all are 1
+            said = "the weights say how much a row counts, not how many rows it is"
+            way = f"; or, if a weight is a number of rows, {argument('weights', 'frequency')}"
+            if self.follow_up is not None:
+                said, way = "at a horizon rows stand for others that left before", ""
+            told = f"{argument('top', size)} is a number of rows, but {said}."
+            raise ValueError(f"{told}\nHint: give a share, such as {argument('top', 0.1)}{way}.")
+        if size > self.rows:
+            raise ValueError(
+                f"{argument('top', size)} is more than the {self.rows:,g} rows there are.\n"
+                f"Hint: give a number of rows up to {self.rows:,g}, or a share, such as {argument('top', 0.1)}."
+            )
+        return Top(size / self.rows, where, size)
+
+    def starts(self, top: Top) -> dict[Hashable, float]:
+        """Give the lowest score of a top, for each group."""
+        where = top.share, top.top_of
+        if where not in self._starts:
+            if top.top_of == "all":
+                self._starts[where] = dict.fromkeys(self.groups, self.pooled().top_score(top.share))
             else:
-                self._tops[alpha, region] = {g: c.top_score(alpha) for g, c in zip(self.groups, self.counts)}
-        return dict(self._tops[alpha, region])
+                self._starts[where] = {g: c.top_score(top.share) for g, c in zip(self.groups, self.counts)}
+        return dict(self._starts[where])
 
     @cached_property
-    def _tops(self) -> dict[tuple[float, str], dict[Hashable, float]]:
+    def _starts(self) -> dict[tuple[float, str], dict[Hashable, float]]:
         return {}
 
     def above(self, thresholds: Mapping[Hashable, float]) -> ScoreTable:
@@ -420,12 +459,12 @@ class ScoreTable:
         """
         return self._with(c.above(thresholds[g]) for g, c in zip(self.groups, self.counts))
 
-    def top(self, alpha: float, region: Region = "pooled") -> ScoreTable:
+    def top(self, top: float, top_of: TopOf = "all") -> ScoreTable:
         """Keep the top of the list: of all rows, or of each group.
 
-        {alpha, region}
+        {top, top_of}
         """
-        return self.above(self.thresholds(alpha, region))
+        return self.above(self.thresholds(top, top_of))
 
     def only(self, groups: Sequence[Hashable]) -> ScoreTable:
         """Keep the named groups, in the table's own order.

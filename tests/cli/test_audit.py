@@ -36,9 +36,9 @@ def test_every_format(run, folder, people, name):
     ("options", "python"),
     [
         (["--ties", "half"], {"ties": "half"}),
-        (["--alpha", "0.2"], {"alpha": 0.2}),
-        (["--alpha", "0.2", "--top-of", "group"], {"alpha": 0.2, "region": "group"}),
-        (["--alpha", "0.4", "--alpha", "0.25"], {"alpha": [0.4, 0.25]}),
+        (["--top", "0.2"], {"top": 0.2}),
+        (["--top", "0.2", "--top-of", "group"], {"top": 0.2, "top_of": "group"}),
+        (["--top", "0.4", "--top", "0.25"], {"top": [0.4, 0.25]}),
         (["--threshold", "0.35", "--threshold", "0.15"], {"threshold": [0.35, 0.15]}),
         (["--reference", "F"], {"reference": "F"}),
         (["--weight", "times"], {"weight": "times"}),
@@ -106,7 +106,7 @@ def test_limit(run, csv, people):
     assert answer.err == ""
     assert "passed" in run("audit", csv, *COLUMNS, "--fail-above", gap).out
     found = run("audit", csv, *COLUMNS, "--fail-above", gap / 2, "--json", expect=3).json
-    worst = {"metric": "overall gap", "alpha": None, "gap": gap, "pair": ["M", "F"]}
+    worst = {"metric": "overall gap", "top": None, "gap": gap, "pair": ["M", "F"]}
     assert found["fail_above"] == {"limit": gap / 2, "exceeded": True, "worst": worst, "gaps": [worst]}
     assert run("audit", csv, *COLUMNS, "--fail-above", gap / 2, "--quiet", expect=3).out == ""
 
@@ -114,10 +114,10 @@ def test_limit(run, csv, people):
 def test_limit_looks_at_the_top_as_well(run, csv, people):
     y, score, sex = people["outcome"], people["risk"], people["sex"]
     overall = xauc_gap(y, score, sensitive_features=sex)
-    alpha = next(a for a in (0.3, 0.2, 0.1, 0.5) if xauc_gap(y, score, alpha=a, sensitive_features=sex) > overall)
-    found = run("audit", csv, *COLUMNS, "--alpha", alpha, "--fail-above", overall, "--json", expect=3).json
-    assert [each["alpha"] for each in found["fail_above"]["gaps"]] == [None, alpha]
-    assert found["fail_above"]["worst"]["alpha"] == alpha
+    top = next(a for a in (0.3, 0.2, 0.1, 0.5) if xauc_gap(y, score, top=a, sensitive_features=sex) > overall)
+    found = run("audit", csv, *COLUMNS, "--top", top, "--fail-above", overall, "--json", expect=3).json
+    assert [each["top"] for each in found["fail_above"]["gaps"]] == [None, top]
+    assert found["fail_above"]["worst"]["top"] == top
     assert found["fail_above"]["worst"]["gap"] > overall
 
 
@@ -128,7 +128,7 @@ def test_limit_that_cannot_be_decided(run, tmp_path):
 
 
 def test_what_is_printed(run, csv, people):
-    out = run("audit", csv, *COLUMNS, "--alpha", 0.2).out
+    out = run("audit", csv, *COLUMNS, "--top", 0.2).out
     for part in (
         "600 rows",
         "Groups",
@@ -226,7 +226,7 @@ def test_names_cannot_steer_the_terminal(run, tmp_path):
     assert "[bold]x" in out
 
 
-SEVERAL = ["--alpha", "0.5", "--alpha", "0.3", "--threshold", "0.35", "--threshold", "0.15"]
+SEVERAL = ["--top", "0.5", "--top", "0.3", "--threshold", "0.35", "--threshold", "0.15"]
 
 
 def test_several_tops_and_thresholds_for_people(run, folder):
@@ -239,7 +239,7 @@ def test_several_tops_and_thresholds_for_people(run, folder):
     [following] = [line for line in said.splitlines() if line.startswith("Next:")]
     assert "--threshold 0.35 --threshold 0.15" in following
     assert "--top" not in following  # a repair has one top
-    one = run("audit", folder / "people.csv", *COLUMNS, "--alpha", "0.3").out
+    one = run("audit", folder / "people.csv", *COLUMNS, "--top", "0.3").out
     assert "--top 30%" in one.split("Next:")[1]
 
 
@@ -247,18 +247,18 @@ def test_every_top_is_guarded(run, folder, people):
     gates = ["--fail-above", "0.0001", "--bound", "0.4", "--json"]
     found = run("audit", folder / "people.csv", *COLUMNS, *SEVERAL, *gates, expect=3)
     limit, judged = found.json["fail_above"], found.json["verdict"]
-    gaps = [audit(people["outcome"], people["risk"], sensitive_features=people["sex"], alpha=a) for a in (0.5, 0.3)]
+    gaps = [audit(people["outcome"], people["risk"], sensitive_features=people["sex"], top=a) for a in (0.5, 0.3)]
     every = {None: found.json["gap"], 0.5: float(gaps[0].tops[0].gap), 0.3: float(gaps[1].tops[0].gap)}
-    assert {each["alpha"]: each["gap"] for each in limit["gaps"]} == every
-    assert every[limit["worst"]["alpha"]] == limit["worst"]["gap"] == max(every.values())
-    assert [each["alpha"] for each in judged["all"]] == [None, 0.5, 0.3]
+    assert {each["top"]: each["gap"] for each in limit["gaps"]} == every
+    assert every[limit["worst"]["top"]] == limit["worst"]["gap"] == max(every.values())
+    assert [each["top"] for each in judged["all"]] == [None, 0.5, 0.3]
 
 
 def test_lists_stand_in_settings(run, folder, tmp_path):
     settings = tmp_path / "several.toml"
     settings.write_text("top = [0.5, 0.3]\nthreshold = [0.35, 0.15]\n")
     found = run("audit", folder / "people.csv", *COLUMNS, "--settings", settings, "--json").json
-    assert [each["top"]["alpha"] for each in found["tops"]] == [0.5, 0.3]
+    assert [each["top"] for each in found["tops"]] == [0.5, 0.3]
     assert [each["threshold"] for each in found["rates"]][:2] == [0.35, 0.15]
 
 
@@ -276,7 +276,7 @@ def test_a_clear_gap_is_not_hidden_by_a_top_without_one(run, tmp_path):
     y, sex, top = rng.integers(0, 2, n), rng.choice(["F", "M"], n), rng.random(n) < 0.1
     score = rng.normal(y + 1.5 * (sex == "M") * ~top) + 20 * top
     pd.DataFrame({"risk": score, "outcome": y, "sex": sex}).to_csv(tmp_path / "rows.csv", index=False)
-    out = run("audit", tmp_path / "rows.csv", *COLUMNS, "--alpha", "10%").out
+    out = run("audit", tmp_path / "rows.csv", *COLUMNS, "--top", "10%").out
     first, _, overall, following, *_ = out.splitlines()
     assert first.startswith("No clear difference between ")
     assert "gap in the top 10%" in first
@@ -298,6 +298,6 @@ def test_options_that_would_change_nothing_are_refused(run, csv, tmp_path):
 
 def test_shares_are_written_either_way(run, csv):
     both = (
-        run("audit", csv, *COLUMNS, "--alpha", a, "--bound", b, "--json").out for a, b in ((0.3, 0.5), ("30%", "50%"))
+        run("audit", csv, *COLUMNS, "--top", a, "--bound", b, "--json").out for a, b in ((0.3, 0.5), ("30%", "50%"))
     )
     assert len(set(both)) == 1

@@ -132,7 +132,7 @@ def test_gaps_among_those_ranked_highest(run, csv, folder, people, held_out):
     gaps = []
     for labels, before, groups in ((y, scores, sex), new):
         after = best.transform(before, sensitive_features=groups)
-        gaps.append(xauc_gap(labels, after, sensitive_features=groups, alpha=300 / len(y)))
+        gaps.append(xauc_gap(labels, after, sensitive_features=groups, top=300 / len(y)))
     assert gaps[0] <= 0.1
     assert result.at(0.1, "LogitShift").gap == pytest.approx(gaps[1])
 

@@ -72,7 +72,7 @@ def test_documents_have_the_fields_that_schema_and_page_name(run, tmp_path, monk
         return document
 
     run("datasets", "write", "synthetic", "scores.csv")
-    gates = ["--threshold", 0.3, "--alpha", 0.5, "--bound", 0.9, "--require", "within", "--fail-above", 0.9]
+    gates = ["--threshold", 0.3, "--top", 0.5, "--bound", 0.9, "--require", "within", "--fail-above", 0.9]
     made = {
         "datasets write": ["datasets", "write", "synthetic", "again.csv", "--rows", 50],
         "audit": ["audit", "scores.csv", *gates],
@@ -120,7 +120,7 @@ def test_documents_follow_the_schema_whatever_rows_are(run, tmp_path, more):
     frame.loc[:2, "group"] = 7
     frame.to_csv(tmp_path / "rows.csv", index=False)
     schema = json.loads((PAGES / "documents.schema.json").read_text(encoding="utf-8"))
-    for name, asked in (("audit", ["--alpha", 0.2, "--threshold", 0]), ("fit", ["--lam", 0.5, "--min-group", 30])):
+    for name, asked in (("audit", ["--top", 0.2, "--threshold", 0]), ("fit", ["--lam", 0.5, "--min-group", 30])):
         document = run(name, tmp_path / "rows.csv", *asked, *more, "--json").json
         jsonschema.Draft202012Validator({**whole(schema), "$ref": f"#/$defs/{name}"}).validate(document)
 

@@ -13,4 +13,4 @@ def test_documents_say_what_they_are(run, csv):
 
 
 def test_json_of_an_audit_is_json(run, csv):
-    json.dumps(run("audit", csv, *COLUMNS, "--alpha", 0.2, "--threshold", 0.5, "--json").json, allow_nan=False)
+    json.dumps(run("audit", csv, *COLUMNS, "--top", 0.2, "--threshold", 0.5, "--json").json, allow_nan=False)

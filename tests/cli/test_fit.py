@@ -129,8 +129,8 @@ def test_effect_in_the_top(run, csv, folder, people, held_out):
     for part, frame in (("fitted", people), ("held_out", held_out)):
         after = model.transform(frame["risk"], sensitive_features=frame["sex"])
         y, sex = frame["outcome"], frame["sex"]
-        assert found[part]["after"]["tops"][0]["auc"] == auc(y, after, alpha=0.4)
-        assert found[part]["after"]["tops"][0]["gap"] == xauc_gap(y, after, alpha=0.4, sensitive_features=sex)
+        assert found[part]["after"]["tops"][0]["auc"] == auc(y, after, top=0.4)
+        assert found[part]["after"]["tops"][0]["gap"] == xauc_gap(y, after, top=0.4, sensitive_features=sex)
 
 
 def test_what_is_printed(run, csv, folder, tmp_path):
@@ -225,7 +225,7 @@ def test_rules_of_an_operation_are_said_and_shown(run, csv, folder, people, held
     for name, frame in (("fitted", people), ("held_out", held_out)):
         y, sex = frame["outcome"].to_numpy(), frame["sex"].to_numpy()
         after = np.asarray(model.transform(frame["risk"], sensitive_features=sex))
-        wanted = xauc_gap(y, after, sensitive_features=sex, alpha=200 / len(people))
+        wanted = xauc_gap(y, after, sensitive_features=sex, top=200 / len(people))
         assert found[name]["after"]["tops"][0]["gap"] == wanted
 
 

@@ -16,10 +16,10 @@ def test_the_gate_names_what_it_looked_at(run, csv):
     assert "not a number from 0 to 1" in run("audit", csv, *COLUMNS, "--fail-above", 5, expect=2).err
     answer = run("audit", csv, *COLUMNS, "--fail-above", 0.001, expect=3)
     assert "between M and F is 0." in answer.out
-    both = run("audit", csv, *COLUMNS, "--alpha", 0.3, "--fail-above", 1, "--json").json["fail_above"]
+    both = run("audit", csv, *COLUMNS, "--top", 0.3, "--fail-above", 1, "--json").json["fail_above"]
     assert [each["metric"] for each in both["gaps"]] == ["overall gap", "gap in the top 30%"]
-    top = run("audit", csv, *COLUMNS, "--alpha", 0.3, "--fail-above", 1, "--fail-metric", "top", "--json").json
-    assert [each["alpha"] for each in top["fail_above"]["gaps"]] == [0.3]
+    top = run("audit", csv, *COLUMNS, "--top", 0.3, "--fail-above", 1, "--fail-metric", "top", "--json").json
+    assert [each["top"] for each in top["fail_above"]["gaps"]] == [0.3]
     assert "--top 10%" in run("audit", csv, *COLUMNS, "--fail-above", 0.1, "--fail-metric", "top", expect=2).err
 
 
@@ -37,44 +37,44 @@ def even_in_the_top(tmp_path_factory):
 
 def test_a_bound_guards_all_rows_and_the_top(run, even_in_the_top):
     path, (y, score, sex) = even_in_the_top
-    whole, top = (verdict(y, score, sensitive_features=sex, bound=0.12, **at) for at in ({}, {"alpha": 0.5}))
+    whole, top = (verdict(y, score, sensitive_features=sex, bound=0.12, **at) for at in ({}, {"top": 0.5}))
     assert (whole.answer, top.answer) == ("exceeds", "within")
     gate = ["audit", path, *COLUMNS, "--bound", 0.12, "--require", "within"]
     run(*gate, expect=3)
-    said = run(*gate, "--alpha", 0.5, expect=3).out
+    said = run(*gate, "--top", 0.5, expect=3).out
     assert "exceeds: the overall gap exceeds 0.12 with 95% confidence (measured " in said
     assert "within: the gap in the top 50% is within 0.12" in said
     assert said.count("FAILED") == 1
     assert "FAILED: the overall gap was not shown to be within 0.12" in said
-    assert "passed" not in run(*gate, "--alpha", 0.5, "--fail-metric", "overall", expect=3).out
-    assert run(*gate, "--alpha", 0.5, "--fail-metric", "top").out.startswith("within: the gap in the top 50%")
-    found = run(*gate, "--alpha", 0.5, "--json", expect=3).json["verdict"]
-    assert (found["answer"], found["metric"], found["alpha"]) == ("exceeds", "overall gap", None)
-    assert [(each["answer"], each["metric"], each["alpha"]) for each in found["all"]] == [
+    assert "passed" not in run(*gate, "--top", 0.5, "--fail-metric", "overall", expect=3).out
+    assert run(*gate, "--top", 0.5, "--fail-metric", "top").out.startswith("within: the gap in the top 50%")
+    found = run(*gate, "--top", 0.5, "--json", expect=3).json["verdict"]
+    assert (found["answer"], found["metric"], found["top"]) == ("exceeds", "overall gap", None)
+    assert [(each["answer"], each["metric"], each["top"]) for each in found["all"]] == [
         ("exceeds", "overall gap", None),
         ("within", "gap in the top 50%", 0.5),
     ]
     assert found["all"][1]["gap"] == pytest.approx(top.interval.value, abs=1e-12)
-    assert "--bound" in run("audit", path, *COLUMNS, "--fail-metric", "top", "--alpha", 0.5, expect=2).err
+    assert "--bound" in run("audit", path, *COLUMNS, "--fail-metric", "top", "--top", 0.5, expect=2).err
 
 
 def test_both_gates_guard_the_same(run, even_in_the_top):
     path, _ = even_in_the_top
     for which, code in (("overall", 3), ("top", 0), ("both", 3)):
-        given = ["audit", path, *COLUMNS, "--alpha", 0.5, "--fail-metric", which]
+        given = ["audit", path, *COLUMNS, "--top", 0.5, "--fail-metric", which]
         run(*given, "--fail-above", 0.12, expect=code)
         run(*given, "--bound", 0.12, "--require", "within", expect=code)
 
 
 def test_an_audit_guards_the_same(even_in_the_top):
     _, (y, score, sex) = even_in_the_top
-    found = audit(y, score, sensitive_features=sex, alpha=0.5)
+    found = audit(y, score, sensitive_features=sex, top=0.5)
     assert found.verdict(0.12).metric == "overall gap"
     assert found.verdict(0.12, guards="top").answer == "within"
     assert [each.metric for each in found.verdicts(0.12)] == ["overall gap", "gap in the top 50%"]
     alone = audit(y, score, sensitive_features=sex)
     assert [each.metric for each in alone.verdicts(0.12)] == ["overall gap"]
-    with pytest.raises(ValueError, match="alpha="):
+    with pytest.raises(ValueError, match="top="):
         alone.verdict(0.12, guards="top")
 
 

@@ -20,7 +20,7 @@ SEX, WARD = [*COLUMNS, "--group", "sex"], [*COLUMNS, "--group", "ward"]
 COMMANDS = {
     "audit": (0, None, ["audit", "past.csv", *SEX]),
     "audit-means": (0, None, ["audit", "past.csv", *SEX, "--high-score-means", "harm"]),
-    "audit-top": (0, None, ["audit", "past.csv", *SEX, "--alpha", "10%", "--threshold", "0.5"]),
+    "audit-top": (0, None, ["audit", "past.csv", *SEX, "--top", "10%", "--threshold", "0.5"]),
     "audit-wards": (0, None, ["audit", "past.csv", *WARD]),
     "audit-all": (0, None, ["audit", "past.csv", *WARD, "--all"]),
     "audit-gates": (
@@ -28,7 +28,7 @@ COMMANDS = {
         None,
         ["audit", "past.csv", *SEX, "--bound", "5%", "--require", "within", "--fail-above", "10%"],
     ),
-    "audit-60": (0, 60, ["audit", "past.csv", *WARD, "--alpha", "20%"]),
+    "audit-60": (0, 60, ["audit", "past.csv", *WARD, "--top", "20%"]),
     "audit-points": (0, None, ["audit", "points.csv", "--score", "points", *SEX[2:], "--lower-is-riskier"]),
     "audit-rates": (0, None, ["audit", "past.csv", *SEX, "--threshold", "0.5", "--rates"]),
     "audit-no-label": (

@@ -30,7 +30,7 @@ def test_version_and_help_load_no_numbers():
 HEAVY = ("sklearn", "scipy.stats", "scipy.optimize", "pandas", "matplotlib", "polars", "pyspark", "torch", "rich")
 LIGHT = {
     "audit": ["audit", "rows.csv"],
-    "audit of a top": ["audit", "rows.csv", "--alpha", "20%", "--threshold", "0.5", "--json"],
+    "audit of a top": ["audit", "rows.csv", "--top", "20%", "--threshold", "0.5", "--json"],
     "plan": ["plan", "--gap", "0.2"],
 }
 MAY_LOAD = {"fit": {"sklearn", "scipy.stats", "scipy.optimize", "pandas"}}

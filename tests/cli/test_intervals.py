@@ -59,7 +59,7 @@ def test_a_gate_that_requires_within(run, csv, bound, answer, code):
 
 
 def test_the_interval_is_shown(run, csv):
-    said = run("audit", csv, *COLUMNS, "--level", "0.9", "--alpha", "0.5").out
+    said = run("audit", csv, *COLUMNS, "--level", "0.9", "--top", "0.5").out
     assert said.startswith("The score ranks M higher than F: gap in the top 50% ")
     assert "(90% interval" in said.splitlines()[0]
     assert "90% intervals" in run("audit", csv, *COLUMNS, "--level", "0.9", "--all").out

@@ -76,7 +76,7 @@ def test_a_plan_takes_the_target_by_its_name(run):
 @pytest.mark.parametrize(
     ("command", "options"),
     [
-        ("audit", ["--alpha", "--bound", "--fail-above"]),
+        ("audit", ["--top", "--bound", "--fail-above"]),
         ("fit", ["--lam"]),
         ("fit", ["--max-gap"]),
     ],

@@ -76,7 +76,7 @@ def test_a_command_can_be_pasted(width):
 
 
 @pytest.mark.parametrize("width", WIDTHS)
-@pytest.mark.parametrize("command", [["audit", "--alpha", "0.3"], ["fit", "--max-gap", "0.05"]])
+@pytest.mark.parametrize("command", [["audit", "--top", "0.3"], ["fit", "--max-gap", "0.05"]])
 def test_commands_fit_the_terminal(run, csv, monkeypatch, width, command):
     wide = words(run(command[0], csv, *COLUMNS, *command[1:]).out.partition("\n\n")[0].splitlines())
     monkeypatch.setenv("FORCE_COLOR", "1")

@@ -63,7 +63,7 @@ def test_all_rates_are_printed_when_asked_for_and_compared_with_a_named_group(ru
 @pytest.mark.parametrize("options", [[], ["--threshold", 0.4], ["--top", "30%"], ["--weight", "share"]])
 def test_without_outcomes_the_command_gives_what_python_gives(run, csv, people, options):
     found = run("audit", csv, *NO_LABEL, *options, "--json").json
-    python = {"--threshold": {"threshold": 0.4}, "--top": {"alpha": 0.3}, "--weight": {}}[options[0]] if options else {}
+    python = {"--threshold": {"threshold": 0.4}, "--top": {"top": 0.3}, "--weight": {}}[options[0]] if options else {}
     weight = people["share"] if "--weight" in options else None
     own = fairpot.audit(None, people["risk"], sensitive_features=people["sex"], sample_weight=weight, **python)
     assert {key: found[key] for key in ("rates", "scores", "finding", "groups")} == {

@@ -246,13 +246,13 @@ def test_what_is_no_card(run, csv, tmp_path, content, said):
 
 def test_an_audit_of_the_top_is_about_the_top(run, csv, people, tmp_path):
     """As `audit` has it: the gap in the top of the whole list, or of each group, which is another."""
-    given = {"sensitive_features": people["sex"], "alpha": 0.3}
+    given = {"sensitive_features": people["sex"], "top": 0.3}
     gaps = {}
-    for whose, region in (("all", "pooled"), ("group", "group")):
+    for whose, top_of in (("all", "all"), ("group", "group")):
         page = ["report", csv, *COLUMNS, "--top", "30%", "--top-of", whose, "-o", tmp_path / f"{whose}.html"]
         found = run(*page, "--json").json
-        gaps[whose] = xauc_gap(people["outcome"], people["risk"], region=region, **given)
-        assert (found["finding"]["alpha"], found["finding"]["gap"]) == (0.3, gaps[whose])
+        gaps[whose] = xauc_gap(people["outcome"], people["risk"], top_of=top_of, **given)
+        assert (found["finding"]["top"], found["finding"]["gap"]) == (0.3, gaps[whose])
         assert found["tops"][0]["gap"] == gaps[whose]
         assert f"gap in the top 30% {gaps[whose]:.3f}" in run(*page, "--force").out
     assert gaps["all"] != gaps["group"]
@@ -266,9 +266,9 @@ def test_a_repair_of_the_top(run, csv, people, tmp_path, more):
     said = run(*page).out
     found = run(*page, "--json").json
     given = {"repair": "top"} if more else {}
-    expected = effect(FairPOT(max_gap=0.1, top=0.5, **given).fit(table_of(people)), table_of(people), alpha=0.5)
+    expected = effect(FairPOT(max_gap=0.1, top=0.5, **given).fit(table_of(people)), table_of(people), top=0.5)
     assert found["effect"]["after"]["tops"][0]["gap"] == float(expected.after.tops[0].gap)
-    assert found["finding"]["alpha"] == 0.5
+    assert found["finding"]["top"] == 0.5
     assert "The gap in the top 50% goes from " in said
     assert "AUC goes from " in said or "AUC stays at " in said
 

@@ -23,11 +23,11 @@ def pool(tmp_path):
 
 def test_the_command_writes_what_python_writes(pool, run, tmp_path):
     path, score, group = pool
-    found = fairpot.audit(None, score, sensitive_features=group, threshold=0.5, alpha=0.2)
+    found = fairpot.audit(None, score, sensitive_features=group, threshold=0.5, top=0.2)
     for ending in (".html", ".md", ".json"):
         page = tmp_path / f"page{ending}"
         run("report", path, "--no-label", "--threshold", "0.5", "--top", "20%", "-o", page)
-        named = fairpot.audit(fairpot.score_table(path, score="score", group="group"), None, threshold=0.5, alpha=0.2)
+        named = fairpot.audit(fairpot.score_table(path, score="score", group="group"), None, threshold=0.5, top=0.2)
         assert page.read_text() == SelectionReport(named, source=str(path))._written(ending)
     rates = json.loads((tmp_path / "page.json").read_text())["rates"]
     above = {g: float(np.mean(score[group == g] >= 0.5)) for g in ("F", "M", "<b>x")}

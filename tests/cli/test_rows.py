@@ -199,7 +199,7 @@ def test_the_next_command_leaves_out_what_is_taken_anyway(run, tmp_path, monkeyp
 
 def test_the_next_command_keeps_what_was_asked_and_no_bound(run, csv):
     options = ["--min-group", "30", "--ties", "strict", "--reference", "F"]
-    top = ["--alpha", "0.5", "--top-of", "group"]
+    top = ["--top", "0.5", "--top-of", "group"]
     last = next_of(run("audit", csv, *COLUMNS, "--cluster", "id", *options, *top).out)
     words = shlex.split(last)
     assert words[-4:] == ["--max-gap", "GAP", "-o", "map.json"]
@@ -392,8 +392,8 @@ def test_very_many_clusters(run, visits, tmp_path, dropped, weighted):
 def test_low_scores_that_mean_high_risk(run, plain, tmp_path):
     """Thresholds and scores are the user's own; numbers are those of the scores with a minus."""
     path, frame = plain
-    found = run("audit", path, *LOW, "--threshold", 38, "--alpha", 0.2, "--json").json
-    expected = audit(**columns_of(frame), threshold=-38, alpha=0.2)
+    found = run("audit", path, *LOW, "--threshold", 38, "--top", 0.2, "--json").json
+    expected = audit(**columns_of(frame), threshold=-38, top=0.2)
     assert (found["auc"], found["gap"]) == (expected.auc, expected.gap)
     assert found["score_range"] == [frame["points"].min(), frame["points"].max()]
     flagged = frame["points"] <= 38

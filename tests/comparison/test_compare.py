@@ -632,7 +632,7 @@ def test_gaps_in_the_top_are_those_of_fits_that_bound_them():
         )
         found = result.at(0.1, name)
         assert_allclose(found.auc, auc(y, after), rtol=1e-12)
-        assert_allclose(found.gap, xauc_gap(y, after, sensitive_features=group, alpha=0.4), atol=1e-12)
+        assert_allclose(found.gap, xauc_gap(y, after, sensitive_features=group, top=0.4), atol=1e-12)
 
 
 def test_on_a_grid_scores_are_judged_as_they_are_cut():

@@ -115,7 +115,7 @@ def test_no_two_of_many_groups_look_alike(seen):
 
 
 # Forty letters each.
-LONG = [f"people of region {number:02} of the trust ......"[:40] for number in range(15)]
+LONG = [f"people of top_of {number:02} of the trust ......"[:40] for number in range(15)]
 
 
 @cache
@@ -162,7 +162,7 @@ def test_what_is_left_out_is_said_in_the_picture():
     assert axes.get_title(loc="left") == "Gap of every two groups, 20 of 28 pairs"
     assert len(axes.get_yticks()) == 20
     assert len(found.frame()) == 28
-    few = audit(long_names(2).table_, alpha=0.3).plot()
+    few = audit(long_names(2).table_, top=0.3).plot()
     assert few.get_title(loc="left") == "Gap in the top 30% of every two groups"
     both = effect(long_names(8), long_names(8).table_).plot()
     assert both.get_title(loc="left") == "Gap of every two groups, before and after, 20 of 28 pairs"

@@ -26,7 +26,7 @@ from rows_cases import draw
 
 def test_an_audit_object():
     score, y, sex = draw()
-    found = fairpot.audit(y, score, sensitive_features=sex, threshold=0.4, alpha=0.2)
+    found = fairpot.audit(y, score, sensitive_features=sex, threshold=0.4, top=0.2)
     assert found.gap == xauc_gap(y, score, sensitive_features=sex)
     assert set(found.frame("rates")["at"]) == {"score", "top", "all"}
     assert len(found.frame("groups")) == 2
@@ -60,9 +60,9 @@ def results(case):
         group = np.array(["a long name of a group that goes on and on", "b", "<d>"])[np.arange(240) % 3]
     weight = np.linspace(0.5, 2.0, 240) if case == "weights" else None
     rows = {"sensitive_features": group, "sample_weight": weight}
-    alpha, top = ({"alpha": 0.5}, {"top": 0.5, "repair": "top"}) if case == "top" else ({}, {})
+    where, top = ({"top": 0.5}, {"top": 0.5, "repair": "top"}) if case == "top" else ({}, {})
     fp = FairPOT(0.5, **top).fit(score, y, **rows)
-    found = fairpot.audit(y, score, **rows, **alpha, threshold=0.4)
+    found = fairpot.audit(y, score, **rows, **where, threshold=0.4)
     change = fairpot.effect(fp, score, y, **rows)
     curve = fp.tradeoff(lams=[0.0, 0.5, 1.0])
     models = {each.__name__: each(0.5).fit(score, y, **rows) for each in METHODS}
@@ -71,7 +71,7 @@ def results(case):
     return {
         **models,
         "top of the audit": found,
-        "audits": fairpot.audit(y, {"old": score, "new": score**2 + 0.1 * (y == 1)}, **rows, **alpha),
+        "audits": fairpot.audit(y, {"old": score, "new": score**2 + 0.1 * (y == 1)}, **rows, **top),
         "effect": change,
         "changes": change.changes,
         "curve": curve,
@@ -192,7 +192,7 @@ def test_a_fitted_model_shows_what_it_achieved_with_the_interval_of_the_gap(top)
 
 def test_frames_have_low_and_high():
     score, y, sex = draw(300)
-    found = fairpot.audit(y, score, sensitive_features=sex, alpha=0.5, threshold=0.4)
+    found = fairpot.audit(y, score, sensitive_features=sex, top=0.5, threshold=0.4)
     for part, name in (("groups", "auc"), ("rates", "value"), ("top", "gap")):
         frame = found.frame(part)
         known = frame[~frame[f"{name}_low"].isna()]

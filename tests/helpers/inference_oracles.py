@@ -18,11 +18,11 @@ def change_of_scores(y, before, after, **options):
     return change_of_columns(y, {"before": before, "after": after}, **options)["after"]
 
 
-def top_rate(metric, y, s, *, alpha, region="pooled", group=None, level=0.95, **rows):
+def top_rate(metric, y, s, *, top, top_of="all", among=None, level=0.95, **rows):
     """Measure recall or precision of a top with its interval."""
     table = score_table(y, s, **rows)
-    place = None if group is None else table.groups.index(group)
-    return rate_of(Measuring(table, Cut("top", None, alpha, region), level), metric, place)
+    place = None if among is None else table.groups.index(among)
+    return rate_of(Measuring(table, Cut("top", None, top, top_of), level), metric, place)
 
 
 def kernel(p, q, ties="half"):

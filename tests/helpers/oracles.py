@@ -41,13 +41,13 @@ def ceil_share(share: str | float, n: int) -> int:
     return math.ceil(Fraction(str(share)) * n)
 
 
-def top_rows(s, alpha, g=None):
-    """Mark the rows in the top-alpha region, pooled or of each group in g."""
+def top_rows(s, top, g=None):
+    """Mark the rows in the top-top top_of, pooled or of each group in g."""
     s = np.asarray(s)
     keep = np.zeros(len(s), dtype=bool)
     for group in [None] if g is None else sorted(set(g)):
         rows = np.arange(len(s)) if group is None else np.flatnonzero(np.asarray(g) == group)
-        threshold = sorted(s[rows], reverse=True)[ceil_share(alpha, len(rows)) - 1]
+        threshold = sorted(s[rows], reverse=True)[ceil_share(top, len(rows)) - 1]
         keep[rows] = s[rows] >= threshold
     return keep
 
@@ -126,12 +126,12 @@ METRICS = {
     "auc": Metric(auc_metric),
     "xauc": Metric(xauc_metric, ("sensitive_features", "positive", "negative")),
     "xauc_gap": Metric(xauc_gap, ("sensitive_features",)),
-    "top_recall": Metric(top_recall, ("alpha",), has_ties=False),
-    "top_precision": Metric(top_precision, ("alpha",), has_ties=False),
+    "top_recall": Metric(top_recall, ("top",), has_ties=False),
+    "top_precision": Metric(top_precision, ("top",), has_ties=False),
 }
 # Once more, in the top, those that compare pairs.
 EVERY_METRIC = METRICS | {
-    f"{name} in the top": replace(metric, needs=(*metric.needs, "alpha"))
+    f"{name} in the top": replace(metric, needs=(*metric.needs, "top"))
     for name, metric in METRICS.items()
     if metric.has_ties
 }

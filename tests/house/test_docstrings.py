@@ -46,7 +46,7 @@ INTERNAL = [
         "nameless",
         "of",
         "point",
-        "pooled",
+        "all",
         "private_content",
         "renamed",
     ),

@@ -49,11 +49,11 @@ def assert_same(one: Any, other: Any) -> None:
 
 
 @pytest.mark.parametrize("times", TIMES)
-@pytest.mark.parametrize(("grain", "region"), [(None, "group"), (None, "pooled"), (0.1, "group"), (0.5, "pooled")])
-def test_audits_with_tops_do_not_depend_on_the_scale_of_weights(times: float, grain: float | None, region: Any) -> None:
+@pytest.mark.parametrize(("grain", "top_of"), [(None, "group"), (None, "all"), (0.1, "group"), (0.5, "all")])
+def test_audits_with_tops_do_not_depend_on_the_scale_of_weights(times: float, grain: float | None, top_of: Any) -> None:
     for seed in (3, 27):
         drawn = rows(seed, grain)
-        asked = {"sensitive_features": drawn["group"], "alpha": [0.1, 0.3], "region": region}
+        asked = {"sensitive_features": drawn["group"], "top": [0.1, 0.3], "top_of": top_of}
         found = fairpot.audit(drawn["y"], drawn["score"], sample_weight=drawn["weight"], **asked)
         again = fairpot.audit(drawn["y"], drawn["score"], sample_weight=times * drawn["weight"], **asked)
         assert_same(found.to_dict(), again.to_dict())

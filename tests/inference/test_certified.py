@@ -219,7 +219,7 @@ def test_a_classifier_is_certified_by_its_out_of_fold_scores(fitted):
 
 def test_an_audit_carries_every_interval(fitted):
     scores, y, group = fitted
-    found = audit(y, scores, sensitive_features=group, alpha=0.3, threshold=0.5, level=0.9)
+    found = audit(y, scores, sensitive_features=group, top=0.3, threshold=0.5, level=0.9)
     for metric, names, interval in (
         ("auc", {}, found.auc),
         ("xauc_gap", {}, found.gap),
@@ -233,7 +233,7 @@ def test_an_audit_carries_every_interval(fitted):
             rtol=1e-10,
         )
     plain = found.to_dict()
-    partial = confidence_interval("xauc_gap", y, scores, sensitive_features=group, alpha=0.3, level=0.9)
+    partial = confidence_interval("xauc_gap", y, scores, sensitive_features=group, top=0.3, level=0.9)
     np.testing.assert_allclose(plain["tops"][0]["gap_high"], partial.high)
     first = plain["rates"][0]["rates"][0]["groups"][0]
     assert first["value_low"] == found.rates[0]["selection_rate"].groups[0].value.low
@@ -269,15 +269,15 @@ def test_compare_calls_no_winner_that_chance_explains(fitted, held_out, many):
     assert all(np.isfinite(r.lead.se) for r in folds.answer(0.1).rivals)
 
 
-@pytest.mark.parametrize("region", ["pooled", "group"])
-def test_curves_of_the_top_have_bands_and_certificates(fitted, held_out, region):
-    top_of = "all" if region == "pooled" else "group"
+@pytest.mark.parametrize("top_of", ["all", "group"])
+def test_curves_of_the_top_have_bands_and_certificates(fitted, held_out, top_of):
+    top_of = "all" if top_of == "all" else "group"
     model = FairPOT(top=0.4, top_of=top_of).fit(fitted[0], fitted[1], sensitive_features=fitted[2])
     curve = model.tradeoff(held_out[0], held_out[1], sensitive_features=held_out[2], lams=[0.0, 0.3, 0.6, 1.0])
     band = curve.band()
     for k, lam in enumerate(band.values):
         after = model.at(lam).transform(held_out[0], sensitive_features=held_out[2])
-        rows = {"sensitive_features": held_out[2], "alpha": 0.4, "region": region}
+        rows = {"sensitive_features": held_out[2], "top": 0.4, "top_of": top_of}
         gap = confidence_interval("xauc_gap", held_out[1], after, **rows)
         if gap.note is not None:
             continue  # moved scores that tie at the threshold: the interval alone is a bootstrap's

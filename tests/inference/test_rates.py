@@ -9,7 +9,7 @@ from sklearn import metrics
 from fairpot import score_table
 from fairpot.inference.rates import NOWHERE, Cut, Measuring
 from fairpot.metrics import RATES
-from fairpot.results import rank, top_of
+from fairpot.results import rank
 
 Z = stats.norm.ppf(0.975)
 
@@ -262,23 +262,40 @@ def test_above_the_median_is_strictly_above_it(n, digits):
         assert found.estimate("value", "selection_rate", (place,)) == (s[g == group] > np.median(s)).mean()
 
 
-@pytest.mark.parametrize("region", ["pooled", "group"])
-def test_recall_and_precision_of_a_top_are_its_tpr_and_ppv(region):
+@pytest.mark.parametrize("top_of", ["all", "group"])
+def test_recall_and_precision_of_a_top_are_its_tpr_and_ppv(top_of):
     y, s, g = rows(800, digits=4)
     table = score_table(y, s, sensitive_features=g)
-    top = rank(table, top=top_of(table, 0.3, region))
+    top = rank(table, top=table.find_top(0.3, top_of))
     for metric, name in (("recall", "tpr"), ("precision", "ppv")):
         for ranking, places in ((top, (0, 1)), (top.group("M"), (1,))):
-            one, two = getattr(ranking, metric), measured(name, table, Cut("top", None, 0.3, region), first=places)
+            one, two = getattr(ranking, metric), measured(name, table, Cut("top", None, 0.3, top_of), first=places)
             assert (one, one.low, one.high, one.metric) == (two, two.low, two.high, f"top_{metric}")
 
 
-def test_a_cut_that_jumps_has_limits_for_every_cut_that_rows_leave_open():
+@pytest.mark.parametrize("name", ["selection_rate", "tpr", "ppv"])
+def test_where_many_rows_share_the_score_of_a_cut_rates_are_those_from_this_score_on(name):
     y, s, g = rows(400, digits=1)
     table = score_table(y, s, sensitive_features=g)
-    top, at = (measured("selection_rate", table, cut) for cut in (Cut("top", None, 0.3), Cut("score", 0.7)))
-    assert top.high - top.low > at.high - at.low
-    assert "many rows share the score" in top.note
+    start = float(next(iter(table.thresholds(0.3).values())))
+    for kind, places in (("value", ((1,),)), ("difference", ((0,), (1,))), ("ratio", ((0,), (1,)))):
+        one, two = (
+            Measuring(table, cut).estimate(kind, name, *places) for cut in (Cut("top", None, 0.3), Cut("score", start))
+        )
+        np.testing.assert_allclose([one, one.se, one.low, one.high], [two, two.se, two.low, two.high], rtol=1e-12)
+
+
+def test_a_cut_at_smooth_scores_moves_with_the_rows_of_the_large_group():
+    y, s, g = rows(4000, digits=8)
+    table = score_table(y, s, sensitive_features=g)
+    start = float(next(iter(table.thresholds(0.3).values())))
+    large = max((0, 1), key=lambda place: (g == "FM"[place]).sum())
+    top, at = (
+        Measuring(table, cut).estimate("value", "selection_rate", (large,))
+        for cut in (Cut("top", None, 0.3), Cut("score", start))
+    )
+    assert top == at
+    assert top.high - top.low < 0.9 * (at.high - at.low)
 
 
 def test_nor_has_one_of_few_clusters():
@@ -292,11 +309,11 @@ def test_nor_has_one_of_few_clusters():
         assert found.reason is not None
 
 
-@pytest.mark.parametrize(("region", "places"), [("pooled", (0, 1)), ("group", (0,))])
-def test_a_share_that_the_cut_is_made_for_has_no_interval(region, places):
+@pytest.mark.parametrize(("top_of", "places"), [("all", (0, 1)), ("group", (0,))])
+def test_a_share_that_the_cut_is_made_for_has_no_interval(top_of, places):
     y, s, g = rows(1000, digits=6)
     found = measured(
-        "selection_rate", score_table(y, s, sensitive_features=g), Cut("top", None, 0.25, region), first=places
+        "selection_rate", score_table(y, s, sensitive_features=g), Cut("top", None, 0.25, top_of), first=places
     )
     assert found == pytest.approx(0.25, abs=0.005)
     assert found.reason == "the cut is made so that it is this share"

@@ -129,11 +129,11 @@ def test_clusters_of_groups():
 
 def test_a_cluster_for_each_row_is_no_cluster():
     y, s, g = draw(4)
-    for alpha in (None, 0.5):
-        kwargs = {"sensitive_features": g, "alpha": alpha}
+    for top in (None, 0.5):
+        kwargs = {"sensitive_features": g, "top": top}
         one = confidence_interval("xauc_gap", y, s, clusters=np.arange(len(y)), **kwargs)
         two = confidence_interval("xauc_gap", y, s, **kwargs)
-        np.testing.assert_allclose(one.se, two.se, rtol=5e-3 if alpha else 1e-10)
+        np.testing.assert_allclose(one.se, two.se, rtol=5e-3 if top else 1e-10)
 
 
 def test_doubled_rows_in_clusters_count_once():
@@ -199,7 +199,7 @@ def test_change_with_weights_and_clusters_needs_no_special_case():
 def test_every_metric_has_its_own_value(metric):
     y, s, g = draw(8, n=300, digits=3)
     needs = METRICS[metric].needs
-    available = {"sensitive_features": g, "alpha": 0.4, "positive": "a", "negative": "b", "group": "b"}
+    available = {"sensitive_features": g, "top": 0.4, "positive": "a", "negative": "b", "group": "b"}
     names = {name: available[name] for name in needs}
     ties = {"ties": "half"} if METRICS[metric].has_ties else {}
     analytic = confidence_interval(metric, y, s, **names)

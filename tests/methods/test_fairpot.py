@@ -364,7 +364,7 @@ def test_time_decayed_weights():
         assert curve.select(max_gap=float(curve.gap.max())).gap <= curve.gap.max() + 1e-12
         assert fp.maps_["F"].is_monotone or fp.lam_ < 1
         whole = {"sensitive_features": g, "sample_weight": weight, "ties": "half"}
-        assert xauc_gap(y, s, alpha=1.0, **whole) == xauc_gap(y, s, **whole)
+        assert xauc_gap(y, s, top=1.0, **whole) == xauc_gap(y, s, **whole)
 
 
 def test_broken_weights_never_exceed_one():
@@ -400,5 +400,5 @@ def test_float32_shares_are_the_decimals_they_print_as():
     grid = one.tradeoff(lams=np.array([0.1, 0.5], dtype=np.float32))
     assert grid.lam.tolist() == [0.1, 0.5]
     assert grid.auc[0] == one.tradeoff().at(0.1).auc
-    top = {"sensitive_features": g, "region": "group"}
-    assert auc(y, s, alpha=np.float32(0.3), **top) == auc(y, s, alpha=0.3, **top)
+    top = {"sensitive_features": g, "top_of": "group"}
+    assert auc(y, s, top=np.float32(0.3), **top) == auc(y, s, top=0.3, **top)

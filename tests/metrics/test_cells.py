@@ -139,6 +139,6 @@ def test_few_negatives_at_the_top_make_no_group_small():
     y = (rng.random(1500) < np.where(group == "a", 0.8, 0.4)).astype(int)
     score = rng.normal(y + 0.7 * (group == "a"))
     fitted = FairPOT(0.5, top=0.3, repair="top").fit(score, y, sensitive_features=group)
-    top = score_table(y, score, sensitive_features=group).top(0.3, "pooled")
+    top = score_table(y, score, sensitive_features=group).top(0.3, "all")
     assert carrying_groups(top) == ("b",)
     assert fitted.reference_ == "a"

@@ -5,7 +5,7 @@ import pytest
 
 from oracles import EVERY_METRIC, arguments
 
-AVAILABLE = {"alpha": 0.4, "positive": "a", "negative": "b", "group": "a"}
+AVAILABLE = {"top": 0.4, "positive": "a", "negative": "b", "group": "a"}
 
 
 def rows(seed, n=80, groups=("a", "b"), values=12):
@@ -75,15 +75,15 @@ def test_names_of_groups_do_not_matter(name, seed):
     y, s, group = rows(seed)
     renamed = np.where(group == "a", 7, -3)
     metric = EVERY_METRIC[name]
-    other = arguments(metric, {"alpha": 0.4, "positive": 7, "negative": -3, "group": 7, "sensitive_features": renamed})
+    other = arguments(metric, {"top": 0.4, "positive": 7, "negative": -3, "group": 7, "sensitive_features": renamed})
     for convention in ties(name):
         assert call(name, y, s, group, **convention) == metric.function(y, s, **other, **convention)
 
 
-@pytest.mark.parametrize("name", [name for name in EVERY_METRIC if "alpha" not in EVERY_METRIC[name].needs])
+@pytest.mark.parametrize("name", [name for name in EVERY_METRIC if "top" not in EVERY_METRIC[name].needs])
 @seeds
 def test_swapping_labels_and_sign(name, seed):
-    """Positives above negatives is, turned over, negatives above positives (the top region is not)."""
+    """Positives above negatives is, turned over, negatives above positives (the top top_of is not)."""
     y, s, group = rows(seed)
     metric = EVERY_METRIC[name]
     available = AVAILABLE | {"sensitive_features": group, "positive": "b", "negative": "a"}

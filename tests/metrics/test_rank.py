@@ -35,7 +35,7 @@ def test_everything_equals_pairwise_loops(ties):
     half = ties == "half"
     for _ in range(150):
         y, s, g = random_case(rng)
-        alpha, names = float(rng.integers(1, 11)) / 10, sorted(set(g))
+        top, names = float(rng.integers(1, 11)) / 10, sorted(set(g))
         assert exact(auc, y, s, ties=ties) == pytest.approx(oracles.auc(y, s, half=half), abs=1e-15)
         cells = {(p, q): oracles.xauc(y, s, g, p, q, half=half) for p in names for q in names}
         for (p, q), value in cells.items():
@@ -43,9 +43,9 @@ def test_everything_equals_pairwise_loops(ties):
             assert got == pytest.approx(value, abs=1e-15)
         gap = max(abs(cells[p, q] - cells[q, p]) for p in names for q in names)
         assert exact(xauc_gap, y, s, sensitive_features=g, ties=ties) == pytest.approx(gap, abs=1e-15)
-        for region in ("pooled", "group"):
-            keep = oracles.top_rows(s, alpha, g if region == "group" else None)
-            options = {"alpha": alpha, "sensitive_features": g, "region": region, "ties": ties}
+        for top_of in ("all", "group"):
+            keep = oracles.top_rows(s, top, g if top_of == "group" else None)
+            options = {"top": top, "sensitive_features": g, "top_of": top_of, "ties": ties}
             yk, sk, gk = y[keep], s[keep], g[keep]
             value = 1.0 if yk.all() else oracles.auc(yk, sk, half=half)
             assert exact(auc, y, s, **options) == pytest.approx(value, abs=1e-15)
@@ -81,11 +81,11 @@ def test_groups_that_are_not_there():
     with pytest.raises(ValueError, match="positive='x' is not among the groups"):
         xauc(y, s, sensitive_features=g, positive="x", negative="a")
     with pytest.raises(ValueError, match="among='x' is not among the groups"):
-        top_recall(y, s, sensitive_features=g, among="x", alpha=0.5)
-    with pytest.raises(TypeError, match="region='group'"):
-        auc(y, s, alpha=0.5, region="group")
+        top_recall(y, s, sensitive_features=g, among="x", top=0.5)
+    with pytest.raises(TypeError, match="top_of='group'"):
+        auc(y, s, top=0.5, top_of="group")
     with pytest.raises(TypeError, match="is of the top of the list"):
-        xauc_gap(y, s, sensitive_features=g, region="group")
+        xauc_gap(y, s, sensitive_features=g, top_of="group")
 
 
 def test_the_warning_points_at_the_caller():

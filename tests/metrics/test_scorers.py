@@ -43,12 +43,12 @@ def test_values_are_those_of_the_metrics_and_gaps_are_negated(model):
     groups = {"sensitive_features": GROUP}
     assert auc_scorer(model, X, Y) == auc(Y, scores)
     assert xauc_gap_scorer(model, X, Y, **groups) == -xauc_gap(Y, scores, **groups)
-    assert GroupScorer(auc, alpha=0.1)(model, X, Y, **groups) == auc(Y, scores, alpha=0.1)
-    assert GroupScorer(auc, alpha=0.3)(model, X, Y) == auc(Y, scores, alpha=0.3)
-    by_group = {"alpha": 0.4, "region": "group"}
+    assert GroupScorer(auc, top=0.1)(model, X, Y, **groups) == auc(Y, scores, top=0.1)
+    assert GroupScorer(auc, top=0.3)(model, X, Y) == auc(Y, scores, top=0.3)
+    by_group = {"top": 0.4, "top_of": "group"}
     assert GroupScorer(auc, **by_group)(model, X, Y, **groups) == auc(Y, scores, **by_group, **groups)
-    assert GroupScorer(xauc_gap, greater_is_better=False, alpha=0.5)(model, X, Y, **groups) == -xauc_gap(
-        Y, scores, alpha=0.5, **groups
+    assert GroupScorer(xauc_gap, greater_is_better=False, top=0.5)(model, X, Y, **groups) == -xauc_gap(
+        Y, scores, top=0.5, **groups
     )
     weighted = xauc_gap_scorer(model, X, Y, **groups, sample_weight=WEIGHT)
     assert weighted == -xauc_gap(Y, scores, **groups, sample_weight=WEIGHT)
@@ -89,7 +89,7 @@ def test_column_of_the_frame_gives_the_groups(model):
 @pytest.mark.usefixtures("routing")
 @pytest.mark.parametrize("estimator", [LogisticRegression(), FAIR, make_pipeline(StandardScaler(), FAIR)])
 def test_cross_validate_routes_the_groups(estimator):
-    scoring = {"auc": auc_scorer, "gap": xauc_gap_scorer, "top": GroupScorer(auc, alpha=0.3)}
+    scoring = {"auc": auc_scorer, "gap": xauc_gap_scorer, "top": GroupScorer(auc, top=0.3)}
     result = cross_validate(estimator, X, Y, cv=3, scoring=scoring, params={"sensitive_features": GROUP})
     alone = cross_val_score(estimator, X, Y, cv=3, scoring=xauc_gap_scorer, params={"sensitive_features": GROUP})
     np.testing.assert_array_equal(result["test_gap"], alone)

@@ -22,7 +22,7 @@ from fairpot.table import ScoreTable
 from fairpot.tradeoff.building import trace
 from oracles import EVERY_METRIC, arguments
 
-AVAILABLE = {"alpha": 0.5, "positive": "a", "negative": "b", "group": "a"}
+AVAILABLE = {"top": 0.5, "positive": "a", "negative": "b", "group": "a"}
 
 
 def call(name, y, s, group, **options):
@@ -71,8 +71,8 @@ def test_the_empty_cell_is_named():
         assert math.isnan(xauc_gap(y, s, sensitive_features=g))
     with pytest.warns(UndefinedMetricWarning, match="the data has no rows without the outcome to compare"):
         assert math.isnan(auc([1, 1], [0.1, 0.2]))
-    with pytest.warns(UndefinedMetricWarning, match="no rows without the outcome in the region"):
-        assert math.isnan(auc([0, 1], [0.1, 0.2], alpha=0.5))
+    with pytest.warns(UndefinedMetricWarning, match="no rows without the outcome in the top"):
+        assert math.isnan(auc([0, 1], [0.1, 0.2], top=0.5))
     with pytest.warns(UndefinedMetricWarning, match="AUC of group 'a' .* 'a' has no rows without the outcome"):
         assert math.isnan(xauc(y, s, sensitive_features=g, positive="a", negative="a"))
 
@@ -82,9 +82,9 @@ def test_the_papers_values():
     with pytest.warns(UndefinedMetricWarning):
         assert xauc_gap(y, s, sensitive_features=g, undefined="paper") == 0
     with pytest.warns(UndefinedMetricWarning, match="1 is returned"):
-        assert auc([0, 1], [0.1, 0.2], alpha=0.5, undefined="paper") == 1
+        assert auc([0, 1], [0.1, 0.2], top=0.5, undefined="paper") == 1
     with pytest.warns(UndefinedMetricWarning, match="0 is returned"):
-        assert auc([1, 0], [0.1, 0.2], alpha=0.5, undefined="paper") == 0
+        assert auc([1, 0], [0.1, 0.2], top=0.5, undefined="paper") == 0
 
 
 @pytest.mark.parametrize("ties", ["strict", "half"])
@@ -99,7 +99,7 @@ def test_the_largest_gap_leaves_undefined_pairs_out(ties):
     ):
         assert xauc_gap(y, s, sensitive_features=g, ties=ties) == expected
     with pytest.warns(UndefinedMetricWarning, match="pairs of groups"):
-        part = xauc_gap(y, s, alpha=1.0, sensitive_features=g, ties=ties)
+        part = xauc_gap(y, s, top=1.0, sensitive_features=g, ties=ties)
     assert part == expected
 
 

@@ -19,7 +19,7 @@ from fairpot.methods import LogitShift
 from fairpot.modelfile import files
 from fairpot.repair import FairMaps
 from fairpot.results.effect import fitted_on
-from fairpot.table import ScoreTable
+from fairpot.table import ScoreTable, Top
 
 VALIDATOR = jsonschema.Draft202012Validator(modelfile.schema())
 CASES = list(cases.models())
@@ -231,9 +231,9 @@ def test_what_earlier_files_say_of_the_top_and_of_groups(tmp_path):
     for old in OLD["files"]:
         if old["case"] not in (*BATCHES, "a slope for each group") and old["file"]["schema_version"] == 2:
             found[old["case"]] = FairMaps._from_content(files.loads(json.dumps(old["file"]).encode()))
-    assert found["the top of all rows"].where == (0.5, "pooled")
-    assert found["the top of each group"].where == (0.5, "group")
-    assert found["a rule, a capacity and a meaning"].where == (20 / 60, "pooled")
+    assert found["the top of all rows"].where == Top(0.5, "all")
+    assert found["the top of each group"].where == Top(0.5, "group")
+    assert found["a rule, a capacity and a meaning"].where == Top(20 / 60, "all", 20)
     assert found["groups named and large enough"].left_out_ == ("M",)
     assert found["a lam for each group"].lam_ == {"F": 0.5, "M": 1.0}
 

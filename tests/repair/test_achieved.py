@@ -61,17 +61,17 @@ def test_it_is_what_transformed_rows_show(model, groups, weighted):
         assert (found.enter, found.leave) == (0, 0)
         return
     share = model.top if isinstance(model.top, float) else model.top / rows.sum()
-    region = {
-        "alpha": share,
-        "region": "group" if model.top_of == "group" else "pooled",
+    top_of = {
+        "top": share,
+        "top_of": "group" if model.top_of == "group" else "all",
         "sensitive_features": g,
         **whole,
     }
     for scores, area, gap in ((after, found.auc_top, found.gap_top), (s, found.auc_top_before, found.gap_top_before)):
-        assert gap == pytest.approx(xauc_gap(y, scores, **region), abs=1e-12)
-        assert area == pytest.approx(auc(y, scores, **region), abs=1e-12)
+        assert gap == pytest.approx(xauc_gap(y, scores, **top_of), abs=1e-12)
+        assert area == pytest.approx(auc(y, scores, **top_of), abs=1e-12)
     now = after >= np.array([found.starts[each] for each in g])
-    was = s >= np.array([model._fit.ground.table.thresholds(share, region["region"])[each] for each in g])
+    was = s >= np.array([model._fit.ground.table.thresholds(share, top_of["top_of"])[each] for each in g])
     assert (found.enter, found.leave) == (rows[now & ~was].sum(), rows[was & ~now].sum())
 
 

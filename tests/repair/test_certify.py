@@ -59,7 +59,7 @@ def test_a_certificate_is_that_of_the_map_as_it_is(top, rows, later, tmp_path):
     if model.starts_ is not None:
         keep = later[0] >= np.array([model.starts_[g] for g in later[2]])
     if model.repair == "all" and top:
-        expected = xauc_gap(later[1], after, sensitive_features=later[2], alpha=0.5)
+        expected = xauc_gap(later[1], after, sensitive_features=later[2], top=0.5)
     else:
         expected = xauc_gap(later[1][keep], after[keep], sensitive_features=later[2][keep])
     assert found.gap.value == pytest.approx(expected, abs=1e-9)

@@ -10,7 +10,6 @@ from fairpot import FairPOT, FairScoreClassifier, LogitShift, OptimalMerge, Wass
 from fairpot.exceptions import FairpotWarning, InfeasibleRuleError
 from fairpot.metrics import xauc_gap
 from fairpot.repair.registry import methods as all_methods
-from fairpot.tradeoff.rules import top_share
 
 METHODS = all_methods()
 methods = pytest.mark.parametrize("name", METHODS)
@@ -148,7 +147,7 @@ def test_so_many_rows_are_as_many_rows_in_the_top():
     for n in (3, 7, 49, 360, 1000):
         table = score_table(np.arange(n) % 2, rng.permutation(n), sensitive_features=rng.permutation(np.arange(n) % 3))
         for k in range(1, n + 1, 1 + n // 60):
-            assert table.top(top_share(k, table)).rows == k
+            assert table.top(k).rows == k
 
 
 # What fit chooses is what select chooses.
@@ -300,17 +299,17 @@ def test_the_gap_at_the_top_is_certified(name):
     rows, later = draw(6, n=800, digits=2), draw(7, n=800, digits=2)
     model = fitted(METHODS[name](max_gap=0.6, confidence=0.8, top=400), rows)
     found = model.certificate_
-    assert (found.alpha, found.region, found.adjusted, found.bound) == (0.5, "pooled", True, 0.6)
+    assert (found.top, found.top_of, found.adjusted, found.bound) == (0.5, "all", True, 0.6)
     assert found.starts == model.achieved_.starts
     other = fitted(METHODS[name](0.0, top=0.5), rows)
     given = {"sensitive_features": later[2], "max_gap": 0.6, "confidence": 0.8}
     chosen = other.choose_certified(*later[:2], **given, net_benefit_at=0.4)
     after = np.asarray(chosen.transform(later[0], sensitive_features=later[2]))
-    measured = xauc_gap(later[1], after, sensitive_features=later[2], alpha=0.5)
+    measured = xauc_gap(later[1], after, sensitive_features=later[2], top=0.5)
     assert chosen.certificate_.gap.value == pytest.approx(measured, abs=1e-9)
     sure = chosen.certificate_
-    starts = score_table(later[1], after, sensitive_features=later[2]).thresholds(0.5, "pooled")
-    assert (sure.alpha, sure.adjusted, sure.starts) == (0.5, True, starts)
+    starts = score_table(later[1], after, sensitive_features=later[2]).thresholds(0.5, "all")
+    assert (sure.top, sure.adjusted, sure.starts) == (0.5, True, starts)
 
 
 def test_a_promise_about_a_top_of_low_scores_says_or_below():
@@ -335,7 +334,7 @@ def test_a_model_with_its_map_takes_the_rules_too():
     clf = FairScoreClassifier(LogisticRegression(), FairPOT(max_gap=0.04, top=0.2, net_benefit_at=0.5))
     repair = quietly(lambda: clf.fit(X, y, sensitive_features=sex)).postprocessor_
     after = repair.transform(clf.scores_, sensitive_features=sex)
-    assert xauc_gap(y, after, sensitive_features=sex, alpha=0.2) <= 0.04
+    assert xauc_gap(y, after, sensitive_features=sex, top=0.2) <= 0.04
 
 
 WRONG = [

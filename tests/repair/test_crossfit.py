@@ -205,7 +205,7 @@ def test_the_first_label_can_be_the_positive_one(model):
         assert_allclose(own.sum(axis=1), 1)
     else:
         assert_array_equal(clf.decision_function(X, sensitive_features=GROUP) <= 0, flagged)
-    for scorer in (auc_scorer, xauc_gap_scorer, GroupScorer(auc, alpha=0.3)):
+    for scorer in (auc_scorer, xauc_gap_scorer, GroupScorer(auc, top=0.3)):
         own, other = (scorer(m, X, t, sensitive_features=GROUP) for m, t in ((clf, y), (plain, Y)))
         assert own == pytest.approx(other, abs=0.01)
 

@@ -158,7 +158,7 @@ def test_several_groups_the_top_and_comparisons():
     for repair in ("all", "top"):
         top = FairPOT(0.5, top=0.4, repair=repair, keep="grid").fit(scores, y, sensitive_features=group)
         assert set(top.transform(scores, sensitive_features=group)) <= set(scores)
-        assert top.tradeoff().alpha == 0.4
+        assert top.tradeoff().top == 0.4
     found = fairpot.compare(
         y, scores, sensitive_features=group, methods={"cut": FairPOT(keep="grid"), "not": FairPOT()}, cv=2
     )
@@ -206,7 +206,7 @@ def test_the_gap_of_the_top_is_judged_on_cut_scores():
     made = OptimalMerge(max_gap=0.15, top=0.4, keep="grid").fit(scores, y, sensitive_features=group)
     new = made.transform(scores, sensitive_features=group)
     assert set(new) <= set(scores)
-    assert xauc_gap(y, new, alpha=0.4, sensitive_features=group) <= 0.15
+    assert xauc_gap(y, new, top=0.4, sensitive_features=group) <= 0.15
 
 
 def best_of_whole_steps(scores, y, group, bounds, most=4):

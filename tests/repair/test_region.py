@@ -10,12 +10,12 @@ from fairpot.metrics import auc, xauc_gap
 from fairpot.repair.registry import methods
 
 METHODS = tuple(methods().values())
-REGION = {"all": "pooled", "group": "group"}
+REGION = {"all": "all", "group": "group"}
 tops = pytest.mark.parametrize("top_of", ["all", "group"])
 
 
 def draw(seed, n=120, digits=3, groups="ab", shift=0.3):
-    """Draw scores; with one digit there are many at the edge of any region."""
+    """Draw scores; with one digit there are many at the edge of any top_of."""
     rng = np.random.default_rng(seed)
     place = np.r_[np.tile(np.arange(len(groups)), 6), rng.integers(0, len(groups), n)]
     y = np.r_[np.repeat([0, 1, 0, 1, 0, 1], len(groups)), rng.integers(0, 2, n)]
@@ -34,8 +34,8 @@ def says(repair, where, value, ties, weight=None):
     scores, y, group = where
     moved = repair.at(value).transform(scores, sensitive_features=group, other_scale="warn")
     if repair.repair == "all":
-        region = {"alpha": repair.top, "region": REGION[repair.top_of]}
-        gap = xauc_gap(y, moved, sensitive_features=group, sample_weight=weight, ties=ties, **region)
+        top_of = {"top": repair.top, "top_of": REGION[repair.top_of]}
+        gap = xauc_gap(y, moved, sensitive_features=group, sample_weight=weight, ties=ties, **top_of)
         return auc(y, moved, ties=ties, sample_weight=weight), gap
     top = above(repair, where)
     kept = None if weight is None else weight[top]

@@ -174,7 +174,7 @@ def test_a_repair_of_the_top(rows, repair):
     settings = content.dial.settings
     for place in (1, len(settings) // 2, len(settings) - 1):
         new = fp.at(settings[place].value).transform(scores, sensitive_features=group)
-        known = {"alpha": 0.3, "ties": "half"}
+        known = {"top": 0.3, "ties": "half"}
         gap = xauc_gap(y, new, sensitive_features=group, **known)
         assert settings[place].top.gap == pytest.approx(gap, abs=1e-12)
         assert settings[place].top.auc == pytest.approx(auc(y, new, **known), abs=1e-12)
@@ -182,7 +182,7 @@ def test_a_repair_of_the_top(rows, repair):
     shown = report.figures["tradeoff"].moving["tradeoff"]
     order = np.argsort([each.all.auc for each in settings], kind="stable")
     assert (np.diff(np.array(shown["cy"])[order]) <= 1e-9).all()  # AUC of all rows, upwards
-    top = {"alpha": 0.3, "sensitive_features": group, "ties": "half"}
+    top = {"top": 0.3, "sensitive_features": group, "ties": "half"}
     assert settings[0].top.auc == pytest.approx(auc(y, scores, **top), abs=1e-12)
     new = fp.transform(scores, sensitive_features=group)
     assert content.chosen.all.auc == pytest.approx(auc(y, new, ties="half"), abs=1e-12)
@@ -198,15 +198,15 @@ def test_an_audit_alone(rows):
     assert content.before.auc == pytest.approx(auc(y, scores, ties="half"), abs=1e-12)
 
 
-@pytest.mark.parametrize("region", ["pooled", "group"])
-def test_an_audit_of_the_top_is_about_it(rows, region):
+@pytest.mark.parametrize("top_of", ["all", "group"])
+def test_an_audit_of_the_top_is_about_it(rows, top_of):
     scores, y, group = rows
-    made = FairnessReport.from_predictions(y, scores, sensitive_features=group, alpha=0.3, region=region)
-    known = audit(y, scores, sensitive_features=group, alpha=0.3, region=region)
+    made = FairnessReport.from_predictions(y, scores, sensitive_features=group, top=0.3, top_of=top_of)
+    known = audit(y, scores, sensitive_features=group, top=0.3, top_of=top_of)
     assert made.audit.to_dict() == known.to_dict()
-    assert made.audit.finding.region == region
-    other = FairnessReport.from_predictions(y, scores, sensitive_features=group, alpha=0.3, region="group")
-    assert (made.audit.finding.gap == other.audit.finding.gap) == (region == "group")
+    assert made.audit.finding.top_of == top_of
+    other = FairnessReport.from_predictions(y, scores, sensitive_features=group, top=0.3, top_of="group")
+    assert (made.audit.finding.gap == other.audit.finding.gap) == (top_of == "group")
     assert "How large is the gap in the top 30%" in made.to_html()
 
 
@@ -333,7 +333,7 @@ def test_long_names_are_cut():
 
 def test_names_that_begin_and_end_alike_stay_apart():
     names = tuple(
-        f"people of the {where} half of the region who were seen" for where in ("northern", "southern", "other")
+        f"people of the {where} half of the top_of who were seen" for where in ("northern", "southern", "other")
     )
     scores, y, group = make_rows(600, names)
     made = FairnessReport.from_predictions(y, scores, sensitive_features=group)
@@ -434,13 +434,13 @@ def limits(interval):
 
 
 @pytest.mark.parametrize(
-    ("top", "decimals"), [({}, 2), ({"alpha": 0.3}, 1), ({"alpha": 0.3, "region": "group"}, 6)], ids=str
+    ("top", "decimals"), [({}, 2), ({"top": 0.3}, 1), ({"top": 0.3, "top_of": "group"}, 6)], ids=str
 )
 def test_pairs_have_intervals_at_every_setting(top, decimals):
     """Those of an audit of the rows as they are at that setting; with many ties the top may begin at several scores."""
     scores, y, group = make_rows(900, groups=("x", "y", "z"))
     scores = scores.round(decimals)
-    given = {"top": 0.3, "repair": "top", "top_of": "group" if "region" in top else "all"} if top else {}
+    given = {"top": 0.3, "repair": "top", "top_of": "group" if "top_of" in top else "all"} if top else {}
     fp = FairPOT(0.5, **given).fit(scores, y, sensitive_features=group)
     report = FairnessReport(fp.table_, fp)
     settings = report.content.dial.settings

@@ -156,7 +156,7 @@ def test_a_partial_repair_speaks_of_the_top(rows):
     fp = FairPOT(0.6, top=0.3, repair="top").fit(scores, y, sensitive_features=group)
     made = FairnessReport(fp.table_, fp)
     known = effect(fp, scores, y, sensitive_features=group)
-    assert made.audit.finding.alpha == 0.3
+    assert made.audit.finding.top == 0.3
     assert made.effect.to_dict() == known.to_dict()
     after = known.after.told.pair(*known.finding.pair).signed_gap
     ends = [POINTS.gap(each) for each in (known.finding.gap, after, after.low, after.high)]
@@ -166,7 +166,7 @@ def test_a_partial_repair_speaks_of_the_top(rows):
     page = made.to_html()
     assert "How large is the gap in the top 30%?" in page
     assert "Who is in the top 30% of the list?" in page
-    assert "The gap is that of the top 30%" in made.figures["tradeoff"].note
+    assert "The gap is that in the top 30%" in made.figures["tradeoff"].note
 
 
 def test_the_change_is_shown_with_its_sign_and_interval(rows):
@@ -268,7 +268,7 @@ def test_the_rule_that_set_the_dial(rows):
         "The highest AUC with a gap of at most 3.0 points": {"max_gap": 0.03},
         "The smallest gap that costs at most 0.01 of AUC": {"max_auc_loss": 0.01},
         "The smallest gap": {},
-        "The highest AUC with a gap among the 200 ranked highest of at most 9.0 points": {
+        "The highest AUC with a gap among the 200 highest of at most 9.0 points": {
             "max_gap": 0.09,
             "top": 200,
         },

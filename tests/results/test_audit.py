@@ -34,7 +34,7 @@ def table_of(scores, y, group, weight=None):
 def test_equal_to_the_metrics(ties, weighted, groups):
     scores, y, group, weight = draw(groups=groups)
     weight = weight if weighted else None
-    found = audit(table_of(scores, y, group, weight), ties=ties, alpha=0.3)
+    found = audit(table_of(scores, y, group, weight), ties=ties, top=0.3)
     given = {"sample_weight": weight, "ties": ties}
     by_group = given | {"sensitive_features": group}
     half, strict = ({"sample_weight": weight, "ties": how} for how in ("half", "strict"))
@@ -51,11 +51,11 @@ def test_equal_to_the_metrics(ties, weighted, groups):
         assert each.positives == rows[(group == name) & (y == 1)].sum()
     assert found.ranking.tied.share == pytest.approx(2 * (auc(y, scores, **half) - auc(y, scores, **strict)), abs=1e-14)
     [partial] = found.tops
-    assert partial.auc == auc(y, scores, alpha=0.3, **given)
-    assert partial.gap == xauc_gap(y, scores, alpha=0.3, **by_group)
+    assert partial.auc == auc(y, scores, top=0.3, **given)
+    assert partial.gap == xauc_gap(y, scores, top=0.3, **by_group)
     for cell in partial.xauc:
         pair = {"positive": cell.positive, "negative": cell.negative}
-        assert cell.xauc == xauc(y, scores, alpha=0.3, **pair, **by_group)
+        assert cell.xauc == xauc(y, scores, top=0.3, **pair, **by_group)
 
 
 def test_both_ways_to_count_ties():

@@ -67,7 +67,7 @@ def rows_of(seed, shift, n=4000):
 
 
 @pytest.mark.parametrize(
-    ("shift", "n", "alpha", "repair", "answer"),
+    ("shift", "n", "top", "repair", "answer"),
     [
         (0.5, 4000, None, "all", "compatible"),
         (1.5, 4000, None, "all", "contradicted"),
@@ -78,9 +78,9 @@ def rows_of(seed, shift, n=4000):
         (2.0, 4000, 0.5, "top", "contradicted"),
     ],
 )
-def test_rows_judge_a_certificate_of_other_rows(shift, n, alpha, repair, answer, tmp_path):
-    bound = 0.12 if alpha is None else 0.2
-    top = {} if alpha is None else {"top": alpha, "repair": repair}
+def test_rows_judge_a_certificate_of_other_rows(shift, n, top, repair, answer, tmp_path):
+    bound = 0.12 if top is None else 0.2
+    top = {} if top is None else {"top": top, "repair": repair}
     sure = FairPOT(max_gap=bound, confidence=0.9, **top).fit(**rows_of(0, 0.5))
     sure.save(tmp_path / "map.json")
     later = rows_of(1, shift, n)
@@ -91,21 +91,21 @@ def test_rows_judge_a_certificate_of_other_rows(shift, n, alpha, repair, answer,
         if repair == "top":  # what is promised is from a score on, not found again
             table = table.above(fair_maps(model).thresholds_)
         table = table.rescored(maps)
-        if alpha is not None and repair == "all":
+        if top is not None and repair == "all":
             table = table.above(sure.certificate_.starts)
         judged = verdict(table, bound=bound, level=0.9)
         assert {"within": "compatible", "exceeds": "contradicted"}.get(judged.answer, judged.answer) == answer
         assert found.trust.answer == answer
         assert found.trust.gap == pytest.approx(judged.interval.value, abs=1e-12)
         told = found.to_dict()["trust"]
-        assert (told["answer"], told["certificate"]["bound"], told["certificate"].get("alpha")) == (
+        assert (told["answer"], told["certificate"]["bound"], told["certificate"].get("top")) == (
             answer,
             bound,
-            alpha,
+            top,
         )
         first = str(found).splitlines()[0]
         which = "overall gap"
-        if alpha is not None:
+        if top is not None:
             scored = "scored" if repair == "top" else "with an adjusted score of"
             which = f"gap among people {scored} {sure.certificate_.starts['F']:.4g} or above"
         said = f"with 90% confidence the {which} on rows like these is at most {bound} (tested on 5 cross-fitted folds"
@@ -247,6 +247,6 @@ def test_so_many_rows_are_those_of_the_groups_that_are_compared(repair, tmp_path
     fp.save(tmp_path / "map.json")
     for model in (fp, fairpot.load(tmp_path / "map.json")):
         found = fairpot.effect(model, **rows)
-        assert found.finding.alpha == pytest.approx(500 / 1400)
+        assert found.finding.top == pytest.approx(500 / 1400)
         assert found.after.tops[0].gap == pytest.approx(fp.achieved_.gap_top, abs=1e-12)
         assert found.after.tops[0].gap <= 0.1 < found.before.tops[0].gap

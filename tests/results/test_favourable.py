@@ -40,7 +40,7 @@ def good(score, lower, means, where):
 
 
 def audited(frame, lower, means, where, **options):
-    cut = {"threshold": {"threshold": 0.3}, "top": {"alpha": 0.2}, "median": {}}[where]
+    cut = {"threshold": {"threshold": 0.3}, "top": {"top": 0.2}, "median": {}}[where]
     rule = "ll144" if where == "median" else "four-fifths"
     given = {"lower_is_riskier": lower, "high_score_means": means, "sensitive_features": frame["group"], "rule": rule}
     return fairpot.audit(None, frame["score"], **given, **cut, **options)

@@ -93,8 +93,8 @@ def test_groups_by_coin_flip_have_no_clear_difference(groups):
 
 def test_with_a_top_everything_speaks_of_the_top():
     y, score, sex = two_groups(4000)
-    found = audit(y, score, sensitive_features=sex, alpha=[0.2, 0.5])
-    assert [each.alpha for each in found.findings] == [None, 0.2, 0.5]
+    found = audit(y, score, sensitive_features=sex, top=[0.2, 0.5])
+    assert [each.top for each in found.findings] == [None, 0.2, 0.5]
     assert found.finding == found.findings[1]
     assert float(found.finding.gap) == float(found.tops[0].gap)
     assert "gap in the top 20%" in found.finding.headline
@@ -102,7 +102,7 @@ def test_with_a_top_everything_speaks_of_the_top():
     for repair in ("all", "top"):
         fp = FairPOT(max_gap=0.1, top=0.5, repair=repair).fit(score, y, sensitive_features=sex)
         changed = effect(fp, score, y, sensitive_features=sex)
-        assert changed.finding.alpha == changed.finding_after.alpha == 0.5
+        assert changed.finding.top == changed.finding_after.top == 0.5
         assert "gap in the top 50% goes from" in changed.sentences[0]
         assert any(said.startswith("AUC ") for said in changed.sentences)  # that of all rows
         by_rows = FairPOT(max_gap=0.1, top=2000, repair=repair).fit(score, y, sensitive_features=sex)
@@ -166,12 +166,12 @@ def test_what_a_high_score_means_is_said_once(tmp_path):
     assert fairpot.compare(table, methods="FairPOT", cv=2).reference == "F"
 
 
-@pytest.mark.parametrize("alpha", [None, 0.3])
-def test_who_gains_against_counting_by_hand(alpha):
+@pytest.mark.parametrize("top", [None, 0.3])
+def test_who_gains_against_counting_by_hand(top):
     y, score, sex = two_groups(2000, 1.0)
     rows = {"y": y, "sensitive_features": sex}
-    fp = FairPOT(max_gap=0.25 if alpha else 0.05, top=alpha).fit(score, **rows, high_score_means="harm")
-    found = effect(fp, score, **rows, threshold=None if alpha else [0.5, 0.7])
+    fp = FairPOT(max_gap=0.25 if top else 0.05, top=top).fit(score, **rows, high_score_means="harm")
+    found = effect(fp, score, **rows, threshold=None if top else [0.5, 0.7])
     after = fp.transform(score, sensitive_features=sex)
     for action in found.actions:
         for each in action.groups:
@@ -181,7 +181,7 @@ def test_who_gains_against_counting_by_hand(alpha):
                 for when, scores in (("before", score), ("after", after)):
                     at = action.threshold
                     if at is None:
-                        at = np.sort(scores)[::-1][int(np.ceil(action.alpha * len(scores) - 1e-9)) - 1]
+                        at = np.sort(scores)[::-1][int(np.ceil(action.top * len(scores) - 1e-9)) - 1]
                     assert getattr(each, f"{side}_{when}") == (own & (y == outcome) & (scores >= at)).sum()
             more = each.after - each.before
             assert each.valence == (None if more == 0 else "gains" if more < 0 else "loses")
@@ -191,7 +191,7 @@ def test_without_a_threshold_the_top_tenth_is_counted_and_no_valence_told():
     y, score, sex = two_groups()
     found = effect(FairPOT(0.5).fit(score, y, sensitive_features=sex), score, y, sensitive_features=sex)
     [action] = found.actions
-    assert (action.threshold, action.alpha) == (None, 0.1)
+    assert (action.threshold, action.top) == (None, 0.1)
     assert {each.valence for each in action.groups} == {None}
     assert found.before.rates_asked == ()
 

@@ -43,13 +43,13 @@ def test_identifiers_are_refused_before_they_are_counted(values):
             call(y, scores, sensitive_features=values)
 
 
-@pytest.mark.parametrize(("clustered", "alpha"), [(False, None), (True, None), (False, 0.6)])
-def test_every_pair_has_the_interval_of_its_two_groups(clustered, alpha):
-    """Of the rows of two groups alone, an audit says the same of their gap; the top alpha is that of each group."""
+@pytest.mark.parametrize(("clustered", "top"), [(False, None), (True, None), (False, 0.6)])
+def test_every_pair_has_the_interval_of_its_two_groups(clustered, top):
+    """Of the rows of two groups alone, an audit says the same of their gap; the top top is that of each group."""
     rng = np.random.default_rng(7)
     y, group, unit = rng.integers(0, 2, 900), rng.choice(["n", "e", "s", "w"], 900), rng.integers(0, 300, 900)
     score = rng.normal(y + 0.3 * (group == "e") - 0.2 * (group == "s"))
-    given = {"alpha": alpha, "region": "group"}
+    given = {"top": top, "top_of": "group"}
     clusters = {"clusters": unit} if clustered else {}
     found = audit(y, score, sensitive_features=group, **clusters, **given)
     assert len(found.told.gaps) == 6
@@ -63,7 +63,7 @@ def test_every_pair_has_the_interval_of_its_two_groups(clustered, alpha):
             assert (limits[0] if pair.signed_gap > 0 else -limits[1]) < min(abs(each) for each in own_limits)
             continue
         assert limits == pytest.approx(own_limits, abs=2e-3 if clustered else 1e-9)
-    if alpha is None:
+    if top is None:
         assert {"signed_gap_low", "signed_gap_high"} <= set(found.rows("pairs")[0])
     widest = found.told.told
     low, high = widest.signed_gap.low, widest.signed_gap.high

@@ -26,10 +26,10 @@ def test_each_is_the_audit_of_its_own_and_differences_are_paired(kind):
     y, ward, weight, patient, models = wards()
     weighed = {"weights": {"sample_weight": weight}, "fractions": {"sample_weight": weight / 4}}
     given = {"rows": {}, "clusters": {"clusters": patient}, **weighed}[kind] | {"sensitive_features": ward}
-    found = audit(y, models, alpha=0.3, threshold=[0.5, 1.0], **given)
+    found = audit(y, models, top=0.3, threshold=[0.5, 1.0], **given)
     reference = found["old"].reference
     for name, scores in models.items():
-        own = audit(y, scores, alpha=0.3, threshold=[0.5, 1.0], reference=reference, **given)
+        own = audit(y, scores, top=0.3, threshold=[0.5, 1.0], reference=reference, **given)
         assert found[name].to_dict() == own.to_dict()
     assert list(found.changes) == ["new", "coarse"]
     for name, change in found.changes.items():

@@ -78,8 +78,8 @@ def test_a_report_measures_what_an_audit_measures_once(rows):
 @pytest.mark.parametrize(
     "known", [{}, {"w": "importance"}, {"w": "frequency"}, {"c": True}, {"c": True, "w": "importance"}]
 )
-@pytest.mark.parametrize("alpha", [None, 0.3])
-def test_the_same_number_wherever_it_is_asked_for(rows, known, alpha):
+@pytest.mark.parametrize("top", [None, 0.3])
+def test_the_same_number_wherever_it_is_asked_for(rows, known, top):
     """Rows, a table, a frame: audit, interval, effect and report have one gap with one interval."""
     columns = {"sensitive_features": rows["g"]}
     if "w" in known:
@@ -87,25 +87,25 @@ def test_the_same_number_wherever_it_is_asked_for(rows, known, alpha):
     if "c" in known:
         columns |= {"clusters": rows["c"]}
     table = fairpot.score_table(rows["y"], rows["s"], **columns)
-    audit = fairpot.audit(rows["y"], rows["s"], alpha=alpha, **columns)
+    audit = fairpot.audit(rows["y"], rows["s"], top=top, **columns)
     gap = audit.told.gap
-    again = fairpot.audit(table, alpha=alpha)
+    again = fairpot.audit(table, top=top)
     assert again.to_dict() == audit.to_dict()
-    alone = confidence_interval("xauc_gap", table, alpha=alpha)
-    by_rows = confidence_interval("xauc_gap", rows["y"], rows["s"], alpha=alpha, **columns)
+    alone = confidence_interval("xauc_gap", table, top=top)
+    by_rows = confidence_interval("xauc_gap", rows["y"], rows["s"], top=top, **columns)
     assert alone.to_dict() == by_rows.to_dict()
     np.testing.assert_allclose([gap, gap.low, gap.high, gap.se], [alone, alone.low, alone.high, alone.se], rtol=1e-12)
     fitted = fairpot.FairPOT(0.5).fit(table)
-    before = fairpot.effect(fitted, table, alpha=alpha).before
+    before = fairpot.effect(fitted, table, top=top).before
     assert before.told.gap.to_dict() == gap.to_dict()
     judged = audit.verdicts(0.1)[-1].interval
     np.testing.assert_allclose([judged, judged.low, judged.high], [gap, gap.low, gap.high], rtol=1e-12)
-    assert FairnessReport(table, alpha=alpha).audit.told.gap.to_dict() == gap.to_dict()
+    assert FairnessReport(table, top=top).audit.told.gap.to_dict() == gap.to_dict()
     assert FairnessReport(table, fitted).effect.before.gap.to_dict() == audit.gap.to_dict()
 
 
 def test_every_measured_number_knows_its_interval_or_why_it_has_none(rows):
-    audit = fairpot.audit(rows["y"], rows["s"], sensitive_features=rows["g"], alpha=0.4, threshold=0.2)
+    audit = fairpot.audit(rows["y"], rows["s"], sensitive_features=rows["g"], top=0.4, threshold=0.2)
 
     def leaves(tree, name=""):
         if dataclasses.is_dataclass(tree):
@@ -118,7 +118,7 @@ def test_every_measured_number_knows_its_interval_or_why_it_has_none(rows):
         elif isinstance(tree, float):
             yield name, tree
 
-    counted = {"threshold", "alpha", "level", "pairs", "score_range", "rate", "share", "starts", "start"}
+    counted = {"threshold", "top", "level", "pairs", "score_range", "rate", "share", "starts", "start"}
     both_ties = {"auc_strict", "auc_half", "gap_strict", "gap_half"}  # the one that is asked for has an interval
     biased = {"expected_calibration_error", "error_by_chance", "slope"}
     bare = {name for name, value in leaves(audit) if not isinstance(value, fairpot.inference.Estimate)}
@@ -135,10 +135,10 @@ def test_what_is_known_of_groups_left_out_changes_nothing(rows):
     y, s, g, z = rows["y"][keep], rows["s"][keep], rows["g"][keep], np.arange(400) // 40
     more = [np.r_[y, rng.integers(0, 2, 500)], np.r_[s, rng.normal(size=500)]]
     named = {"sensitive_features": np.r_[g, ["c"] * 500], "clusters": np.r_[z, np.arange(500) + 100]}
-    one = fairpot.audit(*more, **named, groups=["a", "b"], alpha=0.4)
-    two = fairpot.audit(y, s, sensitive_features=g, clusters=z, alpha=0.4)
+    one = fairpot.audit(*more, **named, groups=["a", "b"], top=0.4)
+    two = fairpot.audit(y, s, sensitive_features=g, clusters=z, top=0.4)
     assert one.told.auc.se == pytest.approx(two.told.auc.se, rel=1e-12)
-    alone = fairpot.audit(y, s, sensitive_features=g, clusters=np.zeros(400), alpha=0.4)
+    alone = fairpot.audit(y, s, sensitive_features=g, clusters=np.zeros(400), top=0.4)
     assert "1 cluster" in alone.told.auc.reason
 
 

@@ -32,7 +32,7 @@ def draw(seed):
     kind = int(rng.integers(4))
     rows |= [{}, {"sample_weight": rng.integers(1, 4, n)}, {"sample_weight": rng.gamma(2, 1, n) + 0.1}, {}][kind]
     rows |= {"clusters": rng.integers(0, n // 3, n)} if kind == 3 else {}
-    top = {"alpha": 0.4, "region": str(rng.choice(["pooled", "group"]))} if rng.random() < 0.5 else {}
+    top = {"top": 0.4, "top_of": str(rng.choice(["all", "group"]))} if rng.random() < 0.5 else {}
     return y, score, rows, top
 
 
@@ -121,7 +121,7 @@ def test_small_groups_headline_neither_the_list_nor_its_top():
     group = np.repeat(list(sizes), list(sizes.values()))
     y = (rng.random(len(group)) < 0.4).astype(int)
     lead = np.select([group == "l", group == "tiny", group == "rare"], [0.5, 3.0, 2.0])
-    found = audit(y, rng.normal(y + lead), sensitive_features=group, alpha=0.4)
+    found = audit(y, rng.normal(y + lead), sensitive_features=group, top=0.4)
     assert set(found.ranking.small_groups) == {"tiny", "rare"}
     for each in (found.ranking, *found.tops):
         assert {"tiny", "rare"} <= set(each.small_groups)
@@ -164,7 +164,7 @@ def test_the_answer_tells_the_whole_list_beside_its_top():
     y, group = rng.integers(0, 2, 3000), rng.choice(["a", "b"], 3000)
     score = rng.normal(y + 0.5 * (group == "a"))
     score[:60] = 9 + rng.random(60)
-    found = audit(y, score, sensitive_features=group, alpha=0.02)
+    found = audit(y, score, sensitive_features=group, top=0.02)
     assert (found.finding.state, found.findings[0].state) == ("no clear difference", "difference")
     assert found.answer[0].startswith("No clear difference between b and a: gap in the top 2%")
     assert any(said.startswith("The score ranks a higher than b: overall gap") for said in found.answer[1:])
@@ -213,7 +213,7 @@ def test_groups_are_renamed_wherever_they_stand():
     y, score, rows, _ = draw(5)
     given = {"scores": score, "y": y, **rows}
     model = FairPOT(0.7).fit(**given)
-    found = effect(model, **given, alpha=0.3, threshold=float(np.median(score)))
+    found = effect(model, **given, top=0.3, threshold=float(np.median(score)))
     told = to_dict(renamed(found, lambda group: f"<{group}>"))
     assert re.findall(r'"([abcde])"', json.dumps(told)) == []
     assert json.dumps(told).count('"<a>"') == json.dumps(found.to_dict()).count('"a"')

@@ -41,14 +41,14 @@ def test_every_rate_of_the_registry_is_in_the_frame_with_its_comparisons():
 def test_without_a_cut_the_top_tenth_is_looked_at():
     y, s, g = draw()
     found = fairpot.audit(y, s, sensitive_features=g)
-    assert [(each.at, each.alpha) for each in found.rates] == [("top", 0.1), ("all", None)]
+    assert [(each.at, each.top) for each in found.rates] == [("top", 0.1), ("all", None)]
     assert found.rates_asked == ()
 
 
 @pytest.mark.parametrize("given", [{}, {"weighted": True}, {"clustered": True}])
 def test_an_audit_without_outcomes_has_the_same_selection_rates_and_scores(given):
     y, s, g = draw(groups="abcde")
-    rows = {"sensitive_features": g, "threshold": 0.4, "alpha": [0.2]}
+    rows = {"sensitive_features": g, "threshold": 0.4, "top": [0.2]}
     rng = np.random.default_rng(1)
     if "weighted" in given:
         rows["sample_weight"] = rng.exponential(size=len(y))

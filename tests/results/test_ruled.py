@@ -214,7 +214,7 @@ def test_a_rule_of_ones_own_is_a_file(tmp_path):
     path.write_text(OWN)
     data = fairpot.datasets.make_synthetic(1500, random_state=0, as_frame=False)
     for given in (path, str(path)):
-        audit = fairpot.audit(data.target, data.probability, sensitive_features=data.group, alpha=0.2, rule=given)
+        audit = fairpot.audit(data.target, data.probability, sensitive_features=data.group, top=0.2, rule=given)
         [table] = audit.rule.tables
         assert [number.name for number in table.lines[0].numbers][:3] == ["found", "found: difference", "found: ratio"]
         for line in table.lines:
@@ -296,7 +296,7 @@ def test_ratios_of_two_sections_are_two_columns(tmp_path):
     )
     path.write_text(more, encoding="utf-8")  # as some editors begin a file
     data = fairpot.datasets.make_synthetic(1500, random_state=0, as_frame=False)
-    found = fairpot.audit(data.target, data.probability, sensitive_features=data.group, alpha=0.2, rule=path)
+    found = fairpot.audit(data.target, data.probability, sensitive_features=data.group, top=0.2, rule=path)
     [own] = [row for row in found.rule.rows() if row["group"] == "b"]
     for name, title in (("tpr", "true positive rate"), ("fpr", "false positive rate")):
         [one] = [each for each in found.rates[0][name].groups if each.group == "b"]

@@ -1,4 +1,4 @@
-"""The audit's top-alpha part says who is found there, as the metrics do."""
+"""The audit's top-top part says who is found there, as the metrics do."""
 
 import numpy as np
 import pytest
@@ -9,14 +9,14 @@ from fairpot.report import FairnessReport
 from fairpot.results.audit import audit_table
 
 
-@pytest.mark.parametrize("region", ["pooled", "group"])
+@pytest.mark.parametrize("top_of", ["all", "group"])
 @pytest.mark.parametrize("weighted", [False, True])
-def test_recall_and_precision(region, weighted):
+def test_recall_and_precision(top_of, weighted):
     rng = np.random.default_rng(0)
     y, scores, group = rng.integers(0, 2, 200), rng.integers(0, 30, 200) / 30, rng.choice(["a", "b", "c"], 200)
     given = {"sensitive_features": group, "sample_weight": rng.integers(1, 4, 200) if weighted else None}
-    [partial] = audit_table(score_table(y, scores, **given), alpha=0.3, region=region).tops
-    options = given | {"alpha": 0.3, "region": region}
+    [partial] = audit_table(score_table(y, scores, **given), top=0.3, top_of=top_of).tops
+    options = given | {"top": 0.3, "top_of": top_of}
     assert partial.recall == pytest.approx(top_recall(y, scores, **options), abs=1e-15)
     assert partial.precision == pytest.approx(top_precision(y, scores, **options), abs=1e-15)
     for each in partial.groups:
@@ -27,21 +27,21 @@ def test_recall_and_precision(region, weighted):
 
 def test_what_has_nothing_to_count_is_none():
     y, scores, group = [0, 1, 0, 1, 0, 0], [0.1, 0.2, 0.8, 0.9, 0.3, 0.4], ["a", "a", "b", "b", "c", "c"]
-    [partial] = audit_table(score_table(y, scores, sensitive_features=group), alpha=0.3, reference="b").tops
+    [partial] = audit_table(score_table(y, scores, sensitive_features=group), top=0.3, reference="b").tops
     found = {each.group: (each.recall, each.precision) for each in partial.groups}
     assert found == {"a": (0.0, None), "b": (1.0, 0.5), "c": (None, None)}
 
 
-@pytest.mark.parametrize("region", ["pooled", "group"])
-def test_cells_that_are_small_in_the_top_alone_are_named(region):
+@pytest.mark.parametrize("top_of", ["all", "group"])
+def test_cells_that_are_small_in_the_top_alone_are_named(top_of):
     """Eighty rows of every cell, enough; in the top half there are fourteen positives of "b", and none of "c"."""
     cells = {("a", 1): 40, ("a", 0): 40, ("b", 1): 14, ("b", 0): 66, ("c", 1): 0, ("c", 0): 80}
     top = np.concatenate([np.arange(80) < inside for inside in cells.values()])
     y, group = (np.repeat([name[k] for name in cells], 80) for k in (1, 0))
     scores = np.random.default_rng(0).random(len(y)) / 2 + top / 2
-    found = audit(y, scores, sensitive_features=group, alpha=0.5, region=region)
+    found = audit(y, scores, sensitive_features=group, top=0.5, top_of=top_of)
     small = [note for note in found.notes if note.kind == "small"]
-    assert [(note.group, note.alpha, note.value) for note in small] == [("b", 0.5, 14), ("c", 0.5, 0)]
+    assert [(note.group, note.top, note.value) for note in small] == [("b", 0.5, 14), ("c", 0.5, 0)]
     assert small[0].text == (
         "b has only 14 rows with the outcome in the top 50% (under 30). Do not act on numbers that depend on them."
     )
@@ -65,21 +65,21 @@ KINDS = {
 }
 
 
-@pytest.mark.parametrize("region", ["pooled", "group"])
+@pytest.mark.parametrize("top_of", ["all", "group"])
 @pytest.mark.parametrize("kind", KINDS)
-def test_several_thresholds_and_tops_are_each_as_if_alone(kind, region):
+def test_several_thresholds_and_tops_are_each_as_if_alone(kind, top_of):
     y, scores, group, *_ = visits()
-    given = {"sensitive_features": group, "region": region, **KINDS[kind]}
+    given = {"sensitive_features": group, "top_of": top_of, **KINDS[kind]}
     thresholds, alphas = [1.1, -0.3, 0.5], [0.4, 0.15]
-    found = audit(y, scores, threshold=thresholds, alpha=alphas, **given)
+    found = audit(y, scores, threshold=thresholds, top=alphas, **given)
     several = found.to_dict()
-    alone = [audit(y, scores, alpha=each, **given).to_dict() for each in alphas]
+    alone = [audit(y, scores, top=each, **given).to_dict() for each in alphas]
     assert several["tops"] == [each["tops"][0] for each in alone]
     at = [audit(y, scores, threshold=each, **given).to_dict() for each in thresholds]
     assert several["rates"] == [*(each["rates"][0] for each in [*at, *alone]), at[0]["rates"][-1]]
     assert (several["auc"], several["gap"]) == (alone[0]["auc"], alone[0]["gap"])
     for top in found.tops:
-        options = {"alpha": top.alpha, **given}
+        options = {"top": top.top, **given}
         if kind != "clusters":
             metric = {name: value for name, value in options.items() if name != "weights"}
             assert top.gap == pytest.approx(xauc_gap(y, scores, **metric), abs=1e-12)
@@ -88,7 +88,7 @@ def test_several_thresholds_and_tops_are_each_as_if_alone(kind, region):
 
 def test_several_are_shown_everywhere():
     y, scores, group, *_ = visits(seed=5)
-    found = audit(y, scores, sensitive_features=group, threshold=(0.25, 1.5), alpha=np.array([0.2, 0.35]))
+    found = audit(y, scores, sensitive_features=group, threshold=(0.25, 1.5), top=np.array([0.2, 0.35]))
     text = str(found)
     for said in (
         "gap in the top 20%",
@@ -97,7 +97,7 @@ def test_several_are_shown_everywhere():
     ):
         assert said in text
     top = found.frame("top")
-    assert list(top["alpha"]) == [0.2, 0.35]
+    assert list(top["top"]) == [0.2, 0.35]
     assert list(top["gap"]) == [float(each.gap) for each in found.tops]
     rates = found.frame("rates")
     shown = rates[(rates["group"] == "west") & (rates["rate"] == "tpr")]
@@ -108,9 +108,9 @@ def test_several_are_shown_everywhere():
     assert "Top of the ranking" in page
     for said in ("at 0.25 or above", "at 1.5 or above", "in the top 20%", "in the top 35%"):
         assert f"Flagged {said}" in page
-    assert [each.alpha for each in found.verdicts(0.3)] == [None, 0.2, 0.35]
-    assert [each.alpha for each in found.verdicts(0.3, guards="top")] == [0.2, 0.35]
-    report = FairnessReport(found.table, threshold=[0.25, 1.5], alpha=[0.2, 0.35]).to_dict()["lines"]
+    assert [each.top for each in found.verdicts(0.3)] == [None, 0.2, 0.35]
+    assert [each.top for each in found.verdicts(0.3, guards="top")] == [0.2, 0.35]
+    report = FairnessReport(found.table, threshold=[0.25, 1.5], top=[0.2, 0.35]).to_dict()["lines"]
     assert {0.25, 1.5} <= {each.get("threshold") for each in report}
     assert {0.2, 0.35} <= {each.get("top") for each in report}
 
@@ -118,13 +118,13 @@ def test_several_are_shown_everywhere():
 def test_one_top_several_and_none():
     y, scores, group, *_ = visits(seed=6)
     given = {"sensitive_features": group, "level": None}
-    one = audit(y, scores, alpha=0.3, **given).to_dict()["tops"]
+    one = audit(y, scores, top=0.3, **given).to_dict()["tops"]
     assert len(one) == 1
-    assert audit(y, scores, alpha=[0.3], **given).to_dict()["tops"] == one
-    assert audit(y, scores, alpha=[0.3, 0.3], threshold=[1, 1.0], **given).to_dict()["tops"] == one
-    assert audit(y, scores, **given).tops == audit(y, scores, alpha=[], threshold=[], **given).tops == ()
-    with pytest.raises(ValueError, match=r"alpha must lie in \(0, 1\], got 1.2"):
-        audit(y, scores, alpha=[0.3, 1.2], **given)
+    assert audit(y, scores, top=[0.3], **given).to_dict()["tops"] == one
+    assert audit(y, scores, top=[0.3, 0.3], threshold=[1, 1.0], **given).to_dict()["tops"] == one
+    assert audit(y, scores, **given).tops == audit(y, scores, top=[], threshold=[], **given).tops == ()
+    with pytest.raises(ValueError, match=r"got 1\.2"):
+        audit(y, scores, top=[0.3, 1.2], **given)
     with pytest.raises(ValueError, match="threshold must be a finite number"):
         audit(y, scores, threshold=[0.3, "high"], **given)
 
@@ -143,5 +143,5 @@ def test_an_effect_has_several_thresholds_and_one_top():
     found = effect(fp, scores, y, sensitive_features=group, threshold=[0.1, 0.9])
     assert [each.threshold for each in found.after.rates_asked] == [0.1, 0.9]
     assert "At 0.9 or above" in str(found)
-    with pytest.raises(TypeError, match="alpha must be a number"):
-        effect(fp, scores, y, sensitive_features=group, alpha=[0.1, 0.2])
+    with pytest.raises(TypeError, match="top must be a whole number of rows or a share"):
+        effect(fp, scores, y, sensitive_features=group, top=[0.1, 0.2])

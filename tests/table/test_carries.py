@@ -52,11 +52,11 @@ def test_a_table_gives_the_interval_of_its_rows(rows):
         "weights": "importance",
         "clusters": rows["c"],
     }
-    for metric, alpha in (("xauc_gap", None), ("auc", 0.5)):
-        one = confidence_interval(metric, counted(rows), alpha=alpha)
-        two = confidence_interval(metric, rows["y"], rows["s"], alpha=alpha, **given)
+    for metric, top in (("xauc_gap", None), ("auc", 0.5)):
+        one = confidence_interval(metric, counted(rows), top=top)
+        two = confidence_interval(metric, rows["y"], rows["s"], top=top, **given)
         assert one.to_dict() == two.to_dict()
-        assert one.se != confidence_interval(metric, counted(rows, clusters=False), alpha=alpha).se
+        assert one.se != confidence_interval(metric, counted(rows, clusters=False), top=top).se
 
 
 def test_cut_rescored_and_one_group_alone(rows):
@@ -110,8 +110,8 @@ def test_folds_hold_whole_clusters_and_add_up(rows, seed):
 
 def test_the_order_of_rows_changes_nothing(rows):
     mixed = np.random.default_rng(1).permutation(500)
-    for alpha in (None, 0.3):
-        one, two = (confidence_interval("xauc_gap", counted(rows, keep), alpha=alpha) for keep in (slice(None), mixed))
+    for top in (None, 0.3):
+        one, two = (confidence_interval("xauc_gap", counted(rows, keep), top=top) for keep in (slice(None), mixed))
         assert one.to_dict() == two.to_dict()
 
 

@@ -94,15 +94,15 @@ def test_without_labels():
     assert table.counts[0].weight.tolist() == [1, 2]
 
 
-@pytest.mark.parametrize("region", ["pooled", "group"])
-def test_top_region_equals_rows(region):
+@pytest.mark.parametrize("top_of", ["all", "group"])
+def test_top_region_equals_rows(top_of):
     rng = np.random.default_rng(3)
     for _ in range(50):
         scores, labels, codes = random_rows(rng, n=31, groups=2)
         table = ScoreTable.from_rows(scores, labels, codes, (0, 1))
-        for alpha in (0.01, 0.1, 0.3, 0.5, 1.0):
-            keep = oracles.top_rows(scores, alpha, codes if region == "group" else None)
-            cut = table.top(alpha, region)
+        for top in (0.01, 0.1, 0.3, 0.5, 1.0):
+            keep = oracles.top_rows(scores, top, codes if top_of == "group" else None)
+            cut = table.top(top, top_of)
             for g in (0, 1):
                 rows = keep & (codes == g)
                 assert cut[g].weight.sum() == rows.sum()
@@ -163,10 +163,10 @@ def test_counts_of_pairs_beyond_int64():
 def test_tables_refuse_what_they_cannot_count():
     table = ScoreTable.from_rows([0.1, 0.2], [0, 1])  # lists are fine
     assert as_counter(table["all"]) == {0.1: (0, 1), 0.2: (1, 0)}
-    for alpha in (0, 2, np.nan, -1):
-        with pytest.raises(ValueError, match="alpha"):
-            table.top(alpha)
-    with pytest.raises(ValueError, match="region"):
+    for top in (0, 1.5, np.nan, -1):
+        with pytest.raises(ValueError, match="top"):
+            table.top(top)
+    with pytest.raises(ValueError, match="top_of"):
         table.top(0.5, "x")
     with pytest.raises(ValueError, match="bins"):
         table.quantise(1.5)
@@ -174,11 +174,11 @@ def test_tables_refuse_what_they_cannot_count():
         table["X"]
 
 
-@pytest.mark.parametrize("region", ["pooled", "group"])
-def test_the_top_of_everybody_is_everybody(region):
+@pytest.mark.parametrize("top_of", ["all", "group"])
+def test_the_top_of_everybody_is_everybody(top_of):
     scores, weight = np.array([0.1, 0.2, 0.3, 0.05]), np.array([1e-20, 1.0, 1.0, 1e-30])
     table = ScoreTable.from_rows(scores, np.array([0, 1, 0, 1], dtype=np.int8), np.array([0, 0, 1, 1]), "ab", weight)
-    whole = table.top(1.0, region)
+    whole = table.top(1.0, top_of)
     assert [c.score.tolist() for c in whole.counts] == [c.score.tolist() for c in table.counts]
 
 
@@ -201,10 +201,10 @@ def test_the_top_alpha_has_exactly_the_ceiling_of_rows(n):
     table = ScoreTable.from_rows(np.tile(scores, 2), None, np.repeat([0, 1], n), ("a", "b"))
     weighted = ScoreTable.from_rows(scores, None, weight=np.full(n, 0.25))
     for hundredths in range(1, 101):
-        alpha, share = hundredths / 100, f"{hundredths}e-2"
+        top, share = hundredths / 100, f"{hundredths}e-2"
         wanted = oracles.ceil_share(share, n)
-        assert table.thresholds(alpha, "group") == dict.fromkeys("ab", scores[-wanted])
+        assert table.thresholds(top, "group") == dict.fromkeys("ab", scores[-wanted])
         pooled = scores[-math.ceil(oracles.ceil_share(share, 2 * n) / 2)]
-        assert table.thresholds(alpha) == dict.fromkeys("ab", pooled)
-        assert weighted.thresholds(alpha) == {"all": scores[-wanted]}
-        assert table.top(alpha, "group").counts[0].weight.sum() == wanted
+        assert table.thresholds(top) == dict.fromkeys("ab", pooled)
+        assert weighted.thresholds(top) == {"all": scores[-wanted]}
+        assert table.top(top, "group").counts[0].weight.sum() == wanted

@@ -238,7 +238,7 @@ def test_a_column_in_the_place_of_what_weights_mean_is_not_quoted(column):
 def test_real_rows_and_cases_stand_beside_weighted_ones(rows):
     """Loan amounts: whole numbers that are nobody's number of rows."""
     loans = rows.assign(w=np.ceil(rows["w"] * 10_000).astype(int))
-    found = audit(loans["y"], loans["s"], alpha=0.2, threshold=1.0, **columns(loans))
+    found = audit(loans["y"], loans["s"], top=0.2, threshold=1.0, **columns(loans))
     own = loans[loans["g"] == "a"]
     row = found.frame("groups").iloc[0]
     assert [row["rows"], row["positives"]] == [len(own), own["y"].sum()]
@@ -248,7 +248,7 @@ def test_real_rows_and_cases_stand_beside_weighted_ones(rows):
     assert (flagged.hits, flagged.rows) == ((own["s"] >= 1.0).sum(), len(own))
     assert float(flagged.value) == pytest.approx(np.average(own["s"] >= 1.0, weights=own["w"]))
     top = found.tops[0]
-    assert top.rows == (loans["s"] >= top.top.starts[0]).sum()
+    assert top.rows == (loans["s"] >= top.starts[0]).sum()
     assert "weighted_rows" not in audit(table_of(loans, weights="frequency")).frame("groups")
 
 

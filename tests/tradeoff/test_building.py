@@ -8,7 +8,7 @@ import pytest
 from fairpot.counts import GroupCounts
 from fairpot.exceptions import UndefinedMetricWarning
 from fairpot.metrics.wins import WinMatrix
-from fairpot.table import ScoreTable
+from fairpot.table import ScoreTable, Top
 from fairpot.tradeoff.building import PairCounts, keeps_order, trace
 from fairpot.transport import ScoreMap
 
@@ -110,16 +110,16 @@ def test_what_has_no_pairs_is_undefined_in_both():
     assert np.isnan(quick.xauc_ba).all()
 
 
-@pytest.mark.parametrize("region", ["pooled", "group"])
-def test_the_top_is_found_again_at_every_value(region):
+@pytest.mark.parametrize("top_of", ["all", "group"])
+def test_the_top_is_found_again_at_every_value(top_of):
     rng = np.random.default_rng(3)
     table = drawn(rng, (60, 50), grain=2)
     states = moved_states(rng, table, 7)
     steps = [{"b": ScoreMap(table["b"].score, row)} for row in states]
-    curve = trace(table, np.arange(7.0), views(table, steps), reference="a", ties="half", top=(0.4, region))
-    assert curve.alpha == 0.4
+    curve = trace(table, np.arange(7.0), views(table, steps), reference="a", ties="half", top=Top(0.4, top_of))
+    assert curve.top == 0.4
     for k, maps in enumerate(steps):
-        first, second = WinMatrix.of(table.rescored(maps).top(0.4, region), "half").widest()
+        first, second = WinMatrix.of(table.rescored(maps).top(0.4, top_of), "half").widest()
         assert curve.gap[k] == pytest.approx(abs(first - second), abs=1e-12)
 
 

@@ -139,7 +139,7 @@ def test_what_cannot_be_chosen_is_said():
     flat = judged((0.1, 0.2), (0.7, 0.8), Rule(0.3), orders=np.array([False, False]))
     with pytest.raises(InfeasibleRuleError, match="makes all scores of a group equal"):
         flat.chosen()
-    top = judged((np.nan, np.nan), (0.7, 0.8), Rule(0.3), alpha=0.1)
+    top = judged((np.nan, np.nan), (0.7, 0.8), Rule(0.3), top=0.1)
     with pytest.raises(InfeasibleRuleError, match=r"in the top 10% some group has nobody with(.|\n)*a larger top"):
         top.chosen()
     with pytest.raises(InfeasibleRuleError, match=r"max_auc_loss=0.01: the highest AUC is 0.7 at lam=1"):

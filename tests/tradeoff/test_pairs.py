@@ -95,7 +95,7 @@ def test_a_curve_of_the_top_says_so_of_its_gap_and_has_the_auc_of_all_rows(repai
     for rows in ((scores, y, group), (scores[two], y[two], group[two])):
         fair = FairPOT(0.5, top=0.5, top_of="group", repair=repair).fit(*rows[:2], sensitive_features=rows[2])
         for curve in (fair.tradeoff(), fair.tradeoff(lams=[0, 0.5])):
-            assert curve.alpha == 0.5
+            assert curve.top == 0.5
             assert curve.at(0).auc == pytest.approx(oracles.auc(rows[1], rows[0], half=True), abs=1e-12)
             assert "gap in the top 50%" in repr(curve)
             assert "<th scope='col'>gap in the top 50%</th>" in curve._repr_html_()

@@ -4,7 +4,9 @@ import numpy as np
 import pytest
 
 from fairpot import score_table
-from fairpot.tradeoff.rules import Rule, among, check_top, top_share
+from fairpot._validation import check_top
+from fairpot._validation.wording import among
+from fairpot.tradeoff.rules import Rule
 
 
 @pytest.mark.parametrize(
@@ -59,27 +61,27 @@ def counted(n=40, **options):
 
 def test_a_top_is_a_share_or_so_many_rows():
     table = counted()
-    assert top_share(0.1, table) == 0.1
-    assert top_share(1.0, table) == 1.0
-    assert top_share(np.float32(0.1), table) == 0.1  # as it prints
-    assert top_share(10, table) == top_share(np.int64(10), table) == 0.25
-    assert top_share(40, table) == 1.0
+    assert table.find_top(0.1).share == 0.1
+    assert table.find_top(1.0).share == 1.0
+    assert table.find_top(np.float32(0.1)).share == 0.1  # as it prints
+    assert table.find_top(10).share == table.find_top(np.int64(10)).share == 0.25
+    assert table.find_top(40).share == 1.0
     assert (among(10), among(2000), among(0.125)) == (
         "among the 10 highest",
         "among the 2,000 highest",
         "in the top 12.5%",
     )
     weighed = counted(sample_weight=np.full(40, 3), weights="frequency")
-    assert top_share(30, weighed) == 0.25  # a whole weight is that many rows
+    assert weighed.find_top(30).share == 0.25  # a whole weight is that many rows
 
 
 def test_a_number_of_rows_needs_rows():
     with pytest.raises(ValueError, match=r"top=41 is more than the 40 rows(.|\n)*Hint: give a number of rows up to 40"):
-        top_share(41, counted())
+        counted().find_top(41).share
     importance = counted(sample_weight=np.linspace(0.5, 1.5, 40))
     with pytest.raises(ValueError, match=r"how much a row counts, not how many(.|\n)*such as top=0.1"):
-        top_share(10, importance)
-    assert top_share(0.1, importance) == 0.1
+        importance.find_top(10).share
+    assert importance.find_top(0.1).share == 0.1
 
 
 @pytest.mark.parametrize(

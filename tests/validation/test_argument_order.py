@@ -28,7 +28,7 @@ FITTED = FairPOT(0.5).fit(OTHER[0], OTHER[1], sensitive_features=OTHER[2])
 
 
 def options_of(metric):
-    return arguments(metric, {**GROUPS, "positive": "F", "negative": "M", "group": "F", "alpha": 0.3})
+    return arguments(metric, {**GROUPS, "positive": "F", "negative": "M", "group": "F", "top": 0.3})
 
 
 def without_a_model():

@@ -188,25 +188,25 @@ def test_a_single_group():
             entry(g=["F"] * 4)
 
 
-@pytest.mark.parametrize("alpha", [0, -1, 1.01, NAN])
-def test_alpha_out_of_range(alpha):
-    with pytest.raises(ValueError, match=r"alpha must lie in \(0, 1\]"):
-        auc(Y, S, alpha=alpha)
-    with pytest.raises(ValueError, match="alpha"):
-        xauc_gap(Y, S, alpha=alpha, sensitive_features=G)
+@pytest.mark.parametrize("top", [0, -1, 1.01, NAN])
+def test_alpha_out_of_range(top):
+    with pytest.raises(ValueError, match=r"top must lie in \(0, 1\]"):
+        auc(Y, S, top=top)
+    with pytest.raises(ValueError, match="top"):
+        xauc_gap(Y, S, top=top, sensitive_features=G)
 
 
-@pytest.mark.parametrize("alpha", ["0.1", True, [0.1]])
-def test_alpha_of_the_wrong_type(alpha):
-    with pytest.raises(TypeError, match="alpha must be a number"):
-        auc(Y, S, alpha=alpha)
+@pytest.mark.parametrize("top", ["0.1", True, [0.1]])
+def test_alpha_of_the_wrong_type(top):
+    with pytest.raises(TypeError, match="top must be a number"):
+        auc(Y, S, top=top)
 
 
 def test_options_by_name():
     with pytest.raises(ValueError, match="ties must be one of 'strict', 'half', got 'max'"):
         auc(Y, S, ties="max")
-    with pytest.raises(ValueError, match="region must be one of"):
-        auc(Y, S, alpha=0.5, region="top", sensitive_features=G)
+    with pytest.raises(ValueError, match="top_of must be one of"):
+        auc(Y, S, top=0.5, top_of="top", sensitive_features=G)
     with pytest.raises(ValueError, match="pos_label='maybe' is not in y_true, which holds 'no', 'yes'"):
         auc(["no", "yes", "no", "yes"], S, pos_label="maybe")
     with pytest.raises(ValueError, match="two values, got 3"):

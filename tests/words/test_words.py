@@ -173,7 +173,7 @@ def test_no_output_has_a_retired_word(tmp_path):
     rows[(rows["group"] != "c") | (np.arange(900) < 100)].to_csv(path, index=False)
     columns = ["--score", "score", "--label", "outcome", "--group", "group"]
     said = [
-        printed("audit", path, *columns, "--all", "--alpha", 0.2, "--threshold", 0.4),
+        printed("audit", path, *columns, "--all", "--top", 0.2, "--threshold", 0.4),
         printed("fit", path, *columns, "--lam", 0.5, "-o", maps),
         printed(
             "fit",

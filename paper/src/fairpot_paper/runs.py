@@ -9,12 +9,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import numpy as np
 from numpy.typing import NDArray
 
-from fairpot._defaults import Region, Ties
+from fairpot._defaults import Ties
 from fairpot.methods import optimal_merge
 from fairpot.methods.fairpot import transport_plans
 from fairpot.methods.wasserstein import barycentre_maps, part_of_the_way
@@ -188,6 +188,7 @@ def limits(test: ScoreTable, sides: Sides) -> dict[str, dict[str, list[float]]]:
 
 
 SOURCES = ("in_sample", "crossfit")
+Region = Literal["pooled", "group"]
 REGIONS: tuple[Region, ...] = ("pooled", "group")
 Results = dict[str, Any]
 
@@ -223,11 +224,11 @@ def _partial(run: Run, scored: list[Scored]) -> Results:
     tests: list[Results] = [{} for _ in range(run.resamples or 1)]
     failures = []
     for region in REGIONS:
-        fitted = {source: network.fitted_table(source).top(alpha, region) for source in SOURCES}
-        there = [table.top(alpha, region) for table in network.test_tables(run.resamples)]
+        fitted = {source: top_of(network.fitted_table(source), alpha, region) for source in SOURCES}
+        there = [top_of(table, alpha, region) for table in network.test_tables(run.resamples)]
         found, failed = repaired(fitted, there, sides)
         for place, table in enumerate(boosted.test_tables(run.resamples)):
-            found[place]["test"]["xgboost"] = measure(UNFITTED["unadjusted"], table.top(alpha, region), sides)
+            found[place]["test"]["xgboost"] = measure(UNFITTED["unadjusted"], top_of(table, alpha, region), sides)
             tests[place][region] = found[place]
         failures += [{"region": region, **each} for each in failed]
     return {"alpha": alpha, "tests": tests, "failed": failures}
@@ -238,8 +239,8 @@ def _edge(run: Run, scored: list[Scored]) -> Results:
     tests: list[Results] = [{} for _ in range(run.resamples or 1)]
     failures = []
     for region in REGIONS:
-        fitted = {source: scored[0].fitted_table(source).top(EDGE_ALPHA, region) for source in SOURCES}
-        there = [table.top(EDGE_ALPHA, region) for table in scored[0].test_tables(run.resamples)]
+        fitted = {source: top_of(scored[0].fitted_table(source), EDGE_ALPHA, region) for source in SOURCES}
+        there = [top_of(table, EDGE_ALPHA, region) for table in scored[0].test_tables(run.resamples)]
         found, failed = repaired(fitted, there, _sides(run), ("fairpot", "fairpot_boundary"))
         for place, each in enumerate(found):
             tests[place][region] = each
@@ -315,11 +316,16 @@ def _at_alphas(table: ScoreTable, sides: Sides) -> Results:
     return {region: [at[region] for at in each] for region in REGIONS}
 
 
+def top_of(table: ScoreTable, alpha: float, region: Region) -> ScoreTable:
+    """Keep the paper's top alpha, of all rows or of each group."""
+    return table.top(alpha, "all" if region == "pooled" else "group")
+
+
 def at_alpha(table: ScoreTable, sides: Sides, alpha: float) -> Results:
     """Measure the top alpha of all rows and of each group: partial AUC, both partial xAUCs, and who is found."""
     found: Results = {}
     for region in REGIONS:
-        cut = table.top(alpha, region)
+        cut = top_of(table, alpha, region)
         found[region] = {"found": int(cut.positives.sum()), "positives": int(table.positives.sum())}
         for ties in TIES:
             auc, gap = auc_and_gap(cut, sides, ties)

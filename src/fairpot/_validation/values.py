@@ -51,6 +51,19 @@ def check_share(value: Any, name: str, *, zero: bool) -> float:
     return as_double(value)
 
 
+def check_top(top: Any) -> float:
+    """Check a top: a share of the rows, or a whole number of rows, which stays an int."""
+    hint = f"Hint: {argument('top', 200)} for 200 rows, {argument('top', 0.1)} for the top 10%."
+    whole = isinstance(top, int | np.integer) and not isinstance(top, bool)
+    if not whole and not is_number(top):
+        raise TypeError(f"top must be a whole number of rows or a share in (0, 1], got {wording.got(top)}.\n{hint}")
+    if not (top >= 1 if whole else 0 < top <= 1):
+        raise ValueError(
+            f"top must be a whole number of rows, at least 1, or a share in (0, 1], got {wording.got(top)}.\n{hint}"
+        )
+    return int(top) if whole else as_double(top)
+
+
 def check_threshold(value: Any) -> float:
     """Check a score from which rows are flagged."""
     if not is_number(value) or not -1.7e308 < value < 1.7e308:

@@ -82,8 +82,27 @@ def counted(number: float, noun: str, form: str = "") -> str:
     return f"{number:{form}} {what}{'' if number == 1 else 's'}{tie}{more}"
 
 
-def in_top(alpha: float | None) -> str:
-    return "" if alpha is None else f" in the top {100 * alpha:.4g}%"
+def named_top(top: float, top_of: str | None = None) -> str:
+    """Name a top as it was asked for.
+
+    >>> named_top(200), named_top(0.1)
+    ('the 200 highest', 'the top 10%')
+    """
+    named = f"the {top:,} highest" if isinstance(top, int) else f"the top {100 * top:.4g}%"
+    return f"{named} of each group" if top_of == "group" else named
+
+
+def among(top: float, top_of: str | None = None) -> str:
+    """Say of whom numbers of a top are.
+
+    >>> among(200), among(0.1)
+    ('among the 200 highest', 'in the top 10%')
+    """
+    return f"{'among' if isinstance(top, int) else 'in'} {named_top(top, top_of)}"
+
+
+def in_top(top: float | None) -> str:
+    return "" if top is None else f" {among(top)}"
 
 
 # What every number depends on, in the words of messages: with the outcome first.

@@ -37,11 +37,14 @@ _OPTIONS = {
     "cv": "--folds",
     "held_out": "--validate",
     "memory_limit": "--memory",
-    "alpha": "--top",
-    "region": "--top-of",
     **dict.fromkeys(("y", "y_true"), "--label"),
     **dict.fromkeys(("scores", "y_score"), "--score"),
     **dict.fromkeys(("t", "theta", "slope", "shift"), "--strength"),
+}
+# What other tools and papers call an option of ours.
+_ELSEWHERE = {
+    "--alpha": "the top of the list is --top: --top 10%, or --top 200 for so many rows",
+    "--region": "whose top it is is said by --top-of all or --top-of group",
 }
 _FLAGS = ("--force", "--replace", "--lower-is-riskier", "--private")
 _CHOICES = ("--top-of", "--keep")
@@ -162,6 +165,8 @@ def _remembered(interrupts: list[int]) -> Iterator[None]:
 def explain(error: Exception, arguments: Sequence[str] = ()) -> list[str]:
     if isinstance(error, click.UsageError):
         name = error.ctx.command_path if error.ctx is not None else "fairpot"
+        if isinstance(error, click.NoSuchOption) and error.option_name in _ELSEWHERE:
+            return [f"No such option {error.option_name}.", f"Hint: {_ELSEWHERE[error.option_name]}."]
         return [one_line(error.format_message()), f"Hint: run {name} --help for the options and an example."]
     if isinstance(error, click.ClickException):
         return _lines(error.message)

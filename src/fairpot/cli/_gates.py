@@ -33,7 +33,7 @@ class GapSeen:
     """A gap that a gate looks at: overall, or in a top."""
 
     metric: str
-    alpha: Share | None
+    top: Share | None
     gap: float
     pair: tuple[Group, Group]
 
@@ -54,7 +54,7 @@ class Judged:
 
     answer: Literal["within", "exceeds", "cannot tell"]
     metric: str
-    alpha: Share | None
+    top: Share | None
     bound: float
     level: float
     gap: Estimate
@@ -63,8 +63,8 @@ class Judged:
     @classmethod
     def of(cls, found: Verdict) -> Self:
         """Read it off a verdict."""
-        name = words.gap_name(found.alpha)
-        return cls(found.answer, name, found.alpha, found.bound, found.level, found.interval, str(found))
+        name = words.gap_name(found.top)
+        return cls(found.answer, name, found.top, found.bound, found.level, found.interval, str(found))
 
 
 @dataclass(frozen=True)
@@ -197,6 +197,6 @@ def _compared(found: Audit, limit: float, which: Guards | None) -> FailAbove:
     gaps = []
     for each in looked_at:
         pair = max(each.gaps, key=lambda pair: pair.size).ranked
-        gaps.append(GapSeen(words.gap_name(each.alpha), each.alpha, pair.size, (pair.first, pair.second)))
+        gaps.append(GapSeen(words.gap_name(each.top), each.top, pair.size, (pair.first, pair.second)))
     worst = max(gaps, key=lambda each: each.gap)
     return FailAbove(limit, worst.gap > limit, worst, tuple(gaps))

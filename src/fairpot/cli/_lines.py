@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 _MOST_PAIRS, _MOST_GROUPS, _MOST_CELLS = 5, 12, 132
 
 
-def part_of(alpha: float | None) -> str:
-    return "over all rows" if alpha is None else f"in the top {words.share(alpha)}"
+def part_of(top: float | None) -> str:
+    return "over all rows" if top is None else words.among(top)
 
 
 def with_limits(found: Estimate | None) -> list[str]:
@@ -46,7 +46,7 @@ def print_pairs(out: Output, ranking: Ranking, *, lower_is_riskier: bool, everyt
         rows.append([shown(pair.first), shown(pair.second), *with_limits(pair.signed_gap), *both])
     each = "Pairs of groups" if len(pairs) > 1 else "The two groups"
     names = ["riskier", "less risky"] if lower_is_riskier else ["ranked higher", "ranked lower"]
-    out.table(f"{each} {part_of(ranking.alpha)}", [*names, "gap", "from", "to", "xAUC", "reverse"], rows, texts=2)
+    out.table(f"{each} {part_of(ranking.top)}", [*names, "gap", "from", "to", "xAUC", "reverse"], rows, texts=2)
     if len(shown_here) > 1:
         out.line(words.OF_ONE_PAIR)
     if len(pairs) > len(shown_here):
@@ -90,8 +90,8 @@ def print_top(out: Output, ranking: Ranking, *, lower_is_riskier: bool) -> None:
         return [shown(name), count(each.rows), count(each.positives), *rates, "" if start is None else f"{start:.6g}"]
 
     rows = [row(each.group, each, each.start) for each in ranking.groups]
-    whose = "all rows" if ranking.top.region == "pooled" else "each group"
-    title = f"Groups in the top {words.share(ranking.top.alpha)} of {whose}"
+    whose = " of all rows" if ranking.top_of == "all" else ""
+    title = f"Groups {words.among(ranking.top, ranking.top_of)}{whose}"
     edge = "to score" if lower_is_riskier else "from score"
     columns = ["group", "rows", "with outcome", "recall", "precision", "AUC", edge]
     out.table(title, columns, [*rows, row("all", ranking, None)])
@@ -102,7 +102,7 @@ def print_intervals(out: Output, ranking: Ranking) -> None:
     named = [(f"{shown(c.positive)} over {shown(c.negative)}", c.xauc) for c in ranking.xauc]
     known = [(name, found) for name, found in named if found is not None]
     sure = "" if ranking.level is None else f" with {words.level(ranking.level)} intervals"
-    title = f"xAUC{sure} {part_of(ranking.alpha)}"
+    title = f"xAUC{sure} {part_of(ranking.top)}"
     if len(known) > _MOST_CELLS:
         out.heading(title)
         out.line(f"between {len(ranking.groups)} groups; --json has every xAUC")
@@ -287,8 +287,8 @@ def _print_actions(out: Output, action: Action) -> None:
 
 def print_certificate(out: Output, found: Certificate) -> None:
     named = (
-        (words.auc_name(found.alpha), found.auc_before, found.auc),
-        (words.gap_name(found.alpha), found.gap_before, found.gap),
+        (words.auc_name(found.top), found.auc_before, found.auc),
+        (words.gap_name(found.top), found.gap_before, found.gap),
     )
     rows = [[name, *with_limits(before), *with_limits(after)] for name, before, after in named]
     columns = ["", "before", "from", "to", "after", "from", "to"]

@@ -180,6 +180,11 @@ def _top(value: Any) -> int | float:
     raise ValueError(f"{value!r} is not a number of rows, such as 200, nor a share, such as 10% or 0.1.")
 
 
+def written_top(top: float) -> str:
+    """Write a top as it is typed: so many rows, or a share."""
+    return str(top) if isinstance(top, int) else f"{100 * top:.4g}%"
+
+
 def _size(value: Any) -> str:
     if not re.fullmatch(r"[0-9]+(\.[0-9]+)? ?([KMGT]i?)?B", str(value), re.IGNORECASE):
         raise ValueError(f"{value!r} is not a size such as 500MB or 2GB.")

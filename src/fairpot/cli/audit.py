@@ -10,7 +10,7 @@ from typing import Annotated, Any
 import click
 
 from fairpot import words
-from fairpot._defaults import ADJUSTED
+from fairpot._defaults import ADJUSTED, TopOf
 from fairpot._validation import wording
 from fairpot.cli import _lines as lines
 from fairpot.cli import _options as opt
@@ -54,7 +54,7 @@ class AuditsDocument:
 @click.command(cls=opt.Sectioned, short_help="Measure who is ranked above whom.")
 @row_options(several_scores=True)
 @opt.option(
-    "--top --alpha SHARE", "Look at this top of the list, such as 10%; repeatable.", type=opt.TOP_SHARE, multiple=True
+    "--top ROWS|SHARE", "Look at this top of the list, such as 10% or 200; repeatable.", type=opt.TOP, multiple=True
 )
 @opt.top_of_option
 @opt.ties_option
@@ -72,8 +72,8 @@ class AuditsDocument:
 def audit(
     rows: RowOptions,
     out: Output,
-    top: tuple[float, ...],
-    top_of: str,
+    top: tuple[float | int, ...],
+    top_of: TopOf,
     reference: str | None,
     only: str | None,
     no_label: bool,
@@ -130,7 +130,7 @@ def audit(
     counted = _counted(rows, out)
     groups = counted.table.groups
     options |= {"reference": named_group(reference, groups), "groups": listed_groups(only, groups)}
-    options |= {"alpha": list(top), "region": "group" if top_of == "group" else "pooled", "rule": rule}
+    options |= {"top": list(top), "top_of": top_of, "rule": rule}
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairpotWarning)  # the answer itself says it
         found = audit_table(counted.table, None, **options)
@@ -284,7 +284,7 @@ def _folded(found: Audit) -> list[words.Note]:
     """Leave out the notes of small groups where the finding has said which groups are too small."""
     said = set(found.finding.small_groups)
     told = [note for note in found.notes if note.text not in found.answer]
-    return [n for n in told if n.kind not in ("small", "chance") or n.group not in said or n.alpha is not None]
+    return [n for n in told if n.kind not in ("small", "chance") or n.group not in said or n.top is not None]
 
 
 def _print_rows(out: Output, found: Audit, rows: RowOptions) -> None:
@@ -312,6 +312,6 @@ def _next(found: Audit, rows: RowOptions) -> list[str] | None:
     if not proposed or rows.score.endswith(ADJUSTED):
         return None
     again = opt.said_again("ties", "reference", "min_group", "only", "threshold")
-    if finding.alpha is not None and len(found.tops) == 1:  # a repair has one top
-        again += ["--top", words.share(finding.alpha), *(["--top-of", "group"] if finding.region == "group" else [])]
+    if finding.top is not None and len(found.tops) == 1:  # a repair has one top
+        again += ["--top", opt.written_top(finding.top), *(["--top-of", "group"] if finding.top_of == "group" else [])]
     return ["fairpot", "fit", *rows.inputs, *rows.as_options(), *again, "--max-gap", "GAP", "-o", "map.json"]

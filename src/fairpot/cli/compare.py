@@ -11,7 +11,18 @@ import click
 
 from fairpot._defaults import Ties
 from fairpot.cli._methods import MethodName
-from fairpot.cli._options import SEED, SHARE, TOP, Sectioned, group_options, needs, option, output_options, ties_option
+from fairpot.cli._options import (
+    SEED,
+    SHARE,
+    TOP,
+    Sectioned,
+    group_options,
+    needs,
+    option,
+    output_options,
+    ties_option,
+    written_top,
+)
 from fairpot.cli._printing import Inline, Output, Quantised, shown
 from fairpot.cli._rows import RowOptions, RowsSaid, listed_groups, named_group, row_options, with_groups_of
 from fairpot.comparison import Comparison
@@ -19,7 +30,6 @@ from fairpot.comparison import compare as compare_methods
 from fairpot.exceptions import FairpotWarning, InfeasibleRuleError
 from fairpot.repair.registry import method, method_name, takes_reference
 from fairpot.results import Finding, audit
-from fairpot.tradeoff.rules import top_share
 from fairpot.words import name_of
 from fairpot.words.comparison import COMPARED
 
@@ -106,10 +116,9 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
 def _finding(result: Comparison, ties: Ties) -> Finding:
     """Say what the original scores do, in the top where that is what gaps are of."""
     assert result.table is not None  # it was made from rows
-    top = None if result.top is None else top_share(result.top, result.table)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairpotWarning)
-        return audit(result.table, ties=ties, alpha=top).finding
+        return audit(result.table, ties=ties, top=result.top).finding
 
 
 def _print(out: Output, result: Comparison, finding: Finding, rows: RowOptions) -> None:
@@ -141,7 +150,7 @@ def _next(result: Comparison, finding: Finding, rows: RowOptions) -> list[str] |
             taken = result.recommended(bound).method
             if taken in result.methods:
                 top = result.top  # so many rows, or a share of them
-                among = [] if top is None else ["--top", str(top) if isinstance(top, int) else f"{100 * top:g}%"]
+                among = [] if top is None else ["--top", written_top(top)]
                 option = method_name(type(result.estimators[taken]))
                 again = ["--method", option, "--max-gap", f"{bound:g}", *among, "-o", "map.json"]
                 return ["fairpot", "fit", *rows.inputs, *rows.as_options(), *again]

@@ -28,7 +28,6 @@ from fairpot.results import Effect, effect
 from fairpot.results.kinds import Group
 from fairpot.rows.output import complete_file
 from fairpot.table import ScoreTable
-from fairpot.tradeoff.rules import among
 
 
 @dataclass(frozen=True)
@@ -221,7 +220,7 @@ def _print_fit(out: Output, done: FitDocument, content: MapFile, wish: Wish) -> 
     fitted = done.fitted.spoken
     rows, weighed = fitted.before.ranking.rows, fitted.before.ranking.weighted_rows
     top = content.given.get("top")
-    chosen = f", chosen: {wish.in_words('' if top is None else among(top))}" if wish.value is None else ""
+    chosen = f", chosen: {wish.in_words('' if top is None else wording.among(top))}" if wish.value is None else ""
     columns = fitted.before.table.group_columns
     out.line()
     out.line(f"{content.method} fitted on {wording.rows_by(rows, weighed)}: {done.dial.text(columns)}{chosen}")
@@ -231,8 +230,9 @@ def _print_fit(out: Output, done: FitDocument, content: MapFile, wish: Wish) -> 
         out.line(f"reference group: {shown(fitted.reference)}, whose scores do not change")
     if done.achieved.starts is not None:
         starts = {words.name_of(group, columns): start for group, start in done.achieved.starts.items()}
-        crossed = None if content.thresholds is not None else (done.achieved.enter or 0.0, done.achieved.leave or 0.0)
-        out.line(shown(words.top_begins(starts, crossed)))
+        crossed = done.achieved.enter or 0.0, done.achieved.leave or 0.0
+        same = content.thresholds is not None and crossed == (0, 0)
+        out.line(shown(words.top_begins(starts, None if same else crossed)))
     if fitted.left_out:
         groups = words.listed(fitted.left_out)
         out.line(f"left out of the comparison, with scores that do not change: {shown(groups)}")
@@ -259,8 +259,8 @@ def _notes(fitted: Effect, held_out: Effect | None) -> list[str]:
     told, later = (
         () if each is None else (*each.spoken.notes, *each.spoken.before.notes) for each in (fitted, held_out)
     )
-    known = {(note.kind, note.group, note.alpha) for note in told}
-    new = [f"held out: {note.text}" for note in later if (note.kind, note.group, note.alpha) not in known]
+    known = {(note.kind, note.group, note.top) for note in told}
+    new = [f"held out: {note.text}" for note in later if (note.kind, note.group, note.top) not in known]
     return [*(note.text for note in told), *new]
 
 

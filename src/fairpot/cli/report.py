@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import click
 
+from fairpot._defaults import TopOf
 from fairpot._validation import wording
 from fairpot.cli import _options as opt
 from fairpot.cli._methods import WISHES, asked, how_far, keep_option, method_option, one_wish
@@ -24,7 +25,6 @@ from fairpot.rows.applying import read_whole
 from fairpot.rows.output import complete_file
 from fairpot.rows.readers import CountedRows
 from fairpot.rows.streams import hashing
-from fairpot.tradeoff.rules import top_share
 from fairpot.words import Note
 
 if TYPE_CHECKING:
@@ -71,7 +71,7 @@ def report(
     fit_on: tuple[str, ...],
     method: str,
     top: tuple[float | int, ...],
-    top_of: str,
+    top_of: TopOf,
     min_group: int,
     only: str | None,
     no_label: bool,
@@ -132,8 +132,8 @@ def report(
             **about,
             **(kept if fitted is None else {}),
             ties=options["ties"],
-            alpha=[top_share(each, table) for each in top],
-            region="group" if top_of == "group" else "pooled",
+            top=top,
+            top_of=top_of,
             card=card,
             inputs=read_whole(rows.source, read_here),
             **_origin(rows, counted),
@@ -155,7 +155,7 @@ def _report_selection(rows: RowOptions, out: Output, output: str, force: bool, o
 
     with complete_file(output, overwrite=force, inputs=rows.source.inputs) as place:
         table = rows.counted(out).table
-        looked_at = {"alpha": [top_share(each, table) for each in options["top"]], "threshold": options["threshold"]}
+        looked_at = {"top": options["top"], "threshold": options["threshold"]}
         looked_at |= {"min_group": options["min_group"], "groups": listed_groups(options["only"], table.groups)}
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", FairpotWarning)  # the notes say it

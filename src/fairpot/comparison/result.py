@@ -26,7 +26,6 @@ from fairpot.table import ScoreTable
 from fairpot.tradeoff.choice import ROUND_OFF
 from fairpot.tradeoff.curve import pareto_mask
 from fairpot.tradeoff.limit import Limit
-from fairpot.tradeoff.rules import among
 from fairpot.transport import Floats
 from fairpot.words import comparison as words
 from fairpot.words import style
@@ -196,7 +195,7 @@ class Comparison:
     @property
     def gaps_where(self) -> str:
         """Say which part of the list the gaps are those of; empty for all of it."""
-        return "" if self.top is None else f"; gaps {among(self.top)}"
+        return "" if self.top is None else f"; gaps {wording.among(self.top)}"
 
     @property
     def weighed(self) -> str:

@@ -28,7 +28,6 @@ from fairpot.repair.registry import methods as every_method
 from fairpot.splitting import all_but, split_table
 from fairpot.table import ScoreTable
 from fairpot.tradeoff import Limit
-from fairpot.tradeoff.rules import top_share
 from fairpot.words.comparison import UNREPAIRED
 
 Report = Callable[[int, int], object]
@@ -107,7 +106,7 @@ def compare(
         other = _check_held_out(held_out, everything).only(table.groups)
         _require_cells(other, 1, "held_out needs at least 1 row with and 1 without the outcome in every group")
         parts, where = [Part(table, other)], wording.rows_by(*other.sized, "held-out rows")
-    share = None if top is None else top_share(top, table)
+    share = None if top is None else table.find_top(top).share
     setting = Setting(table, find_reference(table, reference, checked), checked, share)
     prepared = {name: _prepare(name, each, setting, top) for name, each in estimators.items()}
     report = progress or (lambda *_: None)

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from fairpot._optional import import_optional
+from fairpot._validation import wording
 from fairpot.display.axes import COLOURS, add_legend, few, look, make_axes, plain, set_title, wrapped
 from fairpot.inference import Band
 from fairpot.tradeoff import Limit, TradeoffCurve, TradeoffPoint
@@ -72,7 +73,7 @@ def _best(limit: Limit) -> str:
 
 
 def _gap_label(curve: TradeoffCurve, signed: bool) -> str:
-    gap = "xAUC gap" if curve.alpha is None else f"xAUC gap in the top {100 * curve.alpha:.4g}%"
+    gap = f"xAUC gap{wording.in_top(curve.top)}"
     if signed:
         return wrapped(f"{gap} (above 0: {plain(curve.reference)} ranked higher)", 60)
     return gap if curve.pairs is None else f"{gap}, the largest of any two groups"

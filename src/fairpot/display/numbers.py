@@ -71,7 +71,7 @@ def draw_intervals(
 
 
 def _title(told: Ranking) -> str:
-    return f"{'Gap' if told.alpha is None else gap_name(told.alpha).capitalize()} of every two groups"
+    return f"{'Gap' if told.top is None else gap_name(told.top).capitalize()} of every two groups"
 
 
 def _known(told: Ranking) -> list[Pair]:

@@ -12,13 +12,14 @@ from numpy.typing import NDArray
 from scipy.special import ndtr, ndtri
 
 from fairpot._arguments import argument
-from fairpot._defaults import Region
+from fairpot._defaults import TopOf
 from fairpot._shown import Bar, ShownBars, bar, ends_of
 from fairpot._validation import check_level, check_share, wording
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.inference.dial import Cut, DialEstimates, Top, band_of
+from fairpot.inference.dial import Cut, DialEstimates, band_of
 from fairpot.inference.limits import Estimate, draw_errors
 from fairpot.inference.shares import GapEstimates
+from fairpot.table import Top
 from fairpot.transport import Floats
 from fairpot.words import asked_and_granted, gap_from, gap_name
 
@@ -136,8 +137,8 @@ class Certificate(ShownBars):
         chosen on the same rows: a gap at a barely granted certificate flatters, and the promise is ``bound``.
     limit : float or None
         One-sided upper limit of the gap where nothing was chosen (``how`` is "map"), else None.
-    alpha, region : float and str, or None
-        The top of the ranking that gap and AUC are those of; None for all rows.
+    top, top_of : float or int and str, or None
+        The top that gap and AUC are those of, a share or a number of rows; None for all rows.
     starts, adjusted : dict of group to float or None, and bool
         The scores at which that top begins, where the promise is about everybody from there on; and whether these are
         adjusted scores, as where everybody is repaired.
@@ -166,8 +167,8 @@ class Certificate(ShownBars):
     gap_before: Estimate
     auc_before: Estimate
     _upper: float  # limits the gap at this value alone, as if it had not been chosen on the same rows
-    alpha: float | None = None
-    region: Region | None = None
+    top: float | None = None
+    top_of: TopOf | None = None
     starts: Mapping[Hashable, float] | None = None
     adjusted: bool = False
     lower_is_riskier: bool = False
@@ -185,7 +186,7 @@ class Certificate(ShownBars):
     def metric(self) -> str:
         """Name the gap: "overall gap", "gap in the top 10%", or "gap among people scored 0.62 or above"."""
         return (
-            gap_name(self.alpha) if self.starts is None else gap_from(self.starts, self.lower_is_riskier, self.adjusted)
+            gap_name(self.top) if self.starts is None else gap_from(self.starts, self.lower_is_riskier, self.adjusted)
         )
 
     def __repr__(self) -> str:
@@ -220,8 +221,8 @@ class Certificate(ShownBars):
             "how": self.how,
             "rows": self.rows,
             **({} if self.limit is None else {"limit": self.limit}),
-            "alpha": self.alpha,
-            "region": self.region,
+            "top": self.top,
+            "top_of": self.top_of,
             **({} if self.starts is None else {"starts": by_group(self.starts), "adjusted": self.adjusted}),
             **{name: getattr(self, name).to_dict() for name in ("gap", "auc", "gap_before", "auc_before")},
         }
@@ -313,7 +314,10 @@ def _certificate(
 ) -> Certificate:
     """Write down what was certified; of a top that begins at a score of its own at each value, that score."""
     numbers = (*_numbers(dial, place, promise[1]), *_numbers(unrepaired, 0, promise[1]))
-    found = Certificate(*promise, float(dial.values[place]), *numbers, limit, *(top or ()))
+    found = Certificate(*promise, float(dial.values[place]), *numbers, limit)
+    if top is not None:
+        where, starts = (top.top, top.starts) if isinstance(top, Cut) else (top, None)
+        found = replace(found, top=where.size, top_of=where.top_of, starts=starts)
     return found if dial.starts is None else replace(found, starts=dial.starts[place], adjusted=True)
 
 
@@ -368,13 +372,12 @@ def _within_loss(worth: Worth, mask: np.ndarray, bound: float, max_auc_loss: flo
 
 def _numbers(dial: DialEstimates, place: int, level: float) -> tuple[Estimate, Estimate]:
     """Give gap and AUC at one value with their limits."""
-    note = None if dial.regions is None else dial.regions.note(place)
     band = band_of(dial.at([place]), level)
     own = slice(place * dial.many, (place + 1) * dial.many)
     widest = int(np.argmax(np.abs(dial.gaps.value[own])))
     errors = float(dial.gaps.se[own][widest]), float(dial.auc.se[place])
     gap, auc = (
-        Estimate(metric, float(r.value[0]), se, float(r.low[0]), float(r.high[0]), level, note=note)
+        Estimate(metric, float(r.value[0]), se, float(r.low[0]), float(r.high[0]), level)
         for metric, r, se in zip(("xauc_gap", "auc"), (band.gap, band.auc), errors)
     )
     return gap, auc

@@ -11,15 +11,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
-from fairpot._defaults import FEWEST, LEVEL, Region, Ties
+from fairpot._defaults import FEWEST, LEVEL, Ties
 from fairpot._docs import documented
 from fairpot._html import html_table, paragraph
 from fairpot._optional import make_frame
 from fairpot._validation import check_level, wording
 from fairpot.exceptions import InfeasibleRuleError
-from fairpot.inference.candidates import populations
 from fairpot.inference.limits import fold, joint_tail
-from fairpot.inference.region import OpenTops, Seen, estimate_seen, own_levels, smooth_of
 from fairpot.inference.shares import (
     ENTRIES,
     GapEstimates,
@@ -33,24 +31,17 @@ from fairpot.inference.shares import (
     merge_entries,
     why_not,
 )
+from fairpot.inference.views import Seen, estimate_seen
 from fairpot.metrics.rank import net_benefit, require_probabilities
 from fairpot.metrics.wins import WinMatrix
-from fairpot.table import Maps, ScoreTable
+from fairpot.table import Maps, ScoreTable, Top
 from fairpot.transport import Floats
 
 
-class Top(NamedTuple):
-    """The region that a curve looks at: the top alpha of all rows, or of each group."""
-
-    alpha: float
-    region: Region
-
-
 class Cut(NamedTuple):
-    """A top that begins at written scores, one for each group: those of the top alpha of the fitted rows."""
+    """A top that begins at written scores, one for each group: those of the fitted rows."""
 
-    alpha: float
-    region: Region
+    top: Top
     starts: Mapping[Hashable, float]
 
 
@@ -68,8 +59,6 @@ class DialEstimates:
     auc: ShareEstimates  # AUC at each value
     xauc: ShareEstimates  # for each value, both directions of every pair of groups, side by side
     reason: str | None = None  # why no interval is honest, if none is
-    # Where the top alpha may begin at each value, if many rows share the scores there.
-    regions: OpenTops | None = None
     # The scores at which the top begins after each value, where that is what is promised.
     starts: tuple[dict[Hashable, float], ...] | None = None
     # Whether the last value is the whole repair, as the method says, and what is promised is a top from a score on.
@@ -121,7 +110,6 @@ class DialEstimates:
             values=self.values[wanted],
             auc=self.auc.take(wanted),
             xauc=self.xauc.take(cells),
-            regions=None if self.regions is None else self.regions.at(wanted),
             starts=None if self.starts is None else tuple(self.starts[k] for k in wanted),
             least=None if self.least is None else self.least[wanted],
         )
@@ -146,43 +134,24 @@ def estimate_steps(
     a table and values to the scores of its entries, all numbers are those of the merged table.
     """
     pairs = (all_pairs(table), *cross_pairs(table))
-    of = top or cut
+    of = top or (None if cut is None else cut.top)
 
     def scored(entries: ScoreTable) -> Sequence[View]:
         return [entries.view(maps) for maps in steps(values)] if guide is None else list(guide(entries, values))
 
-    regions = None
+    small = merge_entries(table)
     if top is None:
-        small = merge_entries(table)
         found = estimate_shares(small, pairs, ties, scored(small))
     else:
-        small, found, regions = _estimate_top(table, pairs, ties, top, scored)
-    reason = why_not(table, pairs, found.fewest(len(pairs)), None if of is None else of.alpha)
-    dial = replace(DialEstimates.of(values, table, found, reason), regions=regions)
+        starts = ([small.viewed(view).starts(top)[g] for g in small.groups] for view in scored(small))
+        found = estimate_seen(small, ties, [Seen(v, tuple(at), pairs) for v, at in zip(scored(small), starts)])
+    reason = why_not(table, pairs, found.fewest(len(pairs)), None if of is None else of.size)
+    dial = DialEstimates.of(values, table, found, reason)
     if exact is None and small is not table and guide is None:
         exact = _count(table, steps(values), pairs, ties, top)
     if exact is None:
         return dial
     return replace(dial, auc=dial.auc.with_values(exact[0]), xauc=dial.xauc.with_values(np.asarray(exact[1]).ravel()))
-
-
-def _estimate_top(
-    table: ScoreTable, pairs: tuple[Pairs, ...], ties: Ties, top: Top, scored: Callable[[ScoreTable], Sequence[View]]
-) -> tuple[ScoreTable, ShareEstimates, OpenTops | None]:
-    """Estimate in the top alpha at every value; say where it may begin, if many rows share scores there at any."""
-    # So finely that no run of scores looks like many rows of one score.
-    rows = max(float(c.weight.sum()) for c in table.counts)
-    fine = merge_entries(table, max(ENTRIES, int(8 * np.sqrt(rows / max(top.alpha * (1 - top.alpha), 1e-3)))))
-    seen = scored(fine)
-    found = [populations(fine.viewed(view), top.alpha, top.region) for view in seen]
-    if any(p.coarse for each in found for p in each):
-        wanted = [Seen(view, own_levels(p), pairs, smooth_of(p)) for view, p in zip(seen, found)]
-        return fine, estimate_seen(fine, ties, wanted), OpenTops.of(fine, ties, seen, found)
-    small = merge_entries(table)
-    if small is not fine:
-        seen = scored(small)
-        found = [populations(small.viewed(view), top.alpha, top.region) for view in seen]
-    return small, estimate_seen(small, ties, [Seen(v, own_levels(p), pairs, p) for v, p in zip(seen, found)]), None
 
 
 def average_dials(folds: Sequence[DialEstimates]) -> DialEstimates:
@@ -206,7 +175,7 @@ def _count(
 ) -> tuple[Floats, Floats]:
     """Count AUC and xAUC at every value on the whole table."""
     moved = (table.rescored(maps) for maps in steps)
-    tops = moved if top is None else (each.top(top.alpha, top.region) for each in moved)
+    tops = moved if top is None else (each.above(each.starts(top)) for each in moved)
     found = np.array([count_shares(each, pairs, ties) for each in tops])
     return found[:, 0], found[:, 1:]
 
@@ -242,7 +211,7 @@ class Evidence:
     parts: tuple[Part, ...]
     ties: Ties = "half"
     fitted: bool = False  # whether the maps were fitted on these very rows: then nothing can be certified
-    top: Top | None = None  # the region that the numbers are those of, found again at every value; None for all rows
+    top: Top | None = None  # the top that the numbers are those of, found again at every value; None for all rows
     cut: Cut | None = None  # where the rows themselves are those of a top, from which score on
 
     @property
@@ -405,10 +374,6 @@ def band_of(dial: DialEstimates, level: float = LEVEL, name: str = "lam") -> Ban
         none = np.full(len(dial), np.nan)
         auc, gap = (Ribbon(value, none, none, none, none) for value in (dial.auc.value, dial.gap))
         return Band(dial.values, auc, gap, level, name, dial.reason)
-    if dial.regions is not None:
-        each, both = (dial.regions.limits(t) for t in (tail, tail / dial.regions.distinct))
-        auc = Ribbon(dial.auc.value, *each[0], *both[0])
-        return Band(dial.values, auc, Ribbon(dial.gap, *each[1], *both[1]), level, name)
     together = joint_tail(dial.auc.covariance, tail)
     auc = Ribbon(dial.auc.value, *dial.auc.limits(tail), *dial.auc.limits(together))
     together = joint_tail(dial.gaps.covariance, tail)
@@ -450,13 +415,13 @@ class FixedTops:
         kept, starts = [], []
         for place, maps in zip(places, part.steps(places)):
             moved = part.table.rescored(maps)
-            begin = moved.thresholds(*top)
+            begin = moved.starts(top)
             if float(np.min(moved.above(begin).independent)) >= FEWEST - 1e-9:
                 kept.append(place)
                 starts.append(begin)
         if not kept:
             raise InfeasibleRuleError(
-                f"no {dial} can be certified:{wording.in_top(top.alpha)} some group has fewer than "
+                f"no {dial} can be certified:{wording.in_top(top.size)} some group has fewer than "
                 f"{FEWEST} rows with, or without, the outcome, whatever the repair.\n"
                 f"Hint: allow a larger {argument('top')}, collect more rows, or leave {argument('confidence')} "
                 "out to choose by the measured gap alone."
@@ -469,8 +434,8 @@ class FixedTops:
         table = _beside(small)
         pairs = (all_pairs(table), *cross_pairs(table))
         level = (_LOWEST,) * len(table.groups)
-        found = estimate_seen(table, self.ties, [Seen(v, level, pairs, ()) for v in self._views(parts, small)])
-        reason = why_not(table, pairs, found.fewest(len(pairs)), self.top.alpha)
+        found = estimate_seen(table, self.ties, [Seen(v, level, pairs) for v in self._views(parts, small)])
+        reason = why_not(table, pairs, found.fewest(len(pairs)), self.top.size)
         if any(each is not part.table for each, part in zip(small, parts)):
             whole = [part.table for part in parts]
             every, cut = _beside(whole), dict.fromkeys(table.groups, _LOWEST)

@@ -8,14 +8,13 @@ from typing import Any, Unpack, cast
 import numpy as np
 
 from fairpot._arguments import by_name
-from fairpot._defaults import LEVEL, REGIONS, TIES, Region, Ties
+from fairpot._defaults import LEVEL, TIES, TOPS_OF, Ties
 from fairpot._said import Said
 from fairpot._validation import check_choice, check_group_name, check_level, check_share
 from fairpot.counting import as_table, compared
 from fairpot.inference.limits import Estimate, Verdict, judge, seen_limits
 from fairpot.inference.merged import count_ranking
 from fairpot.inference.merged import shares as counted_shares
-from fairpot.inference.region import RegionShares, estimate_region
 from fairpot.inference.shares import GapEstimates, Pairs, ShareEstimates, all_pairs, cross_pairs, why_not
 from fairpot.table import ScoreTable
 
@@ -44,13 +43,12 @@ def _pairs(metric: str, table: ScoreTable, positive: Hashable | None, negative: 
     return cross_pairs(table)
 
 
-def _estimate(table: ScoreTable, pairs: list[Pairs], alpha: Any, region: str, ties: str) -> ShareEstimates:
+def _estimate(table: ScoreTable, pairs: list[Pairs], top: Any, top_of: str, ties: str) -> ShareEstimates:
     """Estimate shares of pairs with their covariance, of all rows or in the top."""
     kernel = cast(Ties, check_choice(ties, "ties", TIES))
-    where = cast(Region, check_choice(region, "region", REGIONS))
-    if alpha is None:
-        return counted_shares(count_ranking(table, kernel), pairs)
-    return estimate_region(table, pairs, kernel, check_share(alpha, "alpha", zero=False), where)
+    check_choice(top_of, "top_of", TOPS_OF)
+    rows = table if top is None else table.above(table.starts(table.find_top(top, top_of)))
+    return counted_shares(count_ranking(rows, kernel), pairs)
 
 
 # What means nothing to a number of rows and its interval.
@@ -65,8 +63,8 @@ def confidence_interval(
     *,
     positive: Hashable | None = None,
     negative: Hashable | None = None,
-    alpha: float | None = None,
-    region: str = "pooled",
+    top: float | None = None,
+    top_of: str = "all",
     ties: str = "half",
     level: float = LEVEL,
     **rows: Unpack[Said],
@@ -84,9 +82,9 @@ def confidence_interval(
     positive, negative : names of groups, default None
         For xAUC: the group whose rows with the outcome, and the group whose rows without it, are compared; of one group
         twice, the AUC inside it.
-    alpha : float in (0, 1] or None, default None
-        Look at this share of the rows with the highest scores; None looks at all rows.
-    {region, ties, level}
+    top : float in (0, 1], int or None, default None
+        Look at this share, or number, of the rows with the highest scores; None looks at all rows.
+    {top_of, ties, level}
 
     Returns
     -------
@@ -113,23 +111,19 @@ def confidence_interval(
         raise TypeError(f"{metric} compares groups.\nHint: pass the group of each row, sensitive_features=...")
     table = compared(as_table(y_true, y_score, grouped=grouped, **rows))
     pairs = _pairs(metric, table, positive, negative)
-    found = _estimate(table, pairs, alpha, region, ties)
+    found = _estimate(table, pairs, top, top_of, ties)
     if metric == "xauc_gap":
-        return _gap(table, found, alpha, level)
-    reason = why_not(table, pairs, found, alpha)
+        return _gap(table, found, top, level)
+    reason = why_not(table, pairs, found, top)
     [low], [high] = ([np.nan], [np.nan]) if reason is not None else found.limits(tail)
     ends = (float(found.value[0]), float(found.se[0]), float(low), float(high))
-    return Estimate(metric, *ends, level, reason=reason, note=_note(found))
+    return Estimate(metric, *ends, level, reason=reason)
 
 
-def _note(found: ShareEstimates) -> str | None:
-    return found.note if isinstance(found, RegionShares) else None
-
-
-def _gap(table: ScoreTable, found: ShareEstimates, alpha: float | None, level: float) -> Estimate:
+def _gap(table: ScoreTable, found: ShareEstimates, top: float | None, level: float) -> Estimate:
     """Give the largest gap, seen from the group that is ranked higher, as its limits are."""
     gaps, pairs = GapEstimates.side_by_side(found), cross_pairs(table)
-    reason = why_not(table, pairs, found, alpha)
+    reason = why_not(table, pairs, found, top)
     low, high = (np.nan, np.nan) if reason is not None else seen_limits(gaps, (1 - level) / 2)
     sizes = np.abs(gaps.value)
     widest = 0 if np.isnan(sizes).all() else int(np.nanargmax(sizes))
@@ -137,7 +131,7 @@ def _gap(table: ScoreTable, found: ShareEstimates, alpha: float | None, level: f
     groups = (table.groups[winner[0]], table.groups[loser[0]])
     value, se = float(gaps.value[widest]), float(gaps.se[widest])
     seen = groups if not value < 0 else groups[::-1]
-    known = (low, high, level, "analytic", abs(value), seen, reason, _note(found))
+    known = (low, high, level, "analytic", abs(value), seen, reason)
     return Estimate("xauc_gap", abs(value), se, *known)
 
 
@@ -147,8 +141,8 @@ def verdict(
     y_score: Any = None,
     *,
     bound: float,
-    alpha: float | None = None,
-    region: str = "pooled",
+    top: float | None = None,
+    top_of: str = "all",
     ties: str = "half",
     level: float = LEVEL,
     **rows: Unpack[Said],
@@ -161,9 +155,9 @@ def verdict(
         Outcomes, 0/1 or booleans (others with ``pos_label``), and scores on any scale. A table stands for all rows, and
         so does a frame whose columns are named.
     {bound, said}
-    alpha : float in (0, 1] or None, default None
-        Look at this share of the rows with the highest scores; None looks at all rows.
-    {region, ties, level}
+    top : float in (0, 1], int or None, default None
+        Look at this share, or number, of the rows with the highest scores; None looks at all rows.
+    {top_of, ties, level}
 
     Examples
     --------
@@ -180,7 +174,7 @@ def verdict(
     check_share(bound, "bound", zero=True)
     delta = 1 - check_level(level)
     table = compared(as_table(y_true, y_score, **rows))
-    found = _estimate(table, _pairs("xauc_gap", table, None, None), alpha, region, ties)
-    gap = _gap(table, found, alpha, level)
+    found = _estimate(table, _pairs("xauc_gap", table, None, None), top, top_of, ties)
+    gap = _gap(table, found, top, level)
     answer = "cannot tell" if gap.reason is not None else judge(GapEstimates.side_by_side(found), bound, delta)
-    return Verdict(answer, bound, level, gap, alpha)
+    return Verdict(answer, bound, level, gap, top)

@@ -339,7 +339,7 @@ class Verdict:
     interval, reason : Estimate, and str or None
         The gap with its two-sided limits, or why there are none. The answer looks at one side, so that they may reach
         a little beyond the bound where it is "within".
-    alpha : float or None
+    top : float or None
         The top of the ranking whose gap this is.
 
     Examples
@@ -358,12 +358,12 @@ class Verdict:
     bound: float
     level: float
     interval: Estimate
-    alpha: float | None = None
+    top: float | None = None
 
     @property
     def metric(self) -> str:
         """Name the gap: "overall gap", or "gap in the top 10%"."""
-        return words.gap_name(self.alpha)
+        return words.gap_name(self.top)
 
     @property
     def reason(self) -> str | None:

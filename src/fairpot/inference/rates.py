@@ -1,4 +1,4 @@
-"""Rates with their intervals, by group and between groups: at a score, in an estimated top, or above the median.
+"""Rates with their intervals, by group and between groups: at a score, in a top, or above the median.
 
 Every rate is a ratio of two sums over rows, or a fit, whose error is a sum over rows too; so one way gives the standard
 error of each, of their differences and ratios, with weights, clusters and through a cut that is itself estimated.
@@ -6,26 +6,23 @@ error of each, of their differences and ratios, with weights, clusters and throu
 
 from __future__ import annotations
 
-import itertools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 import numpy as np
 from scipy.special import ndtri, stdtrit
 
-from fairpot._defaults import FEWEST_OF_RATES, LEVEL, Region
+from fairpot._defaults import FEWEST_OF_RATES, LEVEL, TopOf
 from fairpot.counts import Counts, GroupCounts, Indices, count_units
-from fairpot.inference.candidates import Population, TooMany, open_note, populations, regions
 from fairpot.inference.limits import Estimate, wilson
-from fairpot.inference.region import near_cut
 from fairpot.metrics.rates import RATES, Rate, Terms
 from fairpot.table import ScoreTable
 from fairpot.transport import Floats
+from fairpot.transport.plan import WEIGHT_TOLERANCE
 
 Kind = Literal["value", "difference", "ratio"]
-Levels = tuple[float, ...]
 Places = tuple[int, ...]
 _Members = tuple[Indices, Counts, Indices]
 
@@ -38,8 +35,8 @@ class Cut(NamedTuple):
 
     at: Literal["score", "top", "median", "all"] = "all"
     threshold: float | None = None  # on the scale of the table
-    alpha: float | None = None
-    region: Region = "pooled"
+    top: float | None = None  # a share, or an int: so many rows
+    top_of: TopOf = "all"
     below: bool = False
 
 
@@ -151,11 +148,11 @@ class Measuring:
     def __init__(self, table: ScoreTable, cut: Cut = NOWHERE, level: float | None = LEVEL) -> None:
         self.table, self.cut, self.asked = table, cut, level
         self.level = LEVEL if level is None else level
-        self.populations = _populations(table, cut)
-        self.own: Levels = (np.nan if cut.threshold is None else cut.threshold,) * len(table.groups)
-        self.own = self._levels(self.populations, [each.own for each in self.populations])
-        self._cells: dict[Levels, Cells] = {}
-        self._kept, self._pieces = "", dict[tuple[Places, Levels], Piece]()
+        self.found = _found_cuts(table, cut)
+        own = {g: each.start for each in self.found for g in each.groups}
+        given = np.nan if cut.threshold is None else cut.threshold
+        self.starts = tuple(own.get(g, given) for g in range(len(table.groups)))
+        self._kept, self._pieces = "", dict[Places, Piece]()
 
     def told(self, found: Estimate) -> Estimate:
         """Leave limits out where nobody asked for them."""
@@ -171,20 +168,21 @@ class Measuring:
         """Every score by itself, for what depends on scores."""
         return Cells.of(self.table.counts)
 
-    def cells(self, rate: Rate, levels: Levels) -> Cells:
+    @cached_property
+    def split(self) -> Cells:
+        """What is below the cut and from it on."""
+        return Cells.at(self.table.counts, self.starts, self.cut.below)
+
+    def cells(self, rate: Rate) -> Cells:
         """Give the rows that a rate is made of."""
-        if not rate.needs_cut:
-            return self.every
-        if levels not in self._cells:
-            self._cells[levels] = Cells.at(self.table.counts, levels, self.cut.below)
-        return self._cells[levels]
+        return self.split if rate.needs_cut else self.every
 
     def counted(self, name: str, places: Places) -> tuple[float | None, float]:
         """Count the people above the line and below it; above it only where a rate is a share."""
         rate = RATES[name]
         if rate.sums is None or rate.scale != "share":
             return None, sum(self.table.counts[g].size for g in places)
-        cells = self.cells(rate, self.own)
+        cells = self.cells(rate)
         at = np.flatnonzero(np.isin(cells.group, places))
         hits, among = (cells.counted[at[column > 0]].sum().item() for column in rate.sums(self._terms(cells, at)))
         return hits, among
@@ -197,17 +195,17 @@ class Measuring:
         odds = at / (1 - at) if at is not None and 0 < at < 1 else np.nan
         return Terms(cells.y[places], cells.on[places], 0.0 - score if turned else score, risk, odds)
 
-    def piece(self, name: str, places: Places, levels: Levels) -> Piece:
+    def piece(self, name: str, places: Places) -> Piece:
         """Give a rate of some groups with what each cell adds to its error."""
         if name != self._kept:  # one rate is asked for after the other, and what scores add to each takes memory
             self._kept, self._pieces = name, {}
-        if (places, levels) not in self._pieces:
-            self._pieces[places, levels] = self._piece(name, places, levels)
-        return self._pieces[places, levels]
+        if places not in self._pieces:
+            self._pieces[places] = self._piece(name, places)
+        return self._pieces[places]
 
-    def _piece(self, name: str, places: Places, levels: Levels) -> Piece:
+    def _piece(self, name: str, places: Places) -> Piece:
         rate = RATES[name]
-        cells = self.cells(rate, levels)
+        cells = self.cells(rate)
         at = np.flatnonzero(np.isin(cells.group, places) & (cells.weight > 0))
         rows, weight, error = self._terms(cells, at), cells.weight[at], np.zeros(len(cells.weight))
         if rate.fit is not None:
@@ -229,16 +227,14 @@ class Measuring:
         units, spread = cells.units(at, among), value * (1 - value)
         if not np.isfinite(variance):
             few = "the scores are too large to be squared"
-        elif self.is_made(name, places) or (
-            rate.scale == "share" and self.populations and variance * units < 1e-9 * spread
-        ):
+        elif self.is_made(name, places) or (rate.scale == "share" and self.found and variance * units < 1e-9 * spread):
             few = "the cut is made so that it is this share"
         return Piece(value, error, variance, units, few)
 
     def is_made(self, name: str, places: Places) -> bool:
         """Whether the cuts of these groups are made so that a share of them is selected, but for equal scores."""
-        own = [p for p in self.populations if set(p.groups) & set(places)]
-        sure = all(set(p.groups) <= set(places) and not p.coarse for p in own)
+        own = [each for each in self.found if set(each.groups) & set(places)]
+        sure = all(set(each.groups) <= set(places) and not each.coarse for each in own)
         return name == "selection_rate" and bool(own) and sure
 
     def _few(self, rate: Rate, cells: Cells, at: Indices, rows: Terms, places: Places) -> str | None:
@@ -261,67 +257,35 @@ class Measuring:
         """Compute what rows add through the estimated cuts: a higher one loses the rows near it."""
         shape = (len(self.table.groups), 2, 2)
         weight, error, added = cells.weight.reshape(shape), error.reshape(shape), np.zeros(shape)
-        for population in self.populations:
-            groups = list(population.groups)
+        for found in self.found:
+            if found.near is None:
+                continue  # many rows share the scores there: what is told is of the rows from this score on
+            groups = list(found.groups)
             below, above = (float(weight[groups, :, flag].sum()) for flag in range(2))
-            if population.coarse or below == 0 or above == 0:
-                continue  # the cut jumps, which limits look at one by one, or there is none to miss
-            total = below + above
-            window = np.stack(near_cut(self.table, population, above, total), axis=1)
-            kappa = float((window * (error[:, :, 0] - error[:, :, 1])).sum())
-            added[groups] += kappa * (np.arange(2) - above / total)
+            kappa = float((found.near * (error[:, :, 0] - error[:, :, 1])).sum())
+            added[groups] += kappa * (np.arange(2) - above / (below + above))
         return added.ravel()
 
     def estimate(self, kind: Kind, name: str, first: Places, second: Places = ()) -> Estimate:
-        """Give a rate, or how that of the first groups differs from that of the second, with its interval.
+        """Give a rate, or how that of the first groups differs from that of the second, with its interval."""
+        return self.told(self._estimate(kind, name, first, second))
 
-        Where many rows share the score at a cut, the limits hold for every cut that the rows leave open.
-        """
-        involved, of = {*first, *second}, (kind, name, first, second)
-        cuts = [p for p in self.populations if involved.intersection(p.groups)] if RATES[name].needs_cut else []
-        tail = (1 - self.level) / 2
-        found = self._estimate(*of, self.own, tail)
-        if self.asked is None or found.reason is not None or not any(p.coarse for p in cuts):
-            return self.told(found)
-        # Half of each tail for cuts that are not looked at, half for the limits at those that are.
-        tail = tail / 2
-        try:
-            sets = regions(cuts, 2 * tail / len(cuts))
-        except TooMany as error:
-            return Estimate(found.metric, found.value, found.se, level=self.level, reason=str(error))
-        each = [self._estimate(*of, self._levels(cuts, places), tail) for places in itertools.product(*sets)]
-        refused = next((e.reason for e in each if e.reason is not None), None)
-        if refused is not None:
-            return Estimate(found.metric, found.value, found.se, level=self.level, reason=refused)
-        low, high = min(e.low for e in each), max(e.high for e in each)
-        return Estimate(found.metric, found.value, found.se, low, high, self.level, note=open_note(cuts))
-
-    def _levels(self, cuts: Sequence[Population], places: Sequence[int]) -> Levels:
-        """Give the score at which the cut lies in each group; where it is above the median, it is the next."""
-        level = list(self.own)
-        for population, place in zip(cuts, places):
-            first = place + (self.cut.at == "median" and not self.cut.below)
-            start = float(population.score[first]) if first < len(population.score) else np.inf
-            for g in population.groups:
-                level[g] = start
-        return tuple(level)
-
-    def variance_of_difference(self, name: str, first: Places, second: Places, levels: Levels) -> float:
+    def variance_of_difference(self, name: str, first: Places, second: Places) -> float:
         """Compute the variance of the difference of two rates."""
-        rate, one, other = RATES[name], self.piece(name, first, levels), self.piece(name, second, levels)
-        cells = self.cells(rate, levels)
-        if set(first) & set(second) or cells.members is not None or (rate.needs_cut and self.populations):
+        rate, one, other = RATES[name], self.piece(name, first), self.piece(name, second)
+        cells = self.cells(rate)
+        if set(first) & set(second) or cells.members is not None or (rate.needs_cut and self.found):
             return cells.spread(one.error - other.error)  # clusters or a cut join groups that are apart
         return one.variance + other.variance
 
-    def _estimate(self, kind: Kind, name: str, first: Places, second: Places, levels: Levels, tail: float) -> Estimate:
-        rate, metric = RATES[name], name if kind == "value" else f"{name}_{kind}"
-        one = self.piece(name, first, levels)
+    def _estimate(self, kind: Kind, name: str, first: Places, second: Places) -> Estimate:
+        rate, metric, tail = RATES[name], name if kind == "value" else f"{name}_{kind}", (1 - self.level) / 2
+        one = self.piece(name, first)
         if kind == "value":
             ends = _limits(rate, one, tail) if one.reason is None else (np.nan, np.nan)
             return Estimate(metric, one.value, one.se, *ends, self.level, reason=one.reason)
-        other = self.piece(name, second, levels)
-        both = self.variance_of_difference(name, first, second, levels)
+        other = self.piece(name, second)
+        both = self.variance_of_difference(name, first, second)
         scale = 2 * float(np.sqrt(one.variance * other.variance))
         rho = float(np.clip((one.variance + other.variance - both) / scale, -1, 1)) if scale > 0 else 0.0
         reason = one.reason or other.reason
@@ -378,20 +342,61 @@ def _between(rate: Rate, one: Piece, other: Piece, rho: float, tail: float, logs
     return v1 - v2 - down, v1 - v2 + up
 
 
-def _populations(table: ScoreTable, cut: Cut) -> tuple[Population, ...]:
-    """Find the rows that have a cut of their own, where it is estimated."""
+class FoundCut(NamedTuple):
+    """Where the cut of some groups was found in their rows: the lowest score above it, and who is near."""
+
+    groups: Places
+    start: float
+    coarse: bool = False  # whether one score near it holds more rows than the number above it varies by
+    near: Floats | None = None  # shares of (groups, outcomes) among the rows nearest to it; None where it cannot drift
+
+
+def _found_cuts(table: ScoreTable, cut: Cut) -> tuple[FoundCut, ...]:
+    """Find the cuts that rows say themselves: that of a top, of all rows or of each group, and the median."""
+    everyone = tuple(range(len(table.groups)))
     if cut.at == "top":
-        assert cut.alpha is not None
-        return populations(table, cut.alpha, cut.region)
+        assert cut.top is not None
+        starts = list(table.thresholds(cut.top, cut.top_of).values())
+        parts = [everyone] if cut.top_of == "all" else [(g,) for g in everyone]
+        return tuple(_found_cut(table, groups, starts[groups[0]]) for groups in parts)
     if cut.at != "median":
         return ()
-    [found] = populations(table, 0.5, "pooled")
-    running = np.cumsum(found.rows)
-    # The lower median: what is above it is above the median. What is below the upper one is below it.
-    own = int(np.searchsorted(running, running[-1] / 2, side="right" if cut.below else "left"))
-    deviation = found.deviation.copy()
-    deviation[own] = 0.0
-    return (replace(found, own=own, deviation=deviation),)
+    pooled = table.pooled()
+    running = np.cumsum(pooled.weight)
+    # What is above the lower median is above the median, what is below the upper one below it.
+    own = int(np.searchsorted(running, running[-1] / 2, side="right" if cut.below else "left")) + (not cut.below)
+    start = float(pooled.score[own]) if own < len(pooled.score) else np.inf
+    return (_found_cut(table, everyone, start),)
+
+
+def _found_cut(table: ScoreTable, groups: Places, start: float) -> FoundCut:
+    """Look at who is near a cut: each group's share, with and without the outcome, among the rows nearest to it.
+
+    As many are taken on both sides. Rates at an estimated quantile move with it by the density there (Bahadur's
+    representation). That takes smooth scores: where one score near the cut holds more rows than the number above the
+    cut varies by, the cut stays at its score or jumps, and rates are those of the rows from this score on.
+    """
+    own = table if len(groups) == len(table.groups) else table.only([table.groups[g] for g in groups])
+    pooled = own.pooled()
+    weight = pooled.weight.astype(np.float64)
+    total, below = float(weight.sum()), float(weight[: np.searchsorted(pooled.score, start)].sum())
+    above = total - below
+    if not (above > 0 and below > 0):
+        return FoundCut(groups, start)  # there is no cut to miss
+    rows = total**2 / sum(float(table.squared(g, side).sum()) for g in groups for side in (True, False))
+    reach, hair = min(0.5 * rows**0.7 * total / rows, above, below), WEIGHT_TOLERANCE * total
+    # Scores whose running weight is an end of the window but for round-off are at that end, whatever weights are times.
+    running = np.cumsum(weight)
+    first = min(int(np.searchsorted(running, below - reach + hair, side="right")), len(running) - 1)
+    last = min(int(np.searchsorted(running, below + reach - hair)), len(running) - 1)
+    if weight[first : last + 1].max() / total > np.sqrt(above / total * below / total / rows):
+        return FoundCut(groups, start, coarse=True)
+    near = np.zeros((len(table.groups), 2))
+    for g in groups:
+        counts = table.counts[g]
+        window = slice(*np.searchsorted(counts.score, [pooled.score[first], np.nextafter(pooled.score[last], np.inf)]))
+        near[g] = counts.positive[window].sum(), counts.negative[window].sum()
+    return FoundCut(groups, start, near=near / near.sum())
 
 
 def top_rate(top: Measuring, metric: str, group: int | None) -> Estimate:

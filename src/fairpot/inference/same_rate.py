@@ -42,12 +42,12 @@ def same_rate(measuring: Measuring, name: str, first: Places, second: Places) ->
     clustered = measuring.table.units is not None
     # Rows at a cut that is found in them are dealt to the groups as to a hypergeometric law, if groups do not matter;
     # of other rates than the selection rate that holds at a given cut only.
-    if not measuring.table.importance and not clustered and (name == "selection_rate" or not measuring.populations):
+    if not measuring.table.importance and not clustered and (name == "selection_rate" or not measuring.found):
         (hits, rows), (other_hits, other_rows) = measuring.counted(name, first), measuring.counted(name, second)
         return same_share(int(hits or 0), int(rows), int(other_hits or 0), int(other_rows))
     method: TestMethod = "clusters" if clustered else "weights" if measuring.table.importance else "pooled"
-    one, other = (measuring.piece(name, places, measuring.own) for places in (first, second))
-    spread = measuring.variance_of_difference(name, first, second, measuring.own)
+    one, other = (measuring.piece(name, places) for places in (first, second))
+    spread = measuring.variance_of_difference(name, first, second)
     reason = one.reason or other.reason
     if reason is not None or not spread > 0:
         return RateTest(None, None, None, reason or "the rows show no spread")

@@ -454,7 +454,7 @@ def _merged_runs(counts: GroupCounts, entries: int) -> Indices:
     return np.concatenate(([0], np.flatnonzero(change) + 1))
 
 
-def why_not(table: ScoreTable, pairs: Sequence[Pairs], found: ShareEstimates, alpha: float | None = None) -> str | None:
+def why_not(table: ScoreTable, pairs: Sequence[Pairs], found: ShareEstimates, top: float | None = None) -> str | None:
     """Say which cell has too few independent rows for an interval; None if all have enough."""
     for k, pair in enumerate(pairs):
         if found.refused and found.refused[k] is not None:
@@ -463,13 +463,13 @@ def why_not(table: ScoreTable, pairs: Sequence[Pairs], found: ShareEstimates, al
             units = float(found.units[side][k])
             # A hair of round-off: five weights of 0.1 are worth five rows.
             if units < FEWEST - 1e-9:
-                return _said(table, pair[side], units, what, alpha)
+                return _said(table, pair[side], units, what, top)
     return None
 
 
-def _said(table: ScoreTable, places: tuple[int, ...], units: float, what: str, alpha: float | None) -> str:
+def _said(table: ScoreTable, places: tuple[int, ...], units: float, what: str, top: float | None) -> str:
     counted = f"{'row' if table.clusters is None else 'cluster'}{'' if units == 1 else 's'} {what}"
     number = "no" if units == 0 else f"{units:.3g}"
     one = len(places) == 1 and len(table.groups) > 1
     who = f"group {table.groups[places[0]]!r} has" if one else f"there {'is' if units == 1 else 'are'}"
-    return f"{who} {number} {counted}{wording.in_top(alpha)}, and with fewer than {FEWEST} there is no interval"
+    return f"{who} {number} {counted}{wording.in_top(top)}, and with fewer than {FEWEST} there is no interval"

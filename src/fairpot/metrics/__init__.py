@@ -1,4 +1,4 @@
-"""Rank metrics: AUC, xAUC, their gap, the same in the top-alpha region, by group.
+"""Rank metrics: AUC, xAUC, their gap, the same in the top, by group.
 
 All are exact functions of one :class:`fairpot.table.ScoreTable`. A tie between a positive and a negative is half a win
 (``ties="half"``, as in scikit-learn) or none (``ties="strict"``, as in the paper). What has no pairs to count is NaN

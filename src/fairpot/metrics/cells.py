@@ -14,10 +14,10 @@ from fairpot.transport import Floats
 from fairpot.words import Note
 
 
-def small_cells(table: ScoreTable, alpha: float | None = None) -> list[Note]:
+def small_cells(table: ScoreTable, top: float | None = None) -> list[Note]:
     """Name the groups with few or no rows with or without the outcome.
 
-    Weights count for the rows they are worth, rows that belong together as one cluster. ``alpha`` says that the table
+    Weights count for the rows they are worth, rows that belong together as one cluster. ``top`` says that the table
     is the top of a list.
     """
     few = []
@@ -28,7 +28,7 @@ def small_cells(table: ScoreTable, alpha: float | None = None) -> list[Note]:
             worth = "followed" if table.follow_up is not None and table.weights is None else "weighted"
             said = "" if not fewer else worth if table.units is None else "clusters"
             numbers = (positives, negatives) if fewer else (with_it, without)
-            few.append(Note("small", group, alpha, *numbers, said=said))
+            few.append(Note("small", group, top, *numbers, said=said))
     return few
 
 

@@ -1,4 +1,4 @@
-"""AUC, xAUC and the xAUC gap, of all rows or of the top alpha, who is found in the top, and net benefit."""
+"""AUC, xAUC and the xAUC gap, of all rows or of a top, who is found in the top, and net benefit."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import REGIONS, TIES, Region, Ties
+from fairpot._defaults import TIES, TOPS_OF, Ties, TopOf
 from fairpot._optional import make_frame
 from fairpot._said import Said
-from fairpot._validation import check_choice, check_group_name, check_share, wording
+from fairpot._validation import check_choice, check_group_name, check_top, wording
 from fairpot.counting import as_table, compared
 from fairpot.metrics.wins import UNDEFINED, Undefined, WinMatrix, value_without_pairs, warn_undefined
 from fairpot.table import ScoreTable
@@ -32,21 +32,21 @@ def _check_undefined(undefined: str) -> Undefined:
     return cast(Undefined, check_choice(undefined, "undefined", UNDEFINED))
 
 
-def _top(table: ScoreTable, alpha: Any, region: str) -> ScoreTable:
-    """Keep the top of the list; without alpha, all of it."""
-    where = cast(Region, check_choice(region, "region", REGIONS))
-    if alpha is not None:
-        return table.top(check_share(alpha, "alpha", zero=False), where)
-    if where != "pooled":
-        raise TypeError(f"region={where!r} is of the top of the list.\nHint: pass alpha as well.")
+def _top(table: ScoreTable, top: Any, top_of: str) -> ScoreTable:
+    """Keep the top of the list; without top, all of it."""
+    where = cast(TopOf, check_choice(top_of, "top_of", TOPS_OF))
+    if top is not None:
+        return table.top(top, where)
+    if where != "all":
+        raise TypeError(f"top_of={where!r} is of the top of the list.\nHint: pass top as well.")
     return table
 
 
-def _is_grouped(y_score: Any, rows: Said, region: str, among: Hashable | None = None) -> bool:
-    """Whether columns have groups; insist on them where the region or a named group needs them."""
+def _is_grouped(y_score: Any, rows: Said, top_of: str, among: Hashable | None = None) -> bool:
+    """Whether columns have groups; insist on them where the top_of or a named group needs them."""
     grouped = rows.get("sensitive_features") is not None
-    if not grouped and y_score is not None and (region == "group" or among is not None):
-        asked = "region='group' cuts each group on its own" if region == "group" else f"among={among!r} names a group"
+    if not grouped and y_score is not None and (top_of == "group" or among is not None):
+        asked = "top_of='group' cuts each group on its own" if top_of == "group" else f"among={among!r} names a group"
         raise TypeError(f"{asked}.\nHint: pass sensitive_features as well.")
     return grouped
 
@@ -65,7 +65,7 @@ _NOT_OF_VALUES = {
 def _count(
     y_true: Any, y_score: Any, top: tuple[Any, str], ties: str, rows: Said, grouped: bool = True
 ) -> tuple[ScoreTable, WinMatrix]:
-    """Check and count what a metric is given, in the top that alpha and region name."""
+    """Check and count what a metric is given, in the top that is asked for."""
     checked = check_ties(ties)
     table = compared(as_table(y_true, y_score, grouped=grouped, **rows))
     return table, WinMatrix.of(_top(table, *top), checked)
@@ -76,30 +76,30 @@ def auc(
     y_true: Any,
     y_score: Any = None,
     *,
-    alpha: float | None = None,
-    region: Region = "pooled",
+    top: float | None = None,
+    top_of: TopOf = "all",
     ties: Ties = "half",
     undefined: Undefined = "nan",
     **rows: Unpack[Said],
 ) -> float:
     """Compute the share of (positive, negative) pairs in which the positive has the higher score.
 
-    With ``alpha`` among the rows with the highest scores only; groups are needed for ``region="group"`` alone. The
+    With ``top`` among the rows with the highest scores only; groups are needed for ``top_of="group"`` alone. The
     paper's value is then 1 without negatives, and 0 without positives.
 
-    {y_true, y_score, said, alpha, region, ties, undefined}
+    {y_true, y_score, said, top, top_of, ties, undefined}
 
     Examples
     --------
     >>> from fairpot.metrics import auc
     >>> y, score = [0, 0, 1, 1], [0.1, 0.4, 0.35, 0.8]
-    >>> auc(y, score), auc(y, score, alpha=0.75)
+    >>> auc(y, score), auc(y, score, top=0.75)
     (0.75, 0.5)
     """
     missing = _check_undefined(undefined)
-    grouped = _is_grouped(y_score, rows, region)
-    _, wins = _count(y_true, y_score, (alpha, region), ties, rows, grouped)
-    return wins.auc(partial=alpha is not None, undefined=missing)
+    grouped = _is_grouped(y_score, rows, top_of)
+    _, wins = _count(y_true, y_score, (top, top_of), ties, rows, grouped)
+    return wins.auc(partial=top is not None, undefined=missing)
 
 
 @by_name(but=_NOT_OF_VALUES)
@@ -109,17 +109,17 @@ def xauc(
     *,
     positive: Hashable,
     negative: Hashable,
-    alpha: float | None = None,
-    region: Region = "pooled",
+    top: float | None = None,
+    top_of: TopOf = "all",
     ties: Ties = "half",
     undefined: Undefined = "nan",
     **rows: Unpack[Said],
 ) -> float:
     """Compute how often a positive of one group has a higher score than a negative of another.
 
-    Of one group, named twice, it is the AUC inside it. With ``alpha`` among the rows with the highest scores only.
+    Of one group, named twice, it is the AUC inside it. With ``top`` among the rows with the highest scores only.
 
-    {y_true, y_score, said, positive, negative, alpha, region, ties, undefined}
+    {y_true, y_score, said, positive, negative, top, top_of, ties, undefined}
 
     Examples
     --------
@@ -129,7 +129,7 @@ def xauc(
     1.0
     """
     missing = _check_undefined(undefined)
-    table, wins = _count(y_true, y_score, (alpha, region), ties, rows)
+    table, wins = _count(y_true, y_score, (top, top_of), ties, rows)
     return wins.cell(place_of(table, positive, "positive"), place_of(table, negative, "negative"), missing)
 
 
@@ -138,8 +138,8 @@ def xauc_gap(
     y_true: Any,
     y_score: Any = None,
     *,
-    alpha: float | None = None,
-    region: Region = "pooled",
+    top: float | None = None,
+    top_of: TopOf = "all",
     ties: Ties = "half",
     undefined: Undefined = "nan",
     **rows: Unpack[Said],
@@ -147,10 +147,10 @@ def xauc_gap(
     """Compute the xAUC gap, \\|xAUC(a->b) - xAUC(b->a)\\|; with more groups, the largest over pairs.
 
     Pairs of groups without positives or negatives on a side are left out, with a warning that names them; NaN if there
-    is no other. With ``undefined="paper"`` an xAUC without pairs is 0 and every pair of groups counts. With ``alpha``
+    is no other. With ``undefined="paper"`` an xAUC without pairs is 0 and every pair of groups counts. With ``top``
     among the rows with the highest scores only.
 
-    {y_true, y_score, said, alpha, region, ties, undefined}
+    {y_true, y_score, said, top, top_of, ties, undefined}
 
     Examples
     --------
@@ -160,7 +160,7 @@ def xauc_gap(
     1.0
     """
     missing = _check_undefined(undefined)
-    _, wins = _count(y_true, y_score, (alpha, region), ties, rows)
+    _, wins = _count(y_true, y_score, (top, top_of), ties, rows)
     return wins.gap(missing)
 
 
@@ -187,7 +187,7 @@ def by_group(
         M          1          1  1.0
     """
     missing = _check_undefined(undefined)
-    table, wins = _count(y_true, y_score, (None, "pooled"), ties, rows)
+    table, wins = _count(y_true, y_score, (None, "all"), ties, rows)
     aucs = [wins.cell(k, k, missing) for k in range(len(table.groups))]
     found = {"group": list(table.groups), "positives": table.positives, "negatives": table.negatives, "auc": aucs}
     return make_frame(found, y_score, y_true, rows.get("sensitive_features"))
@@ -201,29 +201,29 @@ def top_recall(
     y_true: Any,
     y_score: Any = None,
     *,
-    alpha: float,
+    top: float,
     among: Hashable | None = None,
-    region: Region = "pooled",
+    top_of: TopOf = "all",
     undefined: Undefined = "nan",
     **rows: Unpack[Said],
 ) -> float:
     """Compute the share of positives, of one group if it is named, that are among the rows with the highest scores.
 
-    The AUC of a top compares the rows inside a model's own region, so a model can raise it by leaving positives out.
-    Report this beside it. Rows tied with the lowest score of the region are all in it: a model with few distinct scores
-    has a larger region and finds more for it.
+    The AUC of a top compares the rows inside a model's own top, so a model can raise it by leaving positives out.
+    Report this beside it. Rows tied with the lowest score of the top are all in it: a model with few distinct scores
+    has a larger top and finds more for it.
 
-    {y_true, y_score, said, alpha, among, region, undefined}
+    {y_true, y_score, said, top, among, top_of, undefined}
 
     Examples
     --------
     >>> from fairpot.metrics import top_recall
     >>> y, score = [1, 0, 0, 1, 0, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9]
-    >>> round(top_recall(y, score, alpha=0.5), 3)
+    >>> round(top_recall(y, score, top=0.5), 3)
     0.667
     """
-    top, table, places = _found_in_top(y_true, y_score, rows, among, alpha, region)
-    found, whole = top.positives[places].sum(), table.positives[places].sum()
+    inside, table, places = _found_in_top(y_true, y_score, rows, among, top, top_of)
+    found, whole = inside.positives[places].sum(), table.positives[places].sum()
     return _rate("top recall", found, whole, (among, wording.BOTH_OUTCOMES[0]), undefined)
 
 
@@ -232,37 +232,36 @@ def top_precision(
     y_true: Any,
     y_score: Any = None,
     *,
-    alpha: float,
+    top: float,
     among: Hashable | None = None,
-    region: Region = "pooled",
+    top_of: TopOf = "all",
     undefined: Undefined = "nan",
     **rows: Unpack[Said],
 ) -> float:
     """Compute the share of positives among the rows with the highest scores, or among those of one group.
 
-    {y_true, y_score, said, alpha, among, region, undefined}
+    {y_true, y_score, said, top, among, top_of, undefined}
 
     Examples
     --------
     >>> from fairpot.metrics import top_precision
     >>> y, score = [1, 0, 0, 1, 0, 1], [0.1, 0.2, 0.3, 0.6, 0.7, 0.9]
-    >>> round(top_precision(y, score, alpha=0.5), 3)
+    >>> round(top_precision(y, score, top=0.5), 3)
     0.667
     """
-    top, _, places = _found_in_top(y_true, y_score, rows, among, alpha, region)
-    found = top.positives[places].sum()
-    whole = found + top.negatives[places].sum()
-    return _rate("top precision", found, whole, (among, "rows in the region"), undefined)
+    inside, _, places = _found_in_top(y_true, y_score, rows, among, top, top_of)
+    found = inside.positives[places].sum()
+    whole = found + inside.negatives[places].sum()
+    return _rate("top precision", found, whole, (among, "rows in the top"), undefined)
 
 
 def _found_in_top(
-    y_true: Any, y_score: Any, rows: Said, among: Hashable | None, alpha: Any, region: str
+    y_true: Any, y_score: Any, rows: Said, among: Hashable | None, top: Any, top_of: str
 ) -> tuple[ScoreTable, ScoreTable, Any]:
     """Count the rows of the top and all rows; of one group, at its place."""
-    grouped = _is_grouped(y_score, rows, region, among)
+    grouped = _is_grouped(y_score, rows, top_of, among)
     table = compared(as_table(y_true, y_score, grouped=grouped, **rows))
-    top = _top(table, check_share(alpha, "alpha", zero=False), region)
-    return top, table, slice(None) if among is None else place_of(table, among, "among")
+    return _top(table, check_top(top), top_of), table, slice(None) if among is None else place_of(table, among, "among")
 
 
 def _rate(name: str, found: Any, whole: Any, empty: tuple[Hashable | None, str], undefined: str) -> float:

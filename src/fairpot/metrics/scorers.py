@@ -34,7 +34,7 @@ class GroupScorer:
     column : str, list of str or None, default None
         Columns of ``X`` with the groups, for use without routing; None: they are passed to each call.
     **options
-        Passed on to the metric: ``alpha``, ``ties``, ``region``, ``undefined``.
+        Passed on to the metric: ``top``, ``ties``, ``top_of``, ``undefined``.
 
     Examples
     --------
@@ -112,7 +112,7 @@ class GroupScorer:
         return "sample_weight" in signature(self.metric).parameters
 
     def _metric_needs_groups(self) -> bool:
-        if self.options.get("region") == "group":
+        if self.options.get("top_of") == "group":
             return True
         if self.metric in OF_GROUPS:
             return True

@@ -30,8 +30,8 @@ def value_without_pairs(undefined: Undefined, papers: float = 0.0) -> float:
 
 
 def undefined_auc(has_positives: bool, partial: bool, undefined: Undefined = "nan") -> float:
-    """Return what stands for an AUC without pairs (the paper: 0, but 1 for a region without negatives); warn."""
-    name, where = ("partial AUC", " in the region") if partial else ("AUC", "")
+    """Return what stands for an AUC without pairs (the paper: 0, but 1 for a top without negatives); warn."""
+    name, where = ("partial AUC", " in the top") if partial else ("AUC", "")
     value = value_without_pairs(undefined, 1.0 if partial and has_positives else 0.0)
     warn_undefined(name, [(None, wording.BOTH_OUTCOMES[int(has_positives)] + where)], value)
     return value

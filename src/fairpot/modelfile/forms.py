@@ -31,6 +31,7 @@ Number = int | Real
 Count = Annotated[int, Meta(ge=0)] | Annotated[float, Meta(ge=0, le=_LARGEST)]
 Whole = Annotated[int, Meta(ge=0)]
 Share = Annotated[int, Meta(ge=0, le=1)] | Annotated[float, Meta(ge=0, le=1)]
+Top = Annotated[int, Meta(ge=1)] | Annotated[float, Meta(gt=0, le=1)]  # so many rows, or a share
 Text = Annotated[str, Meta(max_length=10_000)]
 _HEX, _TIME = "^[0-9a-f]{64}$", r"^[0-9]{4}-[0-9]{2}-[0-9]{2}T[0-9]{2}:[0-9]{2}:[0-9]{2}\+00:00$"
 Sha256 = Annotated[str, Meta(pattern=_HEX, max_length=64)]
@@ -279,8 +280,8 @@ class Certificate(Form):
     gap_before: Interval
     auc_before: Interval
     limit: Share | UnsetType = UNSET
-    alpha: Share | UnsetType | None = UNSET
-    region: Literal["pooled", "group"] | UnsetType | None = UNSET
+    top: Top | UnsetType | None = UNSET
+    top_of: Literal["all", "group"] | UnsetType | None = UNSET
     starts: NumbersByGroup | UnsetType = UNSET
     adjusted: bool | UnsetType = UNSET
 

@@ -140,7 +140,8 @@ def _orders(family: Family, rows: ScoreTable, values: Floats) -> list[bool]:
 
 
 def _folds(again: Learn, ground: Ground, dial: str) -> list[tuple[Family, ScoreTable]]:
-    folds, taught = split_table(ground.rows, fold_count(ground.rows, dial, ground.cut and ground.cut.alpha), _SEED), []
+    size = None if ground.cut is None else ground.cut.top.size
+    folds, taught = split_table(ground.rows, fold_count(ground.rows, dial, size), _SEED), []
     for k in range(len(folds)):
         try:
             taught.append(again(all_but(folds, k)))
@@ -169,8 +170,8 @@ def _worth(
     return Worth(auc, before, held.net_benefits(places, rule.net_benefit_at) if rule.net_benefit_at else None)
 
 
-def fold_count(table: ScoreTable, dial: str, alpha: float | None = None) -> int:
-    """Say how many folds leave enough positives and negatives of every group in each; of rows in the top ``alpha``."""
+def fold_count(table: ScoreTable, dial: str, top: float | None = None) -> int:
+    """Say how many folds leave enough positives and negatives of every group in each; of rows in the top ``top``."""
     counted = "row" if table.units is None else "cluster"
     cells = [
         (float(count), group, what.replace("rows", counted))
@@ -180,10 +181,10 @@ def fold_count(table: ScoreTable, dial: str, alpha: float | None = None) -> int:
     fewest, group, what = min(cells, key=lambda cell: cell[0])
     folds = min(MOST_FOLDS, int((fewest + 1e-9) // FEWEST))
     if folds < 2:
-        larger = "" if alpha is None else f"allow a larger {argument('top')}, "
+        larger = "" if top is None else f"allow a larger {argument('top')}, "
         raise InfeasibleRuleError(
             f"no {dial} can be certified: group {group!r} has {wording.counted(fewest, what, '.3g')}"
-            f"{wording.in_top(alpha)}, and cross-fitting needs at least {2 * FEWEST}.\nHint: {larger}collect more "
+            f"{wording.in_top(top)}, and cross-fitting needs at least {2 * FEWEST}.\nHint: {larger}collect more "
             f"{counted}s of that group, or leave {argument('confidence')} out to choose by the measured gap alone."
         )
     return folds

@@ -17,12 +17,12 @@ from numpy.typing import NDArray
 
 from fairpot import exceptions
 from fairpot._defaults import Ties
-from fairpot.inference.dial import Cut, Evidence, Part, Top
+from fairpot.inference.dial import Cut, Evidence, Part
 from fairpot.inference.shares import merge_entries
 from fairpot.metrics.wins import WinMatrix
 from fairpot.repair.family import Family
 from fairpot.repair.groups import find_reference
-from fairpot.table import ScoreTable
+from fairpot.table import ScoreTable, Top
 from fairpot.tradeoff.building import PairCounts, trace
 from fairpot.tradeoff.choice import Choice
 from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint
@@ -70,10 +70,10 @@ class Ground:
         return self.table if self.cut is None else self.table.above(self.cut.starts)
 
     @property
-    def alpha(self) -> float | None:
-        """The share of the list whose gap counts."""
-        where = self.top or self.cut
-        return None if where is None else where.alpha
+    def size(self) -> float | None:
+        """How large the top is whose gap counts, as it was asked for."""
+        where = self.top or (None if self.cut is None else self.cut.top)
+        return None if where is None else where.size
 
     def merged(self, entries: int) -> Ground:
         """Give the same with fewer entries; itself where there are no more."""
@@ -100,7 +100,7 @@ class Ground:
 
     def gap_before(self) -> float:
         """Measure the gap of the scores as they came, in the part of the list that counts."""
-        rows = self.rows if self.top is None else self.table.top(*self.top)
+        rows = self.rows if self.top is None else self.table.above(self.table.starts(self.top))
         with passing_over():
             first, second = WinMatrix.of(rows, self.ties).widest()
         return abs(first - second)
@@ -188,12 +188,11 @@ class Look:
             raise ValueError(f"a curve moves group {gone[0]!r}, of which these rows have none.\nHint: {way}.")
         whole = self._counted(ground.table, values)
         if ground.top is not None:
-            top = ground.top.alpha, ground.top.region
             views = self._views(ground.table, values)
-            gaps = trace(ground.table, values, views, reference=self._seen_from, ties=ground.ties, top=top)
+            gaps = trace(ground.table, values, views, reference=self._seen_from, ties=ground.ties, top=ground.top)
         else:
             gaps = whole if ground.cut is None else self._counted(ground.rows, values)
-        found = replace(gaps, auc=whole.auc, unrepaired_auc=whole.unrepaired_auc, alpha=ground.alpha)
+        found = replace(gaps, auc=whole.auc, unrepaired_auc=whole.unrepaired_auc, top=ground.size)
         return replace(found, dial=family.dial.name, identity=family.dial.identity)
 
     def judged(self, found: TradeoffCurve, rule: Rule) -> Choice:
@@ -450,15 +449,15 @@ def measure(ground: Ground, maps: Mapping[Hashable, ScoreMap]) -> Achieved:
         return Achieved(*whole, *there, starts=dict(ground.cut.starts), enter=0.0, leave=0.0)
     if ground.top is None:
         return Achieved(*whole)
-    now, then = table.thresholds(*ground.top), after.thresholds(*ground.top)
+    now, then = table.starts(ground.top), after.starts(ground.top)
     there = (*_numbers(after.above(then), ground), *_numbers(table.above(now), ground))
     enter = leave = 0.0
     for group, counts in zip(table.groups, table.counts):
-        was = counts.score >= now[group]
+        people, was = np.add(*counts.counted), counts.score >= now[group]
         scores = moved[group](counts.score) if group in moved else counts.score
         stays = np.asarray(scores >= then[group])
-        enter += float(counts.weight[stays & ~was].sum())
-        leave += float(counts.weight[was & ~stays].sum())
+        enter += float(people[stays & ~was].sum())
+        leave += float(people[was & ~stays].sum())
     return Achieved(*whole, *there, starts=then, enter=enter, leave=leave)
 
 

@@ -278,7 +278,7 @@ class Repair(Transformer):
         if found is not None and held is not None and held.top is not None and self.keep == "probabilities":
             table = held.parts[0].table  # adjusted scores are on another scale then
             moved = table.rescored(moving({g: other.maps_[g] for g in table.groups}))
-            found = replace(found, starts=moved.thresholds(*held.top))
+            found = replace(found, starts=moved.starts(held.top))
         other.certificate_ = None if found is None else replace(found, lower_is_riskier=self.table_.lower_is_riskier)
         return other
 

@@ -21,7 +21,7 @@ from sklearn.utils.metadata_routing import UNUSED
 from sklearn.utils.validation import check_is_fitted
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import LEVEL, Unmapped
+from fairpot._defaults import LEVEL, TopOf, Unmapped
 from fairpot._docs import documented
 from fairpot._html import html_table, intervals_svg, paragraph
 from fairpot._optional import make_frame
@@ -36,7 +36,7 @@ from fairpot.export import RowScorer, SimplifiedMaps, simplify, to_javascript, t
 from fairpot.export.simplify import KnownMaps
 from fairpot.inference import confidence_interval
 from fairpot.inference.certificate import Certificate, certify_one
-from fairpot.inference.dial import Cut, Evidence, Part, SameMaps, Top, same_rows
+from fairpot.inference.dial import Cut, Evidence, Part, SameMaps, same_rows
 from fairpot.modelfile.content import check_told_apart, describe_table, listed, parameter, plain_group
 from fairpot.modelfile.files import MAX_BYTES, dumps, naming, read, write
 from fairpot.modelfile.forms import FORMAT, OPTIONAL, SCHEMA_VERSION, Columns, MapFile, form_of, typed
@@ -44,8 +44,7 @@ from fairpot.repair.choose import Achieved, Ground
 from fairpot.repair.estimators import Transformer
 from fairpot.repair.private import made_private
 from fairpot.repair.stored import CALLED, TOPS, ScoreScale, StoredMaps, check_method, group_words, small_groups, told
-from fairpot.table import ScoreTable
-from fairpot.tradeoff.rules import top_share
+from fairpot.table import ScoreTable, Top
 from fairpot.transport import Floats, ScoreMap, moving, parted
 from fairpot.words import FRACTIONS, gap_name
 
@@ -171,15 +170,24 @@ class FairMaps(StoredMaps, Transformer):
     def where(self) -> Top | None:
         """The top of the list that the repair is about; None where it is about all rows."""
         given = self.params_
-        share = next((given[name] for name in TOPS if given.get(name) is not None), None)
-        if share is None:
+        top = next((given[name] for name in TOPS if given.get(name) is not None), None)
+        top_of: TopOf = "group" if "group" in (given.get("top_of"), given.get("top_of")) else "all"
+        if top is None:
             return None
-        if isinstance(share, int) and self.table_ is not None:
-            share = top_share(share, self.table_.only([g for g in self.groups_ if g not in self.left_out_]))
-        elif isinstance(share, int):  # a file keeps no counts of few rows
-            kept = [each for each in self.fitted_on_["groups"] if each["group"] not in self.left_out_]
-            share = min(share / (sum(each["counts"]["rows"] or 0 for each in kept) or share), 1.0)
-        return Top(float(share), "group" if "group" in (given.get("top_of"), given.get("region")) else "pooled")
+        if self.table_ is not None:
+            return self.table_.only([g for g in self.groups_ if g not in self.left_out_]).find_top(top, top_of)
+        if not isinstance(top, int):
+            return Top(float(top), top_of)
+        # A file keeps no counts of few rows.
+        kept = [each for each in self.fitted_on_["groups"] if each["group"] not in self.left_out_]
+        return Top(min(top / (sum(each["counts"]["rows"] or 0 for each in kept) or top), 1.0), top_of, top)
+
+    def top_in(self, table: ScoreTable) -> Top | None:
+        """The top that the repair is about in other rows: of another number of rows, the same share of them."""
+        where = self.where
+        if where is None or where.rows is None or round(where.share * table.rows, 6) == where.rows:
+            return where
+        return where._replace(rows=None)
 
     def seen(self, table: ScoreTable) -> ScoreTable:
         """Insist that all groups of a table have a map and that it points the same way; call them what they were."""
@@ -484,9 +492,9 @@ def certificate_on(maps: FairMaps, scores: Any, y: Any, rows: Said, max_gap: flo
             "nothing can be certified on the rows that the map was fitted on.\n"
             "Hint: pass other rows, or give confidence to the method, which then cross-fits."
         )
-    top, cut = maps.where, None
+    top, cut = maps.top_in(table), None
     if top is not None and maps.thresholds_ is not None:
-        cut, top = Cut(*top, {g: maps.thresholds_[g] for g in table.groups}), None
+        cut, top = Cut(top, {g: maps.thresholds_[g] for g in table.groups}), None
     ground = Ground(table, maps.params_.get("ties", "half"), top, cut)
     moved = moving({g: each for g, each in maps.maps_.items() if g in table.groups})
     found = Evidence((Part(ground.rows, SameMaps(moved)),), ties=ground.ties, top=top, cut=cut)
@@ -510,7 +518,7 @@ def _measured_here(maps: FairMaps, ground: Ground | None, achieved: Achieved | N
     """Say what is achieved on the fitted rows, and estimate the gap there for a picture; or say how to."""
     if ground is None or achieved is None:
         return "A map file has no rows: fairpot.effect(model, scores, y, ...) measures gap and intervals.", []
-    kept, name = ground.rows, gap_name(ground.alpha)
+    kept, name = ground.rows, gap_name(ground.size)
     if not kept.labelled:
         return "fairpot.effect(model, scores, y, ...) measures gap and AUC with intervals.", []
     known = achieved.gap_before, achieved.gap
@@ -521,7 +529,9 @@ def _measured_here(maps: FairMaps, ground: Ground | None, achieved: Achieved | N
     if len(kept.groups) > _MOST_MEASURED or sum(len(c.score) for c in kept.counts) > _FEW:
         return f"{said} fairpot.effect(model, scores, y, ...) has the intervals.", []
     moved = moving({g: m for g, m in maps.maps_.items() if g in kept.groups})
-    asked: dict[str, Any] = {"ties": ground.ties} | ({} if ground.top is None else ground.top._asdict())
+    asked: dict[str, Any] = {"ties": ground.ties}
+    if ground.top is not None:
+        asked |= {"top": ground.top.size, "top_of": ground.top.top_of}
     gaps = [confidence_interval("xauc_gap", each, **asked) for each in (kept, kept.rescored(moved))]
     return said, [bar(f"{name} {when}", gap) for when, gap in zip(("before", "after"), gaps)]
 

@@ -12,12 +12,12 @@ import numpy as np
 
 from fairpot._arguments import argument
 from fairpot._defaults import TIES
-from fairpot._validation import check_choice, check_level
+from fairpot._validation import check_choice, check_level, check_top
 from fairpot._warn import warn_user
 from fairpot.counting import kept_groups
 from fairpot.exceptions import FairpotWarning, InfeasibleRuleError
 from fairpot.inference.certificate import Certificate
-from fairpot.inference.dial import Cut, Top
+from fairpot.inference.dial import Cut
 from fairpot.repair.certify import certify
 from fairpot.repair.choose import Ground, Look, choose, curve, passing_over
 from fairpot.repair.family import Family
@@ -26,12 +26,12 @@ from fairpot.repair.groups import find_reference, require_outcomes, warn_of_tabl
 from fairpot.repair.own_dials import OwnSearch, Way, along, choose_own, looked_at
 from fairpot.repair.registry import methods, such_as, takes_reference
 from fairpot.repair.shaped import Learn, grid_of, in_region, on_grid
-from fairpot.table import ScoreTable
+from fairpot.table import ScoreTable, Top
 from fairpot.tradeoff.building import keeps_order
 from fairpot.tradeoff.choice import Choice
 from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint
-from fairpot.tradeoff.rules import Rule, check_top, top_share
-from fairpot.transport import Floats, moving
+from fairpot.tradeoff.rules import Rule
+from fairpot.transport import Floats, moving, weight_to_reach
 
 if TYPE_CHECKING:
     from fairpot.repair.estimator import Repair
@@ -50,6 +50,7 @@ class Fit:
     learn: Learn
     family: Family
     ground: Ground
+    cut: Cut | None = None  # where a repair of the top alone begins
     way: Way | None = None
 
     @property
@@ -181,21 +182,40 @@ def learner(model: Repair, reference: Hashable | None, grid: Floats | None, cut:
 
 def start(model: Repair, kept: ScoreTable, table: ScoreTable, chosen: bool = False) -> Fit:
     """Find where the repair is judged and which group stays, and learn; with ``chosen`` insist on outcomes."""
-    region = "group" if model.top_of == "group" else "pooled"
-    top = None if model.top is None else Top(top_share(model.top, kept), region)  # type: ignore[arg-type]
-    cut = None
+    top, cut = None if model.top is None else kept.find_top(model.top, model.top_of), None
+    ground, rows = Ground(kept, model.ties, top, fitted=True), kept
     if top is not None and model.repair == "top":
-        cut, top = Cut(*top, kept.thresholds(*top)), None
-    ground = Ground(kept, model.ties, top, cut, fitted=True)
-    rows = ground.rows if len(ground.rows.counts) and all(len(c.score) for c in ground.rows.counts) else kept
+        cut = Cut(top, kept.starts(top))
+        above = kept.above(cut.starts)
+        rows = above if all(len(c.score) for c in above.counts) else kept
+        if _is_found_again(kept, above, top):
+            ground = replace(ground, top=None, cut=cut)
     if chosen:
-        require_outcomes(rows, cut and cut.alpha)
+        require_outcomes(rows, None if cut is None else cut.top.size)
     reference = None
     if takes_reference(type(model)):
         reference = find_reference(rows, model.reference, model.ties, kept)
     grid = grid_of(table) if model.keep == "grid" else None
     learn = learner(model, reference, grid, cut)
-    return Fit(learn, learn(kept), ground)
+    return Fit(learn, learn(kept), ground, cut)
+
+
+def _is_found_again(table: ScoreTable, above: ScoreTable, top: Top) -> bool:
+    """Whether the rows above a cut are the top of the list whatever their order: without any of them it is too small.
+
+    Where ties, or weights, make it larger than was asked for, the top of the adjusted list is another one, and a repair
+    of the top is judged there: in the list that an audit of the adjusted rows sees.
+    """
+    everyone = tuple(range(len(table.groups)))
+    for places in [everyone] if top.top_of == "all" else [(g,) for g in everyone]:
+        total = sum(table.counts[g].weight.sum().item() for g in places)
+        inside = sum(above.counts[g].weight.sum().item() for g in places)
+        lightest = min(
+            (float(c.weight.min()) for c in map(above.counts.__getitem__, places) if len(c.score)), default=np.inf
+        )
+        if inside - lightest >= weight_to_reach(top.share, total):
+            return False
+    return True
 
 
 def begin(model: Repair, kept: ScoreTable, table: ScoreTable | None = None) -> Fit:
@@ -203,7 +223,7 @@ def begin(model: Repair, kept: ScoreTable, table: ScoreTable | None = None) -> F
     fit = start(model, kept, kept if table is None else table, chosen=True)
     if fit.family.reach is None or len(fit.family.moved) < 2:
         return fit
-    seen = kept if fit.ground.top is None else kept.top(*fit.ground.top)
+    seen = kept if fit.ground.top is None else kept.above(kept.starts(fit.ground.top))
     if len(seen.groups) < len(kept.groups) or not ((seen.positives > 0) & (seen.negatives > 0)).all():
         return fit  # own strengths are looked for in the top of the original scores, and there no gap can be measured
     return replace(fit, way=OwnSearch(fit.family, fit.ground).way())
@@ -224,7 +244,7 @@ def fitted(model: Repair, table: ScoreTable) -> dict[str, Any]:
         if certificate.adjusted and model.keep == "probabilities":  # adjusted scores are on another scale then
             maps, _ = finish(whole_maps(fit.final, strength, table, None), table, fit.ground, model.keep, rule)
             moved = kept.rescored(moving({g: maps[g] for g in kept.groups}))
-            certificate = replace(certificate, starts=moved.thresholds(*fit.ground.top or ()))
+            certificate = replace(certificate, starts=moved.starts(fit.ground.top or Top(1.0)))
         certificate = replace(certificate, lower_is_riskier=table.lower_is_riskier)
     elif chosen:
         try:
@@ -237,9 +257,9 @@ def fitted(model: Repair, table: ScoreTable) -> dict[str, Any]:
         _warn_of_flat(fit, strength)
     if chosen:
         _warn_of_needless(type(model).__name__, fit, rule, certificate)
-    where, starts = fit.ground.cut, None
+    where, starts = fit.cut, None
     if where is not None:  # groups that are left out have a place in the top of all rows, but no part in finding it
-        starts = table.thresholds(where.alpha, where.region) | dict(where.starts)
+        starts = table.starts(where.top) | dict(where.starts)
     about = {"groups_": table.groups, "left_out_": left_out, "reference_": fit.family.reference, "starts_": starts}
     about |= {"strength_": strength, "certificate_": certificate, "table_": table.nameless(), "n_features_in_": 1}
     return about | {"_fit": fit, "_fit_given": said, "_fit_made": {}}

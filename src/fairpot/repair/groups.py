@@ -51,8 +51,8 @@ def find_reference(
     return check_group_name(reference, table.groups, "reference")
 
 
-def require_outcomes(table: ScoreTable, alpha: float | None = None) -> None:
-    """Insist on positives and negatives in the whole and in every group; ``alpha``: the rows are the top of others."""
+def require_outcomes(table: ScoreTable, top: float | None = None) -> None:
+    """Insist on positives and negatives in the whole and in every group; ``top``: the rows are the top of others."""
     for what, counts in zip(wording.BOTH_OUTCOMES, (table.positives, table.negatives)):
         if counts.sum() == 0:
             raise ValueError(
@@ -61,9 +61,9 @@ def require_outcomes(table: ScoreTable, alpha: float | None = None) -> None:
             )
         empty = [group for group, count in zip(table.groups, counts) if count == 0]
         if empty:
-            larger = "" if alpha is None else f"allow a larger {argument('top')}, "
+            larger = "" if top is None else f"allow a larger {argument('top')}, "
             raise ValueError(
-                f"group {empty[0]!r} has no {what}{wording.in_top(alpha)}: its xAUC cannot be measured, so there is "
+                f"group {empty[0]!r} has no {what}{wording.in_top(top)}: its xAUC cannot be measured, so there is "
                 f"nothing to fit.\nHint: {larger}join it with another group, or leave small groups out, "
                 f"{argument('min_group', ...)}"
             )

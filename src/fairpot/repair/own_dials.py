@@ -159,7 +159,7 @@ class OwnSearch:
     def __init__(self, family: Family, given: Ground, threshold: float | None = None) -> None:
         ground = given
         if ground.top is not None:  # looked at in the scores as they came, not found again at every strength
-            ground = replace(ground, top=None, cut=Cut(*ground.top, ground.table.thresholds(*ground.top)))
+            ground = replace(ground, top=None, cut=Cut(ground.top, ground.table.starts(ground.top)))
         self.family, self.given, self.ground = family, given, ground
         self.groups = sorted(ground.table.groups, key=lambda g: _size_of(ground.table[g]))  # whatever they are called
         self.neutral = 1.0 if family.dial.ratio else float(family.dial.identity or 0.0)

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from fairpot._arguments import argument
 from fairpot._defaults import Ties
+from fairpot._validation import wording
 from fairpot.inference.dial import Cut
 from fairpot.metrics.wins import WinMatrix
 from fairpot.repair.family import Family
@@ -39,7 +40,7 @@ def in_region(learn: Learn, cut: Cut) -> Learn:
         empty = [g for g, c in zip(rows.groups, rows.counts) if len(c.score) == 0]
         if empty:
             raise ValueError(
-                f"group {empty[0]!r} has no rows in the top {100 * cut.alpha:.4g}%: nothing to align.\n"
+                f"group {empty[0]!r} has no rows {wording.among(cut.top.size)}: nothing to align.\n"
                 f"Hint: give a larger {argument('top')}, or {argument('top_of', 'group')} for the top of each group."
             )
         return _starting(learn(rows), rows, cut)
@@ -64,10 +65,10 @@ def _starting(family: Family, rows: ScoreTable, cut: Cut) -> Family:
         pairs, inside = (float(each.positives.sum()) * float(each.negatives.sum()) for each in (before, there))
         won = found.auc * inside if inside > 0 else 0.0 * found.lam
         auc = np.minimum((won + rest / 2) / pairs, 1.0)
-        return replace(found, auc=auc, unrepaired_auc=before.auc(), alpha=cut.alpha)
+        return replace(found, auc=auc, unrepaired_auc=before.auc(), top=cut.top.size)
 
     # A start may cut an edge off what a trace at once assumes: where maps go down, or each group has its own start.
-    at_once = family.quick is not None and cut.region == "pooled" and family.shy == 0
+    at_once = family.quick is not None and cut.top.top_of == "all" and family.shy == 0
     if at_once:
         last = family.maps(float(family.values[-1]))
         at_once = all(each.floor is None and (each.values >= cut.starts[g]).all() for g, each in last.items())

@@ -12,7 +12,7 @@ import numpy as np
 from msgspec import UNSET
 
 from fairpot._arguments import argument
-from fairpot._defaults import MEANINGS, REGIONS, TIES, Meaning
+from fairpot._defaults import MEANINGS, TIES, Meaning
 from fairpot._validation import check_choice
 from fairpot._validation.grouping import Grouping
 from fairpot._version import __version__
@@ -36,7 +36,7 @@ _NUMBERS = ("alpha", "top", "max_gap", "max_auc_loss", "confidence", "min_group"
 _SHARES = ("alpha", "max_gap", "max_auc_loss", "confidence", "net_benefit_at")
 _WORDS: dict[str, tuple[str | None, ...]] = {
     "ties": TIES,
-    "region": REGIONS,
+    "region": ("pooled", "group"),
     "top_of": ("all", "group"),
     "repair": ("all", "top"),
     "keep": (None, "grid", "probabilities"),

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Annotated, Any, ClassVar
 
 from fairpot._arguments import argument
-from fairpot._defaults import Region
+from fairpot._defaults import TopOf
 from fairpot._docs import documented
 from fairpot.inference import Changes, Estimate
 from fairpot.modelfile.files import toml_of
@@ -112,8 +112,8 @@ class Method:
     reference: Group | None
     moved: tuple[Group, ...]
     aim: Share | None
-    alpha: Share | None
-    region: Region | None
+    top: Share | None
+    top_of: TopOf | None
 
 
 @dataclass(frozen=True)

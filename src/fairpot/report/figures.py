@@ -81,7 +81,7 @@ def _tradeoff(found: Measured, report: Report) -> Figure | None:
     xs, ys = (np.array([np.nan if None in p else p[k] for p in at], dtype=np.float64) for k in (0, 1))
     xs = 100 * xs
     # The method's own curve looks at small groups too, which carry no headline, and at the top where it was fitted.
-    if not signed or report.finding.alpha is not None:
+    if not signed or report.finding.top is not None:
         gap, auc, pareto = xs, ys, pareto_mask(np.nan_to_num(xs, nan=np.inf), np.nan_to_num(ys, nan=-np.inf))
     band = _limits_at(report) if signed else None
     ends = [] if band is None else band.ravel().tolist()
@@ -121,14 +121,14 @@ def _tradeoff(found: Measured, report: Report) -> Figure | None:
 
 def _tradeoff_note(report: Report, signed: bool, band: bool) -> str:
     notes = [TEXT["tradeoff note"], *([] if report.limit is None else [TEXT["limit"]])]
-    notes += [say("top note", alpha=words.top_of(report.finding))] if report.finding.alpha is not None else []
+    notes += [say("top note", among=words.among_top(report.finding))] if report.finding.top is not None else []
     notes += [TEXT["band note"]] if band else []
     return " ".join([*notes, *([] if signed else [TEXT["many note"]])])
 
 
 def _axis(name: str, report: Report) -> str:
     """Name an axis, with the part of the ranking that its numbers are those of."""
-    told = name if report.finding.alpha is None else f"{name}, top {words.top_of(report.finding)}"
+    told = name if report.finding.top is None else f"{name}, {words.among_top(report.finding)}"
     higher = short(report.finding.ranked_higher, 16)
     return f"{told}\nabove 0: {higher} ranked higher" if len(report.audit.ranking.groups) == 2 else told
 
@@ -161,7 +161,7 @@ def _limits_at(report: Report) -> Floats | None:
     """Give the limits of the gap of two groups at each setting, in points; None where one has none, or in a top."""
     gaps = [told_gap(report, each) for each in report.dial.settings]
     unknown = any(getattr(g, "low", np.nan) != getattr(g, "low", 0.0) for g in gaps)
-    if report.finding.alpha is not None or len(gaps) < 3 or unknown:
+    if report.finding.top is not None or len(gaps) < 3 or unknown:
         return None
     return np.array([[100 * g.low, 100 * g.high] for g in gaps])  # type: ignore[union-attr]
 

@@ -17,9 +17,9 @@ from fairpot.report.content import Crossing, Curve, GroupAt, Line, Ranks, Settin
 from fairpot.report.people import FEWEST, Above, Mapped, Marks, from_above, top_scores
 from fairpot.results import Audit, Effect
 from fairpot.results.calibration import as_risks, calibrations
-from fairpot.results.ranking import Ranking, own_scale, rank, top_of
+from fairpot.results.ranking import Ranking, own_scale, rank
 from fairpot.results.rates import SHARE, Moved, moves
-from fairpot.table import Maps, ScoreTable
+from fairpot.table import Maps, ScoreTable, Top
 from fairpot.tradeoff import Limit, TradeoffCurve
 from fairpot.transport import Floats, parted
 
@@ -33,7 +33,7 @@ DRAWN, LISTED = 8, 24
 BINS, MAP_POINTS, ROC_POINTS, CALIBRATION_BINS = 48, 97, 80, 10
 # About so many marks show a group in the queue.
 MARKS = 30
-ALPHAS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
+TOPS = (0.01, 0.02, 0.05, 0.1, 0.15, 0.2, 0.25, 0.3, 0.4, 0.5)
 
 
 @dataclass(frozen=True, eq=False)
@@ -128,22 +128,25 @@ class Lines:
     """Where rows are acted on: thresholds as counted, ascending, and top shares, descending; what was asked for."""
 
     thresholds: Floats
-    alphas: tuple[float, ...]
+    tops: tuple[Top, ...]
     threshold: float | None = None
-    alpha: float | None = None
+    top: Top | None = None
 
     def start(self, counted: Floats) -> dict[str, int]:
         """Begin with what was asked for, else with the share that `fit` and `effect` look at."""
         rows = counted.sum(axis=(1, 2))[: len(self.thresholds)]
         nearest = int(np.argmin(np.abs(rows - SHARE * rows.max(initial=1.0)))) if len(rows) else 0
         place = nearest if self.threshold is None else int(np.searchsorted(self.thresholds, self.threshold))
-        alpha = SHARE if self.alpha is None else self.alpha
-        return {"threshold": place, "top": self.alphas.index(alpha)}
+        return {"threshold": place, "top": self.tops.index(self.top or Top(SHARE))}
+
+    def top_scores(self, ranking: GroupCounts) -> Floats:
+        """Give the lowest score of each top."""
+        return top_scores(ranking, [each.share for each in self.tops])
 
     def crossings(self, mapped: Mapped) -> tuple[Above, Above]:
         """Count crossings of every threshold, then of every top share."""
         fixed = people.crossings(mapped, self.thresholds, self.thresholds)
-        before, after = (top_scores(each, self.alphas) for each in (mapped.table.pooled(), mapped.ranking))
+        before, after = (self.top_scores(each) for each in (mapped.table.pooled(), mapped.ranking))
         up, down = (first.then(last) for first, last in zip(fixed, people.crossings(mapped, before, after)))
         return up, down
 
@@ -204,8 +207,8 @@ class Measured:
             return tuple(listed)
 
         found = [Line(own_scale(table, t), None, crossings_of(i)) for i, t in enumerate(self.lines.thresholds)]
-        tops = enumerate(self.lines.alphas, len(found))
-        return (*found, *(Line(None, alpha, crossings_of(i)) for i, alpha in tops))
+        tops = enumerate(self.lines.tops, len(found))
+        return (*found, *(Line(None, each.size, crossings_of(i)) for i, each in tops))
 
 
 def _whole(number: float) -> float:
@@ -217,7 +220,7 @@ def measure(table: ScoreTable, dial: Dial, audit: Audit, effect: Effect | None, 
     counted = table if entries(table) <= MOST_ENTRIES else table.quantise(COARSE_BINS)
     pair, order = _pair_and_order(audit)
     drawn = sorted(order[:DRAWN])
-    tops = top_scores(table.pooled(), lines.alphas)
+    tops = lines.top_scores(table.pooled())
     above = people.above(table, lines.thresholds).then(people.above(table, tops))
     size = MARKS if len(drawn) <= 4 else MARKS * 2 // 3
     grids, shown = _grids(counted, dial), [people.marks(counted.counts[g], size) for g in drawn]
@@ -229,7 +232,7 @@ def measure(table: ScoreTable, dial: Dial, audit: Audit, effect: Effect | None, 
 
 def _measure_settings(found: Measured, audit: Audit, effect: Effect | None) -> None:
     """Go through the settings and rank each, but those that an audit has ranked: the first and the reported one."""
-    dial, told, ranking = found.dial, audit.told.top, audit.ranking
+    dial, told, ranking = found.dial, audit.told, audit.ranking
     audits = {0: audit} if effect is None else {0: audit, dial.chosen: effect.after}
     asked: dict[str, Any] = {"ties": ranking.ties, "reference": ranking.reference}
     for place in range(len(dial)):
@@ -239,8 +242,8 @@ def _measure_settings(found: Measured, audit: Audit, effect: Effect | None) -> N
         here, after = audits.get(place), mapped.after
         whole = rank(after, **asked) if here is None else here.ranking
         top = None
-        if told is not None:
-            where = top_of(after, told.alpha, told.region)
+        if told.top is not None and told.top_of is not None:
+            where = after.find_top(told.top, told.top_of)
             inside = rank(after, top=where, small=whole.small_groups, **asked) if here is None else here.told
             top = Ranks.of(inside)
         shifts = effect.moves if effect is not None and place == dial.chosen else _moves(found, maps)

@@ -113,7 +113,7 @@ class Screen:
         """Give AUC before, at the setting and the change, of all rows or of the top; what got worse by itself."""
         view = self.view
         values = [each.told.auc if top else each.all.auc for each in view.settings]
-        name = f"AUC in the top {words.top_of(view.finding)}:" if top else "AUC"
+        name = f"AUC {words.among_top(view.finding)}:" if top else "AUC"
         now = view.live(lambda k: POINTS.auc(values[k]))
         said = [self._change(values, k, top) for k in range(len(values))]
         parts = [view.live(lambda k, part=part: said[k][part]) for part in (0, 1)]  # type: ignore[misc]
@@ -249,7 +249,7 @@ def _script_data(view: View) -> dict[str, Any]:
             "weighed": _weighed(view, listed) if found.table.importance else None,
             "labels": [view.line(i) for i in lines],
             "questions": [view.line(i, "who") for i in lines],
-            "ranges": {"threshold": [0, size], "top": [size, size + len(found.lines.alphas)]},
+            "ranges": {"threshold": [0, size], "top": [size, size + len(found.lines.tops)]},
             "start": found.start,
             "shown": found.shown,
         },

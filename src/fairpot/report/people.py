@@ -144,10 +144,10 @@ def _between(low: NDArray[np.intp], high: NDArray[np.intp], weight: NDArray[Any]
     return np.maximum(np.cumsum(steps)[:size].round(9), 0.0)
 
 
-def top_scores(ranking: GroupCounts, alphas: Sequence[float]) -> Floats:
+def top_scores(ranking: GroupCounts, shares: Sequence[float]) -> Floats:
     """Return the lowest score of the top of a ranking, ties included, for each share of it."""
     from_top = np.cumsum(ranking.weight[::-1])
-    places = np.searchsorted(from_top, [weight_to_reach(a, from_top[-1].item()) for a in alphas])
+    places = np.searchsorted(from_top, [weight_to_reach(a, from_top[-1].item()) for a in shares])
     return np.asarray(ranking.score[::-1][places])
 
 

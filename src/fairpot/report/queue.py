@@ -10,6 +10,7 @@ from fairpot._svg import Markup, distinct, tag
 from fairpot.report.figures import style
 from fairpot.report.measure import Measured
 from fairpot.report.tables import View
+from fairpot.table import Top
 from fairpot.transport import Floats
 from fairpot.words.page import TEXT, count, percent, say
 
@@ -156,9 +157,13 @@ def moving(view: View) -> dict[str, Any]:
         "places": [[_millionths(each) for each in drawn.queue] for drawn in found.pictures],
         "ways": _ways(found) or (),
         "said": TEXT["acted"],
-        "named": [None] * len(lines.thresholds) + [percent(alpha) for alpha in lines.alphas],
+        "named": [None] * len(lines.thresholds) + [_size(each) for each in lines.tops],
         "acted": [_millionths(drawn.acted) for drawn in found.pictures],
     }
+
+
+def _size(top: Top) -> str:
+    return percent(top.share) if top.rows is None else count(top.rows)
 
 
 def _millionths(places: Floats) -> list[int]:

@@ -9,12 +9,12 @@ from functools import cached_property
 from typing import Any, Self, Unpack, cast
 
 from fairpot._arguments import by_name
-from fairpot._defaults import REGIONS, TIES, Region, Ties
+from fairpot._defaults import TIES, TOPS_OF, Ties, TopOf
 from fairpot._docs import documented
 from fairpot._lineage import lineage_line
 from fairpot._said import NAMES, Said, first_said
 from fairpot._svg import distinct
-from fairpot._validation import check_choice, check_share, check_threshold, wording
+from fairpot._validation import check_choice, check_threshold, wording
 from fairpot._version import __version__
 from fairpot.counting import USUAL, as_table, is_by_name, kept_groups
 from fairpot.repair.fair_maps import FairMaps, fair_maps, table_for
@@ -22,7 +22,7 @@ from fairpot.repair.finish import in_words
 from fairpot.report.content import SCHEMA, About, Method, Origin, Report, Saved, Turned, read_card
 from fairpot.report.figures import Figure, make_figures
 from fairpot.report.measure import (
-    ALPHAS,
+    TOPS,
     Dial,
     Lines,
     Measured,
@@ -40,7 +40,7 @@ from fairpot.results.effect import effect
 from fairpot.results.kinds import Plain, number, renamed, to_dict
 from fairpot.results.ranking import own_scale
 from fairpot.results.rates import actions
-from fairpot.table import ScoreTable
+from fairpot.table import ScoreTable, Top
 from fairpot.words import Note, name_of
 from fairpot.words.page import TEXT
 
@@ -63,9 +63,9 @@ class FairnessReport(Saved):
         What the report is called, where the rows come from, and what a positive has, such as "a stroke within a year".
     threshold : float or list of floats or None, default None
         Scores, as the rows have them, from which people are acted on, to be shown among others.
-    alpha : float in (0, 1], list of them, or None, default None
+    top : float in (0, 1], list of them, or None, default None
         Shares of the ranking that are acted on, to be shown among others. An audit is about the first of them.
-    region : {"pooled", "group"}, default "pooled"
+    top_of : {"all", "group"}, default "all"
         Whether an audit's share is that of the whole list or of each group.
     {ties, y_score, said}
     columns, command, created, inputs, warnings
@@ -98,8 +98,8 @@ class FairnessReport(Saved):
         source: str = "",
         outcome: str = "",
         threshold: Any = None,
-        alpha: Any = None,
-        region: Region = "pooled",
+        top: Any = None,
+        top_of: TopOf = "all",
         ties: str = "half",
         columns: Any = None,
         command: str = "",
@@ -122,9 +122,9 @@ class FairnessReport(Saved):
             self.table = self._all_groups.only([g for g in known.groups if g not in left_out])
         self.method = method
         self.ties = cast(Ties, check_choice(ties, "ties", TIES))
-        self.region = cast(Region, check_choice(region, "region", REGIONS))
+        self.top_of = cast(TopOf, check_choice(top_of, "top_of", TOPS_OF))
         self._thresholds = [check_threshold(each) for each in several(threshold)]
-        self._alphas = tuple(check_share(each, "alpha", zero=False) for each in several(alpha))
+        self._tops = tuple(self.table.find_top(each) for each in several(top))
         simplified = getattr(self.maps, "simplified_", None)
         self._said = (*warnings, *([] if simplified is None else [f"The {in_words(simplified)}."]))
         made_by = lineage_line(None if self.maps is None else self.maps.sha256_, None, inputs)
@@ -153,8 +153,8 @@ class FairnessReport(Saved):
         if self.maps is None:
             return None
         found = effect(self.maps, self._all_groups, ties=self.ties, threshold=self._thresholds)
-        if self._alphas and not self._thresholds and self.maps.where is None:  # who is acted on there is asked for
-            found = replace(found, actions=actions(found.before.table, found.after.table, [], self._alphas[0]))
+        if self._tops and not self._thresholds and self.maps.where is None:  # who is acted on there is asked for
+            found = replace(found, actions=actions(found.before.table, found.after.table, [], self._tops[0]))
         return found
 
     @cached_property
@@ -162,7 +162,8 @@ class FairnessReport(Saved):
         """What the original scores do to each group: in the top, where the report is about one."""
         if self.effect is not None:
             return self.effect.before
-        asked: dict[str, Any] = {"alpha": self._alphas, "region": self.region, "threshold": self._thresholds}
+        asked: dict[str, Any] = {"top": [each.size for each in self._tops], "top_of": self.top_of}
+        asked["threshold"] = self._thresholds
         asked["left_out"] = left_out_sizes(self.table, self._all_groups)
         return audit_table(self.table, ties=self.ties, **asked, everything=self._all_groups)
 
@@ -192,15 +193,16 @@ class FairnessReport(Saved):
     @cached_property
     def _measured(self) -> Measured:
         """What no audit has measured, at every setting of the dial."""
-        size, top = len(self.table.groups), self.audit.told.top
+        size, told = len(self.table.groups), self.audit.told
+        top = None if told.top is None else self.table.find_top(told.top)
         most = (100 if top is None else 50) if size <= 3 else 50 if size <= 6 else 20 if size <= 12 else 10
         dial = Dial() if self.maps is None else dial_of(self.method, self.maps, self.table, self.ties, most)
-        alphas = (*self._alphas, *([] if top is None else [top.alpha]))
+        tops = (*self._tops, *([] if top is None else [top]))
         lines = Lines(
             thresholds(self.table, self._thresholds, 48 if size <= 4 else 24),
-            tuple(sorted({*ALPHAS, *alphas}, reverse=True)),
+            tuple(sorted({*map(Top, TOPS), *tops}, key=lambda each: -each.share)),
             own_scale(self.table, self._thresholds[0]) if self._thresholds else None,
-            next(iter(alphas), None),
+            next(iter(tops), None),
         )
         return measure(self.table, dial, self.audit, self.effect, lines)
 
@@ -301,8 +303,8 @@ def _describe(maps: FairMaps, table: ScoreTable) -> Method:
         reference,
         tuple(g for g in table.groups if g != reference),
         given.get("max_gap"),
-        None if where is None else where.alpha,
-        None if where is None else where.region,
+        None if where is None else where.size,
+        None if where is None else where.top_of,
     )
 
 

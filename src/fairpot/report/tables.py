@@ -152,7 +152,7 @@ class View:
         """Say that the score may be no better than chance, and which group of the finding is too small to trust."""
         chance = by_chance(self.report.audit.notes, self.report.audit.ranking.small_groups)
         notes = [note for note in self.report.notes if note.kind == "small" and note.group in self.finding.pair]
-        return chance + [written(note, POINTS, self.outcome) for note in notes if note.alpha == self.finding.alpha]
+        return chance + [written(note, POINTS, self.outcome) for note in notes if note.top == self.finding.top]
 
     def line(self, place: int | None = None, key: str = "line") -> str:
         """Name a line of action, that which is shown first unless another is given."""
@@ -249,8 +249,8 @@ def _rows(view: View) -> list[tuple[str, Callable[[Any], str], Read]]:
         (f"{higher} with the outcome above {lower} without it", _share, of_pair("all", higher, lower, "xauc_first")),
     ]
     rows += [("Overall gap, points", with_limits, lambda s: s.all.gap)] if view.many else []
-    if view.finding.alpha is not None:
-        top = f"in the top {words.top_of(view.finding)}"
+    if view.finding.top is not None:
+        top = words.among_top(view.finding)
         rows.append((f"AUC {top}", auc, lambda s: s.told.auc))
         rows.append((f"Gap {top}, {higher} over {lower}, points", gap, of_pair("told", higher, lower, "signed_gap")))
         largest = f"Gap {top}, points"

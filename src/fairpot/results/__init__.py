@@ -6,7 +6,7 @@ from fairpot.results.concordances import Concordance, concordance
 from fairpot.results.effect import Effect, effect
 from fairpot.results.finding import Finding, Trust
 from fairpot.results.models import Audits
-from fairpot.results.ranking import Ranking, Top, rank, top_of
+from fairpot.results.ranking import Ranking, rank
 from fairpot.words import Note
 
 __all__ = [
@@ -17,11 +17,9 @@ __all__ = [
     "Finding",
     "Note",
     "Ranking",
-    "Top",
     "Trust",
     "audit",
     "concordance",
     "effect",
     "rank",
-    "top_of",
 ]

@@ -10,9 +10,9 @@ from typing import Any, Unpack, cast, overload
 import numpy as np
 
 from fairpot._arguments import argument, by_name
-from fairpot._defaults import LEVEL, REGIONS, TIES, Region, Ties
+from fairpot._defaults import LEVEL, TIES, TOPS_OF, Ties, TopOf
 from fairpot._said import Said
-from fairpot._validation import check_choice, check_group_name, check_level, check_share
+from fairpot._validation import check_choice, check_group_name, check_level
 from fairpot._validation.columns import has_names
 from fairpot.counting import as_table, columns_of, is_by_name, kept_groups
 from fairpot.inference.change import change_of_columns
@@ -28,7 +28,7 @@ from fairpot.results.concordances import concordances_of
 from fairpot.results.kinds import Plain
 from fairpot.results.models import Audits as Audits
 from fairpot.results.notes import notes_of_audit
-from fairpot.results.ranking import Ranking, rank, top_of
+from fairpot.results.ranking import Ranking, rank
 from fairpot.results.rates import cut_at
 from fairpot.results.ruled import measure_rule
 from fairpot.table import ScoreTable
@@ -49,8 +49,8 @@ def several(given: Any) -> list[Any]:
 def audit_table(
     table: ScoreTable,
     *,
-    alpha: Any = None,
-    region: str = "pooled",
+    top: Any = None,
+    top_of: str = "all",
     ties: str = "half",
     reference: Hashable | None = None,
     threshold: Any = None,
@@ -66,12 +66,12 @@ def audit_table(
     """
     table.require("an audit", labels=False, groups=2)
     how = cast(Ties, check_choice(ties, "ties", TIES))
-    where = cast(Region, check_choice(region, "region", REGIONS))
-    shares = [check_share(each, "alpha", zero=False) for each in several(alpha)]
+    check_choice(top_of, "top_of", TOPS_OF)
+    sizes = [table.find_top(each, top_of) for each in several(top)]
     if reference is not None:
         check_group_name(reference, table.groups, "reference")
     cuts = [cut_at(table, threshold=each) for each in several(threshold)]
-    asked = Asked(table, (*cuts, *(Cut("top", None, each, where) for each in shares)), level, reference)
+    asked = Asked(table, (*cuts, *(Cut("top", None, each.size, each.top_of) for each in sizes)), level, reference)
     if level is not None:
         check_level(level)
     apart = () if everything is None else everything.unknown
@@ -88,7 +88,7 @@ def audit_table(
         both = zip(whole.groups, found.groups)
         whole = replace(whole, groups=tuple(replace(own, calibration=each) for own, each in both))
         given: dict[str, Any] = {"ties": how, "level": level, "reference": whole.reference, "small": whole.small_groups}
-        tops = tuple(rank(table, top=top_of(table, share, where), **given) for share in shares)
+        tops = tuple(rank(table, top=each, **given) for each in sizes)
         half = whole if how == "half" else rank(table, level=level, reference=whole.reference)
         odd += notes_of_audit(table, whole, tops, calibrated, half)
         concordance = concordances_of(table, level)
@@ -114,8 +114,8 @@ def audit_table(
 class _Asked(Said, total=False):
     """The options of an audit, as its two overloads share them."""
 
-    alpha: float | Iterable[float] | None
-    region: Region
+    top: float | Iterable[float] | None
+    top_of: TopOf
     ties: Ties
     reference: Hashable | None
     threshold: float | Iterable[float] | None
@@ -133,8 +133,8 @@ def audit(
     y_true: Any,
     y_score: Any = None,
     *,
-    alpha: float | Iterable[float] | None = None,
-    region: Region = "pooled",
+    top: float | Iterable[float] | None = None,
+    top_of: TopOf = "all",
     ties: Ties = "half",
     reference: Hashable | None = None,
     threshold: float | Iterable[float] | None = None,
@@ -154,8 +154,9 @@ def audit(
         Scores of any model, on any scale; several models are compared with the first. Of a frame,
         the dict has the names of columns.
     {said}
-    alpha, region : float in (0, 1], list of them, or None, and {"pooled", "group"}
-        Also rank within these shares of the highest scores, of all rows or of each group (``tops``).
+    top, top_of : float in (0, 1], int, list of them, or None, and {"all", "group"}
+        Also rank within these tops (``tops``): shares, or numbers, of the rows with the highest scores,
+        of all or of each group.
     {reference}
     threshold : float, list of floats, or None
         Also look at who is flagged at this score or above (``rates``); else in the top 10%.
@@ -180,8 +181,8 @@ def audit(
     (0.9375, 0.25, ('M', 'F'))
     """
     looked_at: dict[str, Any] = {
-        "alpha": alpha,
-        "region": region,
+        "top": top,
+        "top_of": top_of,
         "ties": ties,
         "reference": reference,
         "threshold": threshold,

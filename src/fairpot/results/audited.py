@@ -355,11 +355,11 @@ class Audit(Told):
         """
         wanted = check_choice("both" if guards is None else guards, "guards", GUARDS)
         if wanted == "top" and not self.tops:
-            raise ValueError(f"guards='top' needs the top to look at.\nHint: {argument('alpha', 0.1)} in the audit.")
+            raise ValueError(f"guards='top' needs the top to look at.\nHint: {argument('top', 0.1)} in the audit.")
         given: dict[str, Any] = {"bound": bound, "ties": self.ranking.ties, "level": level}
         found = [] if wanted == "top" else [verdict(self.table, **given)]
-        tops = [] if wanted == "overall" else [each.top for each in self.tops if each.top is not None]
-        return found + [verdict(self.table, alpha=top.alpha, region=top.region, **given) for top in tops]
+        tops = [] if wanted == "overall" else self.tops
+        return found + [verdict(self.table, top=top.top, top_of=top.top_of or "all", **given) for top in tops]
 
     def ratio_verdict(self, bound: float = 0.8, *, level: float = LEVEL) -> RatioVerdict:
         """Say whether the selection rate of some group is below this share of another's; no outcomes are needed.
@@ -422,8 +422,7 @@ class Audit(Told):
             return [row for each in self.rates for row in each.listed()]
         if part == "scores":
             return rows_of(self.scores)
-        tops = [(each.top, row) for each, row in zip(self.tops, rows_of(self.tops, _TOP)) if each.top is not None]
-        return [{"alpha": top.alpha, "region": top.region, **row} for top, row in tops]
+        return [{"top": top.top, "top_of": top.top_of, **row} for top, row in zip(self.tops, rows_of(self.tops, _TOP))]
 
     def __str__(self) -> str:
         told, ranking = self.spoken, self.ranking

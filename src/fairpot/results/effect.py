@@ -10,12 +10,12 @@ import numpy as np
 
 from fairpot import words
 from fairpot._arguments import by_name
-from fairpot._defaults import LEVEL, Region, Ties
+from fairpot._defaults import LEVEL, Ties, TopOf
 from fairpot._docs import documented
 from fairpot._html import html_table, intervals_svg, notes, paragraph
 from fairpot._said import Said
 from fairpot._shown import bar, display, frame_of
-from fairpot._validation import check_choice, check_seen, check_share, wording
+from fairpot._validation import check_choice, check_seen, wording
 from fairpot.counting import as_table, compared
 from fairpot.inference import Change, Changes, Estimate, verdict
 from fairpot.inference.change import change_by_maps
@@ -149,8 +149,8 @@ class Effect(Told):
             if was.top is None and changes is not None:
                 auc, gap = changes.auc, changes.headline
                 gap = gap.signed if gap is not None and len(was.compared) == 1 else gap
-            found.append(_row(words.auc_name(was.alpha), was.auc, now.auc, auc))
-            found.append(_row(words.gap_name(was.alpha), *_seen_alike(was, now), gap))
+            found.append(_row(words.auc_name(was.top), was.auc, now.auc, auc))
+            found.append(_row(words.gap_name(was.top), *_seen_alike(was, now), gap))
         both = zip(self.before.ranking.groups, self.after.ranking.groups)
         named = [(f" of {b.group}", b.calibration, a.calibration) for b, a in both]
         for of, first, last in (("", self.before.calibration, self.after.calibration), *named):
@@ -226,8 +226,8 @@ def effect(
     scores: Any = None,
     y: Any = None,
     *,
-    alpha: float | None = None,
-    region: Region = "pooled",
+    top: float | None = None,
+    top_of: TopOf = "all",
     ties: Ties = "half",
     reference: Hashable | None = None,
     threshold: float | Iterable[float] | None = None,
@@ -247,8 +247,8 @@ def effect(
         as a table, or as a frame whose columns are named.
     {y}
     {said}
-    alpha, region : float in (0, 1] or None, and {"pooled", "group"}
-        Also look at this share of the rows with the highest scores, of all or of each group.
+    top, top_of : float in (0, 1], int or None, and {"all", "group"}
+        Also look at this share, or number, of the rows with the highest scores, of all or of each group.
     ties, reference : {"half", "strict"}, and name of a group or None
         Whether equal scores count as half a win or as none; the group that pairs are seen from.
     threshold : float, list of floats, or None
@@ -266,8 +266,7 @@ def effect(
     >>> found.before.gap, found.after.gap, [(each.group, each.moved) for each in found.moves]
     (0.25, 0.0, [('F', 20), ('M', 0)])
     """
-    share = None if alpha is None else check_share(alpha, "alpha", zero=False)
-    looked_at: dict[str, Any] = {"alpha": share, "region": region, "ties": ties, "threshold": threshold, "bins": bins}
+    looked_at: dict[str, Any] = {"top": top, "top_of": top_of, "ties": ties, "threshold": threshold, "bins": bins}
     looked_at |= {"level": level, "reference": reference}
     from fairpot.repair.fair_maps import fair_maps, table_for  # brings scikit-learn, which an audit does without
 
@@ -283,18 +282,21 @@ def _effect_of_maps(model: Any, known: FairMaps | None, table: ScoreTable, looke
         left_out = tuple(g for g in table.groups if g not in named)
     else:
         table, left_out = known.seen(table).meaning(known.high_score_means_), tuple(known.left_out_)
-        if looked_at["alpha"] is None and known.where is not None:
-            looked_at = looked_at | known.where._asdict()
         if looked_at["reference"] is None and known.reference_ in table.groups:
             looked_at["reference"] = known.reference_
         maps = known.maps_on(table)
     kept = table.only([g for g in table.groups if g not in left_out])
+    where = known.top_in(kept) if looked_at["top"] is None and known is not None else None
+    if looked_at["top"] is not None:
+        where = kept.find_top(looked_at["top"], looked_at["top_of"])
+    elif where is not None:
+        looked_at |= {"top": where.size, "top_of": where.top_of}
     own = {g: m for g, m in maps.items() if g in kept.groups}
     effective = moving(own)
     moved = kept.rescored(effective)
     first = audit_table(kept, **looked_at, everything=table)
     second = audit_table(moved, **looked_at | {"reference": first.reference})
-    acted = actions(kept, moved, several(looked_at["threshold"]), looked_at["alpha"], looked_at["level"])
+    acted = actions(kept, moved, several(looked_at["threshold"]), where, looked_at["level"])
     changes = None
     if looked_at["level"] is not None:
         changes = change_by_maps(kept, effective, ties=looked_at["ties"], level=looked_at["level"])

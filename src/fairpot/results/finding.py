@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Annotated, Any, ClassVar, Literal
 
 from fairpot import words
-from fairpot._defaults import Meaning, Region
+from fairpot._defaults import Meaning, TopOf
 from fairpot.inference import Estimate
 from fairpot.results.kinds import Count, Derived, Group, Share, Told
 from fairpot.results.ranking import Ranking, State
@@ -30,7 +30,7 @@ class Finding(Told):
         often someone in the first with the outcome is ranked above someone in the second without it; the reverse.
     found : (Estimate, Estimate) or None
         In a top: the share of those with the outcome who are in it, in the first group and in the second.
-    alpha, region
+    top, top_of
         The top of the ranking that the gap is of; None for all rows.
     auc : Estimate or None
         Of all rows; below 0.5 the score should be looked at first.
@@ -54,8 +54,8 @@ class Finding(Told):
     xauc_higher: Estimate | None
     xauc_lower: Estimate | None
     found: Annotated[tuple[Estimate, Estimate] | None, "hidden"]
-    alpha: Share | None
-    region: Region | None
+    top: Share | None
+    top_of: TopOf | None
     pairs: int
     groups: int
     small_groups: tuple[Group, ...]
@@ -76,7 +76,7 @@ class Finding(Told):
         of_pair = ("first", "second", "signed_gap", "xauc_first", "xauc_second")
         higher, lower, gap, there, back = (getattr(told, each, None) for each in of_pair)
         pair = higher, lower, gap, there, back
-        where = ranking.alpha, None if top is None else top.region
+        where = ranking.top, ranking.top_of
         sizes = len(ranking.compared), len(ranking.groups) - len(small)
         means = table.high_score_means, table.lower_is_riskier
         largest = told is None or all(each.size <= told.size for each in ranking.compared)
@@ -95,7 +95,7 @@ class Finding(Told):
     @property
     def metric(self) -> str:
         """Which gap it is: "overall gap", or "gap in the top 10%"."""
-        return words.gap_name(self.alpha)
+        return words.gap_name(self.top)
 
     @property
     def ranked_high_means(self) -> Meaning | None:

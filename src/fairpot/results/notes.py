@@ -46,9 +46,8 @@ def notes_of_audit(
     if lost and len(lost) < len(whole.gaps):
         yield Note("missing pairs", value=float(len(whole.gaps)), pairs=lost)
     for top in tops:
-        assert top.top is not None
-        starts = {g: own_scale(table, each) for g, each in zip(table.groups, top.top.starts)}
-        yield from small_cells(table.above(starts), top.top.alpha)
+        starts = {g: own_scale(table, each) for g, each in zip(table.groups, top.starts or ())}
+        yield from small_cells(table.above(starts), top.top)
     if calibration is None and whole.score_range is not None:
         yield Note("not probabilities", value=whole.score_range[0], other=whole.score_range[1])
     yield from _ties(whole)

@@ -10,33 +10,23 @@ from typing import Any, ClassVar, Literal
 
 import numpy as np
 
-from fairpot._defaults import LEVEL, MOST_COMPARED, TIES, Region, Ties
+from fairpot._defaults import LEVEL, MOST_COMPARED, TIES, Ties, TopOf
 from fairpot._docs import documented
 from fairpot._validation import wording
 from fairpot.counts import GroupCounts, count_units
 from fairpot.inference.limits import Estimate, joint_tail, seen_limits
 from fairpot.inference.merged import Counted, count_ranking, shares
 from fairpot.inference.rates import Cut, Measuring, top_rate
-from fairpot.inference.region import estimate_region
 from fairpot.inference.shares import GapEstimates, Pairs, ShareEstimates, all_pairs, cross_pairs, inside, why_not
 from fairpot.metrics.cells import carrying_groups, compared_groups, leading_place
 from fairpot.metrics.wins import WinMatrix
 from fairpot.results.calibration import Calibration
 from fairpot.results.kinds import Count, Derived, Group, Known, Plain, Range, Score, Share
-from fairpot.table import ScoreTable
+from fairpot.table import ScoreTable, Top
 from fairpot.transport import Floats
 
 # Whether the interval of a gap leaves 0 out, holds it, is missing, or there is nothing to measure.
 State = Literal["difference", "no clear difference", "no interval", "not measured", "no outcomes"]
-
-
-@dataclass(frozen=True)
-class Top:
-    """The top of a list: how large a share, of all rows or of each group, and the score at which it begins."""
-
-    alpha: Share
-    region: Region
-    starts: tuple[Score, ...]  # of each group, on the scale of the rows' own scores
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -139,7 +129,7 @@ class Ranking(Sizes):
 
     Attributes
     ----------
-    top : Top or None
+    top, top_of, starts : float or int, {"all", "group"} and tuple of scores, or None
         Which part of the list; None for all of it.
     auc, gap : Estimate or None
         AUC, and the largest gap over pairs, seen from the group ranked higher: its lower limit may be below 0.
@@ -160,7 +150,9 @@ class Ranking(Sizes):
     (0.25, ('M', 'F'), -0.25)
     """
 
-    top: Top | None
+    top: Share | None
+    top_of: TopOf | None
+    starts: tuple[Score, ...] | None  # of each group
     ties: Ties
     level: Share | None
     reference: Group | None  # None without outcomes, unless it was named
@@ -174,11 +166,6 @@ class Ranking(Sizes):
     recall: Estimate | None = None
     precision: Estimate | None = None
     tied: Tied | None = None
-
-    @property
-    def alpha(self) -> float | None:
-        """How large a share of the list it is of; None for all of it."""
-        return None if self.top is None else self.top.alpha
 
     @property
     def compared(self) -> list[Pair]:
@@ -228,23 +215,6 @@ def state_of(gap: Estimate | None) -> State:
     return "difference" if gap.low > 0 else "no clear difference"
 
 
-@documented
-def top_of(table: ScoreTable, alpha: float, region: Region = "pooled") -> Top:
-    """Find where the top of a list begins.
-
-    {table, alpha, region}
-
-    Examples
-    --------
-    >>> from fairpot import score_table
-    >>> from fairpot.results import top_of
-    >>> top_of(score_table([0, 1, 1, 0], [0.1, 0.2, 0.3, 0.4], sensitive_features=list("FFMM")), 0.5).starts
-    (0.3, 0.3)
-    """
-    starts = table.thresholds(alpha, region)
-    return Top(alpha, region, tuple(own_scale(table, starts[g]) for g in table.groups))
-
-
 def own_scale(table: ScoreTable, score: float) -> float:
     """Give a score as the rows have it: those of which a low one means high risk are counted with a minus."""
     return 0.0 - float(score) if table.lower_is_riskier else float(score)
@@ -268,7 +238,7 @@ def rank(
     level : float or None
         Confidence level of the intervals, as everywhere unless you give one; None computes none.
     top : Top or None, default None
-        Rank among the top of the list alone, see :func:`top_of`.
+        Rank among the top of the list alone, as :meth:`ScoreTable.find_top` finds it.
     {reference}
     small : groups, default ()
         Groups that are too small over all rows, and so in any top.
@@ -290,6 +260,7 @@ def rank(
     large = [table.groups.index(group) for group in compared]
     reference = _ahead(counted, passed) if reference is None and table.labelled else reference
     rows = range(len(table.groups))
+    starts = None if top is None else tuple(own_scale(table, each) for each in table.starts(top).values())
     gap = counted.largest(rows)
     headline, told = counted.largest(large, clear=True), [gap]
     if gap is not None and len(large) < len(rows) and {shown.groups[g] for g in large}.issuperset(gap.groups or ()):
@@ -298,16 +269,18 @@ def rank(
     pairs = [counted.pair(i, j, seen).seen_from(reference) for i, j in itertools.combinations(rows, 2)]
     found = None
     if top is not None and table.labelled:
-        found = Measuring(table, Cut("top", None, top.alpha, top.region), level)
+        found = Measuring(table, Cut("top", None, top.size, top.top_of), level)
     numbers = []
     for g, own in enumerate(shown.counts):
         sizes = _sizes(shown, own.positive, own.negative, len(own.score), [own])
-        start = None if top is None else top.starts[g]
+        start = None if starts is None else starts[g]
         known = _rates(found, g) | {"auc": counted.share(inside(g), "group_auc"), "start": start}
         numbers.append(GroupNumbers(group=shown.groups[g], **sizes, **known))
     return Ranking(
         **_sizes(shown, passed.positives, passed.negatives, passed.distinct, shown.counts),
-        top=top,
+        top=None if top is None else top.size,
+        top_of=None if top is None else top.top_of,
+        starts=starts,
         ties=ties,
         level=level if counted.found is not None else None,
         reference=reference,
@@ -336,7 +309,6 @@ class _Counted:
     reasons: list[str | None]
     low: Floats
     high: Floats
-    note: str | None
 
     @classmethod
     def of(cls, table: ScoreTable, ties: Ties, level: float | None, top: Top | None) -> tuple[_Counted, Counted]:
@@ -345,24 +317,18 @@ class _Counted:
             raise ValueError(wording.too_many_groups(table.groups, table.group_columns))
         every = [all_pairs(table), *cross_pairs(table), *(inside(g) for g in range(len(table.groups)))]
         distinct = list(dict.fromkeys(every))
+        passed = count_ranking(table if top is None else table.above(table.starts(top)), ties)
         if level is None:
-            starts = {} if top is None else {g: own_scale(table, s) for g, s in zip(table.groups, top.starts)}
-            passed, empty = count_ranking(table.above(starts) if starts else table, ties), np.full(len(distinct), nan)
+            empty = np.full(len(distinct), nan)
             whys: list[str | None] = ["none were asked for"] * len(distinct)
             rows = passed.table.rows_by_outcome
-            return cls(table.groups, passed.matrix(), rows, LEVEL, distinct, None, whys, empty, empty, None), passed
-        if top is None:
-            passed = count_ranking(table, ties)
-            found, note = shares(passed, distinct), None
-        else:
-            found = seen = estimate_region(table, distinct, ties, top.alpha, top.region)
-            assert seen.region is not None
-            passed, note = seen.region.counted, seen.note
-        alpha = None if top is None else top.alpha
-        reasons = [why_not(table, [pair], found.take([k]), alpha) for k, pair in enumerate(distinct)]
+            return cls(table.groups, passed.matrix(), rows, LEVEL, distinct, None, whys, empty, empty), passed
+        found = shares(passed, distinct)
+        size = None if top is None else top.size
+        reasons = [why_not(table, [pair], found.take([k]), size) for k, pair in enumerate(distinct)]
         low, high = found.limits((1 - level) / 2)
         rows = passed.table.rows_by_outcome
-        return cls(table.groups, passed.matrix(), rows, level, distinct, found, reasons, low, high, note), passed
+        return cls(table.groups, passed.matrix(), rows, level, distinct, found, reasons, low, high), passed
 
     def value(self, pairs: Pairs) -> float | None:
         """Give the share of pairs that positives of some groups win over negatives of others, as it was counted."""
@@ -377,7 +343,7 @@ class _Counted:
             return None
         se = nan if self.found is None else float(self.found.se[k])
         low, high = (nan, nan) if self.reasons[k] else (float(self.low[k]), float(self.high[k]))
-        return Estimate(name, value, se, low, high, self.level, reason=self.reasons[k], note=self.note)
+        return Estimate(name, value, se, low, high, self.level, reason=self.reasons[k])
 
     def cell(self, i: int, j: int) -> Cell:
         """Give one direction of a pair of groups; its pairs are of rows, whatever these weigh."""
@@ -401,7 +367,7 @@ class _Counted:
     def _gap(self, i: int, j: int, se: float, low: float, high: float, reason: str | None) -> Estimate:
         value, names = self._difference(i, j) or 0.0, (self.groups[i], self.groups[j])
         ends = float(se), float(low), float(high)
-        return Estimate("gap", value, *ends, self.level, "analytic", value, names, reason, self.note)
+        return Estimate("gap", value, *ends, self.level, "analytic", value, names, reason)
 
     def largest(self, groups: Sequence[int], *, clear: bool = False) -> Estimate | None:
         """Give the largest gap between some groups, seen from the group that is ranked higher.

@@ -10,7 +10,7 @@ from typing import ClassVar, Literal
 import numpy as np
 
 from fairpot import words
-from fairpot._defaults import LEVEL, Meaning, Region
+from fairpot._defaults import LEVEL, Meaning, TopOf
 from fairpot._shown import ends_of
 from fairpot._validation import check_threshold
 from fairpot.counts import GroupCounts
@@ -20,7 +20,7 @@ from fairpot.metrics.rates import RATES
 from fairpot.results.calibration import are_probabilities, as_risks
 from fairpot.results.kinds import Count, Derived, Group, Plain, Score, Share, Told, rows_of
 from fairpot.results.ranking import own_scale
-from fairpot.table import Maps, ScoreTable
+from fairpot.table import Maps, ScoreTable, Top
 from fairpot.transport import Floats
 
 # The share of the ranking that is looked at where nobody says where is acted.
@@ -65,8 +65,8 @@ class Rates:
     """The rates at one cut: from a score on, in a top share, above the median of all scores; or those without a cut."""
 
     at: Literal["score", "top", "median", "all"]
-    alpha: Share | None
-    region: Region | None
+    top: Share | None
+    top_of: TopOf | None
     threshold: Score | None  # the lowest score that is selected, where groups have the same; as the rows have it
     rates: tuple[Rate, ...]
 
@@ -83,7 +83,7 @@ class Rates:
 
     def listed(self) -> list[Plain]:
         """List every rate of every group, then of all rows, as rows of a frame."""
-        head = {"at": self.at, "alpha": self.alpha, "region": self.region, "threshold": self.threshold}
+        head = {"at": self.at, "top": self.top, "top_of": self.top_of, "threshold": self.threshold}
         rows = []
         for each in self.rates:
             for one, row in zip((*each.groups, each.all), rows_of((*each.groups, each.all))):
@@ -111,13 +111,13 @@ def rates_at(
     among = [g for g, group in enumerate(table.groups) if compared is None or group in compared]
     named = None if reference is None else table.groups.index(reference)
     found = tuple(_rate(measuring, name, among, named) for name in wanted)
-    region = cut.region if cut.at == "top" else None
-    return Rates(cut.at, cut.alpha, region, _start(measuring), found)
+    top_of = cut.top_of if cut.at == "top" else None
+    return Rates(cut.at, cut.top, top_of, _start(measuring), found)
 
 
 def _start(measuring: Measuring) -> float | None:
     """Give the lowest score that is selected, where groups have the same; as the rows have it."""
-    starts = set(measuring.own)
+    starts = set(measuring.starts)
     return own_scale(measuring.table, starts.pop()) if len(starts) == 1 and measuring.cut.at != "all" else None
 
 
@@ -170,7 +170,7 @@ class RatioVerdict(Told):
     bound: float
     level: float
     at: Literal["score", "top", "median", "all"]
-    alpha: Share | None
+    top: Share | None
     threshold: Score | None
     lowest: Group | None
     highest: Group | None
@@ -219,7 +219,7 @@ def ratio_verdict(table: ScoreTable, cut: Cut, bound: float, level: float) -> Ra
     if clear is None and all(ratio(within, pair).low >= bound for pair in pairs):
         answer = "within"
     first, last = clear or next(iter(known), pairs[0])
-    told = cut.at, cut.alpha, _start(two_sided), table.groups[first], table.groups[last]
+    told = cut.at, cut.top, _start(two_sided), table.groups[first], table.groups[last]
     said = side, table.lower_is_riskier, table.high_score_means
     return RatioVerdict(answer, bound, level, *told, ratios[first, last], *said)
 
@@ -270,7 +270,8 @@ class Action(Told):
     derived: ClassVar[Derived] = {}
 
     threshold: Score | None  # those with this score or a riskier one are acted on; on the rows' own scale
-    alpha: Share | None  # or so large a share of the ranking
+    top: Share | None  # or in so large a share of the ranking; an int: among so many rows
+    top_of: TopOf | None
     groups: tuple[Acted, ...]
     lower_is_riskier: bool = False
 
@@ -289,26 +290,28 @@ class Action(Told):
 
 
 def actions(
-    before: ScoreTable, after: ScoreTable, thresholds: Iterable[float], alpha: float | None, level: float | None = LEVEL
+    before: ScoreTable, after: ScoreTable, thresholds: Iterable[float], top: Top | None, level: float | None = LEVEL
 ) -> tuple[Action, ...]:
     """Count who is acted on before and after: at each threshold, in the top share, else in the top tenth."""
-    found = [_action(before, after, level, threshold=float(each)) for each in thresholds]
-    shares = [alpha] if alpha is not None else [] if found else [SHARE]
-    return (*found, *(_action(before, after, level, alpha=each) for each in shares))
+    found = [_action(before, after, level, float(each)) for each in thresholds]
+    tops = [top] if top is not None else [] if found else [Top(SHARE)]
+    return (*found, *(_action(before, after, level, each) for each in tops))
 
 
-def _action(before: ScoreTable, after: ScoreTable, level: float | None, **where: float) -> Action:
+def _action(before: ScoreTable, after: ScoreTable, level: float | None, where: float | Top) -> Action:
     how: Plain = {"level": level, "names": ("tpr", "fpr")}
-    found = [rates_at(table, cut_at(table, **where), **how) for table in (before, after)]
+    threshold, top = (None, where) if isinstance(where, Top) else (where, None)
+    found = [rates_at(table, cut_at(table, threshold=threshold, top=top), **how) for table in (before, after)]
     sides = (each[name].groups for name in ("tpr", "fpr") for each in found)
     groups = tuple(_acted(each, before.ranked_high_means) for each in zip(*sides))
-    return Action(where.get("threshold"), where.get("alpha"), groups, before.lower_is_riskier)
+    size, top_of = (None, None) if top is None else (top.size, top.top_of)
+    return Action(threshold, size, top_of, groups, before.lower_is_riskier)
 
 
-def cut_at(table: ScoreTable, *, threshold: float | None = None, alpha: float | None = None) -> Cut:
-    """Make the cut at a score, given as the rows have it, or at the start of a top share."""
-    if alpha is not None:
-        return Cut("top", None, alpha)
+def cut_at(table: ScoreTable, *, threshold: float | None = None, top: Top | None = None) -> Cut:
+    """Make the cut at a score, given as the rows have it, or at the start of a top."""
+    if top is not None:
+        return Cut("top", None, top.size, top.top_of)
     return Cut("score", own_scale(table, check_threshold(threshold)))
 
 

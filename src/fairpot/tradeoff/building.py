@@ -1,4 +1,4 @@
-"""Trade-off curves: exact for a transport plan between two groups, step by step for any maps, and in the top alpha."""
+"""Trade-off curves: exact for a transport plan between two groups, step by step for any maps, and in a top."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot import exceptions
-from fairpot._defaults import Region, Ties
+from fairpot._defaults import Ties
 from fairpot.metrics.wins import WinMatrix, cross_half_wins, empty_cells, inner_half_wins, undefined_auc, warn_undefined
-from fairpot.table import Maps, ScoreTable
+from fairpot.table import Maps, ScoreTable, Top
 from fairpot.tradeoff.curve import TradeoffCurve
 from fairpot.tradeoff.exact import exact_wins, flat_cuts
 from fairpot.transport import Floats, TransportPlan
@@ -121,13 +121,13 @@ def trace(
     *,
     reference: Hashable,
     ties: Ties,
-    top: tuple[float, Region] | None = None,
+    top: Top | None = None,
 ) -> TradeoffCurve:
     """Evaluate the scores that all entries of a labelled table have at each value of the dial.
 
-    With ``top``, a share and its region, in the top of the rows as they then are.
+    With ``top`` in the top of the rows as they then are.
     """
-    first, partial = (table, False) if top is None else (table.top(*top), True)
+    first, partial = (table, False) if top is None else (table.above(table.starts(top)), True)
     before = WinMatrix.of(first, ties)
     before.widest()  # what is undefined is so at every step: its warning is given once, here
     unrepaired, groups = before.auc(partial=partial), before.groups
@@ -136,7 +136,7 @@ def trace(
         warnings.simplefilter("ignore", exceptions.UndefinedMetricWarning)
         for view in views:
             moved_table = table.viewed(view)
-            wins = WinMatrix.of(moved_table if top is None else moved_table.top(*top), ties)
+            wins = WinMatrix.of(moved_table if top is None else moved_table.above(moved_table.starts(top)), ties)
             g, h = _shown_pair(wins, groups.index(reference))
             xauc = wins.cell(g, h), wins.cell(h, g)
             if partial and min(*wins.positives, *wins.negatives) == 0:  # who has nobody there is not even with others
@@ -145,7 +145,7 @@ def trace(
             seen.append((wins.auc(partial=partial), *xauc, (groups[g], groups[h]), order))
     auc, ab, ba, pairs, orders = zip(*seen)
     moved = tuple(g for g in groups if g != reference)
-    how: dict[str, Any] = {"pairs": pairs if len(moved) > 1 else None, "alpha": None if top is None else top[0]}
+    how: dict[str, Any] = {"pairs": pairs if len(moved) > 1 else None, "top": None if top is None else top.size}
     how |= {"unrepaired_auc": unrepaired, "orders": np.array(orders)}
     return TradeoffCurve(values, np.array(auc), np.array(ab), np.array(ba), moved, reference, **how)
 

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fairpot._arguments import argument
+from fairpot._validation import wording
 from fairpot.exceptions import InfeasibleRuleError
 from fairpot.tradeoff.rules import Rule
 from fairpot.transport import Floats
@@ -127,9 +128,9 @@ class Choice:
                 f"no {curve.dial} can be chosen: each makes all scores of a group equal.\n"
                 f"Hint: trace other values of {curve.dial}, or try another method."
             )
-        if curve.alpha is not None:
+        if curve.top is not None:
             raise InfeasibleRuleError(
-                f"no {curve.dial} can be chosen: in the top {100 * curve.alpha:.4g}% some group has nobody with, or "
+                f"no {curve.dial} can be chosen: {wording.among(curve.top)} some group has nobody with, or "
                 "nobody without, the outcome, whatever the repair.\n"
                 f"Hint: give a larger {argument('top')}, or leave small groups out, {argument('min_group', ...)}"
             )

@@ -113,7 +113,7 @@ class TradeoffCurve:
     pairs : tuple of pairs of groups, one for each point, or None
         With more than two groups, the pair with the largest gap at each point: the reference first where it is one of
         the two, else the one that is ranked higher.
-    alpha : float or None
+    top : float or None
         The share of the list whose gap it is; None for all of it.
     orders : boolean array of shape (k,) or None
         Where all scores of a group are equal it is False, and no rule chooses the point.
@@ -143,7 +143,7 @@ class TradeoffCurve:
     unrepaired_auc: float | None = None
     evidence: Evidence | None = field(default=None, repr=False)  # the rows that band and certificates come from
     pairs: tuple[tuple[Hashable, Hashable], ...] | None = field(default=None, repr=False)
-    alpha: float | None = None
+    top: float | None = None
     orders: NDArray[np.bool_] | None = field(default=None, repr=False)
     identity: float | None = 0.0
     strengths: Mapping[Hashable, Floats] | None = field(default=None, repr=False)
@@ -207,7 +207,7 @@ class TradeoffCurve:
     @property
     def gap_name(self) -> str:
         """Say which gap it is."""
-        return "gap" if self.alpha is None else gap_name(self.alpha)
+        return "gap" if self.top is None else gap_name(self.top)
 
     @cached_property
     def signed_gap(self) -> NDArray[np.float64]:

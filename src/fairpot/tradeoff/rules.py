@@ -5,11 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-import numpy as np
-
 from fairpot._arguments import argument
-from fairpot._validation import as_double, check_share, is_number, wording
-from fairpot.table import ScoreTable
+from fairpot._validation import as_double, check_share, is_number
 
 
 @dataclass(frozen=True)
@@ -61,50 +58,6 @@ class Rule:
             bound = f"a gap{where} that is at most {self.max_gap:g} with {100 * confidence:.4g}% confidence"
         loss = "" if self.max_auc_loss is None else f" and a loss of at most {self.max_auc_loss:g}"
         return f"the highest {best} with {bound}{loss}"
-
-
-def among(top: int | float) -> str:
-    """Say which part of the list a top is.
-
-    >>> among(200), among(0.1)
-    ('among the 200 highest', 'in the top 10%')
-    """
-    if isinstance(top, int | np.integer):
-        return f"among the {top:,} highest"
-    return f"in the top {100 * top:.4g}%"
-
-
-def top_share(top: int | float, table: ScoreTable) -> float:
-    """Give a top as a share of the rows of a table."""
-    check_top(top)
-    if not isinstance(top, int | np.integer):
-        return as_double(top)
-    squares = sum(float(c.squared(side).sum()) for c in table.counts for side in (True, False))
-    if table.importance and not table.rows == table.weight == squares:  # then all are 1
-        said = "the weights say how much a row counts, not how many rows it is"
-        way = f"; or, if a weight is a number of rows, {argument('weights', 'frequency')}"
-        if table.follow_up is not None:
-            said, way = "at a horizon rows stand for others that left before", ""
-        told = f"{argument('top', top)} is a number of rows, but {said}."
-        raise ValueError(f"{told}\nHint: give a share, such as {argument('top', 0.1)}{way}.")
-    if top > table.rows:
-        raise ValueError(
-            f"{argument('top', top)} is more than the {table.rows:,g} rows there are.\n"
-            f"Hint: give a number of rows up to {table.rows:,g}, or a share, such as {argument('top', 0.1)}."
-        )
-    return float(top / table.rows)
-
-
-def check_top(top: Any) -> None:
-    """Insist on a number of rows, or a share."""
-    hint = f"Hint: {argument('top', 200)} for 200 rows, {argument('top', 0.1)} for the top 10%."
-    whole = isinstance(top, int | np.integer) and not isinstance(top, bool)
-    if not whole and not is_number(top):
-        raise TypeError(f"top must be a whole number of rows or a share in (0, 1], got {wording.got(top)}.\n{hint}")
-    if not (top >= 1 if whole else 0 < top <= 1):
-        raise ValueError(
-            f"top must be a whole number of rows, at least 1, or a share in (0, 1], got {wording.got(top)}.\n{hint}"
-        )
 
 
 def _check_threshold(value: Any) -> None:

@@ -16,6 +16,7 @@ from fairpot.words.style import EVEN as EVEN
 from fairpot.words.style import FRACTIONS as FRACTIONS
 from fairpot.words.style import POINTS as POINTS
 from fairpot.words.style import Style as Style
+from fairpot.words.style import among as among
 from fairpot.words.style import auc_name as auc_name
 from fairpot.words.style import beside as beside
 from fairpot.words.style import gap_from as gap_from
@@ -23,6 +24,7 @@ from fairpot.words.style import gap_name as gap_name
 from fairpot.words.style import level as level
 from fairpot.words.style import listed as listed
 from fairpot.words.style import name_of as name_of
+from fairpot.words.style import named_top as named_top
 from fairpot.words.style import share as share
 
 if TYPE_CHECKING:
@@ -81,14 +83,14 @@ def meaning(finding: Finding, outcome: str = "the outcome") -> str:
         f"omeone in {first} with {outcome} is ranked above someone in {second} without it in {there} of 100 pairs; the "
         f"reverse ({second} over {first}) in {back}."
     )
-    if finding.alpha is None:
+    if finding.top is None:
         said = f"S{said}"
     else:
-        top = f"the top {share(finding.alpha)}{' of each group' if finding.region == 'group' else ''}"
-        said = f"In {top}, s{said}"
+        there_are = among(finding.top, finding.top_of)
+        said = f"{_capital(there_are)}, s{said}"
         if finding.found is not None:
             there, back = _both(100 * finding.found[0], 100 * finding.found[1])
-            said = f"Of those with {outcome}, {there}% in {first} and {back}% in {second} are in {top}. {said}"
+            said = f"Of those with {outcome}, {there}% in {first} and {back}% in {second} are {there_are}. {said}"
     if finding.lower_is_riskier and finding.high_score_means is not None:
         said += f" As stated, a high score, that is low risk, {finding.high_score_means}s the person."
     if finding.small_groups:
@@ -213,7 +215,7 @@ def certificate(
 ) -> str:
     """Say what was certified, on what, and what these rows say of it; ``known`` as a certificate's document has it."""
     on = f"{known['rows']}, {known['time']}" if known.get("time") else f"{known['rows']}"
-    metric, starts = gap_name(known.get("alpha")), known.get("starts")
+    metric, starts = gap_name(known.get("top")), known.get("starts")
     if starts is not None:
         metric = gap_from({each["group"]: each["value"] for each in starts}, turned, bool(known.get("adjusted")))
     said = (
@@ -340,12 +342,12 @@ def _way(each: Moved) -> str:
 
 def where(action: Action) -> str:
     """Say where is acted: at a score, or in the top."""
-    return _at(action.threshold, action.alpha, action.lower_is_riskier)
+    return _at(action.threshold, action.top, action.lower_is_riskier, action.top_of)
 
 
-def _at(threshold: float | None, alpha: float | None, lower_is_riskier: bool) -> str:
+def _at(threshold: float | None, top: float | None, lower_is_riskier: bool, top_of: str | None = None) -> str:
     side = "below" if lower_is_riskier else "above"
-    return f"in the top {share(alpha or 0.0)}" if threshold is None else f"at {threshold:g} or {side}"
+    return among(top or 0.0, top_of) if threshold is None else f"at {threshold:g} or {side}"
 
 
 def selected(action: Action, most: int = 4) -> str:
@@ -368,9 +370,9 @@ def cut(found: Rates | RatioVerdict, lower_is_riskier: bool = False, *, spared: 
     if found.at == "median":
         return f"{'below' if lower_is_riskier != spared else 'above'} the median score"
     if not spared:
-        return _at(None if found.at == "top" else found.threshold, found.alpha, lower_is_riskier)
+        return _at(None if found.at == "top" else found.threshold, found.top, lower_is_riskier)
     if found.at == "top":
-        return f"outside the top {share(found.alpha or 0.0)}"
+        return f"outside {named_top(found.top or 0.0)}"
     return f"{'above' if lower_is_riskier else 'below'} {found.threshold:g}"
 
 

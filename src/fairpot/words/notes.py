@@ -9,7 +9,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from fairpot._arguments import argument
 from fairpot._defaults import SMALL
 from fairpot._validation import wording
-from fairpot.words.style import FRACTIONS, Style, share
+from fairpot.words.style import FRACTIONS, Style, among
 
 Kind = Literal[
     "left out",
@@ -63,7 +63,7 @@ class Note:
 
     kind: Kind
     group: Annotated[Hashable, "group"] | None = None
-    alpha: float | None = None
+    top: float | None = None
     value: float | None = None
     other: float | None = None
     pairs: tuple[tuple[Annotated[Hashable, "group"], Annotated[Hashable, "group"]], ...] = ()
@@ -187,7 +187,7 @@ def _case(note: Note) -> str:
 
 
 def _small(note: Note, outcome: str) -> str:
-    where = "" if note.alpha is None else f" in the top {share(note.alpha)}"
+    where = "" if note.top is None else f" {among(note.top)}"
     both = ((note.value, f"with {outcome}"), (note.other, f"without {outcome}"))
     empty = [what for number, what in both if number == 0]
     if empty:

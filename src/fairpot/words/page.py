@@ -13,7 +13,7 @@ from fairpot._defaults import LEVEL
 from fairpot._svg import short
 from fairpot._validation import wording
 from fairpot.words import OF_ONE_PAIR
-from fairpot.words.style import EVEN, POINTS, level, share
+from fairpot.words.style import EVEN, POINTS, among, level, named_top
 
 if TYPE_CHECKING:
     from fairpot.inference import Estimate
@@ -40,7 +40,7 @@ TEXT: dict[str, str] = {
     "each many": "One mark is {least} to {most} rows of its group; fewer than that have one mark.",
     "lanes left out": "The picture shows {drawn} of {groups} groups: those with the largest gaps.",
     # Panels
-    "panel gap top": "How large is the gap in the top {alpha}?",
+    "panel gap top": "How large is the gap {among}?",
     "gap note": f"Points of 100, {SURE} interval. Above 0 {{higher}} ranked higher, below 0 {{lower}}.",
     "gap note many": f"Points of 100, {SURE} interval; of the largest it allows for the choice. Above 0 the first is "
     "ranked higher.",
@@ -59,7 +59,7 @@ TEXT: dict[str, str] = {
     "setting: gap {gap_after} points, AUC {auc_after}.",
     "limit": "Dashed: no repair that keeps the order inside each group can be above it on these rows. It knows their "
     "outcomes; a repair fixed beforehand reaches less.",
-    "top note": "The gap is that of the top {alpha} of the ranking, AUC that of all rows.",
+    "top note": "The gap is that {among}, AUC that of all rows.",
     "band note": f"Shaded in blue: the {SURE} interval of the gap at each strength.",
     "many note": "With more than two groups it is the largest clear gap of those that are not small; else the largest.",
     "few note": "Fewer than {least} rows of a group and outcome are too few to draw.",
@@ -156,16 +156,16 @@ def with_limits(found: Estimate | None, auc: bool = False, sign: str = "") -> st
     return f"{write(found, sign)} {limits(found, auc, sign)}".strip()
 
 
-def top_of(finding: Finding) -> str:
-    """Write the top that a report speaks of: of the whole list, or of each group."""
-    return f"{share(finding.alpha or 0.0)}{' of each group' if finding.region == 'group' else ''}"
+def among_top(finding: Finding) -> str:
+    """Say of whom numbers of the top that a report speaks of are: of the whole list, or of each group."""
+    return among(finding.top or 0.0, finding.top_of)
 
 
 def line_name(line: Line, turned: bool, key: str = "line") -> str:
     """Name a line; with ``key="who"`` ask who is above it. ``turned`` if low scores mean high risk."""
     if line.top is not None:
-        top = share(line.top)
-        return f"Who is in the top {top} of the list?" if key == "who" else f"the top {top}"
+        top = named_top(line.top)
+        return f"Who is {among(line.top)} of the list?" if key == "who" else top
     at = score(line.threshold)
     if key == "who":
         return f"Who has a score of {at} or {'less' if turned else 'more'}?"
@@ -178,7 +178,7 @@ def live_line(setting: Setting, finding: Finding, many: bool, gap: float | None)
     points, auc = f"{POINTS.gap(gap)} points{way}", POINTS.auc(setting.told.auc)
     said = f"{'Overall gap' if many else 'Gap'} {points}, AUC {auc}"
     if setting.top is not None:
-        said = f"Gap in the top {top_of(finding)}: {points}, AUC there {auc}"
+        said = f"Gap {among_top(finding)}: {points}, AUC there {auc}"
     return f"{said}, {count(setting.moved)} scores changed."
 
 
@@ -203,13 +203,12 @@ def rule(dial: Turned, method: Method) -> str:
     """Say which rule set the repair strength."""
     given = method.parameters
     loss, top, at = given.get("max_auc_loss"), given.get("top"), given.get("net_benefit_at")
-    among = f" in the top {share(top)}" if isinstance(top, float) else ""
-    among = f" among the {count(top)} ranked highest" if isinstance(top, int) else among
+    where = "" if top is None else f" {among(top)}"
     costs = "" if loss is None else f" that costs at most {loss:g} of AUC"
-    said = f"The smallest gap{among}{costs}"
+    said = f"The smallest gap{where}{costs}"
     if given.get("max_gap") is not None:
         best = "AUC" if at is None else f"net benefit from {at} up"
-        said = f"The highest {best} with a gap{among} of at most {POINTS.gap(given['max_gap'])} points{costs}"
+        said = f"The highest {best} with a gap{where} of at most {POINTS.gap(given['max_gap'])} points{costs}"
     elif loss is None and dial.name and given.get(dial.name) is not None:
         return f"Set by hand: {dial.name} = {given[dial.name]}"
     elif loss is None and not dial.name:

@@ -7,6 +7,9 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from fairpot._validation.wording import among as among
+from fairpot._validation.wording import named_top as named_top
+
 EVEN = 0.0005  # what rounds to 0 in three digits is equal
 
 
@@ -102,14 +105,14 @@ def beside(value: float, limit: float) -> str:
     return f"{value:.{digits}f}"
 
 
-def gap_name(alpha: float | None) -> str:
+def gap_name(top: float | None) -> str:
     """Name a gap in words, over all rows or in the top."""
-    return "overall gap" if alpha is None else f"gap in the top {share(alpha)}"
+    return "overall gap" if top is None else f"gap {among(top)}"
 
 
-def auc_name(alpha: float | None) -> str:
+def auc_name(top: float | None) -> str:
     """Name an AUC in words, of all rows or in the top."""
-    return "AUC" if alpha is None else f"AUC in the top {share(alpha)}"
+    return "AUC" if top is None else f"AUC {among(top)}"
 
 
 def gap_from(starts: Mapping[Hashable, float], turned: bool = False, adjusted: bool = False) -> str:
