@@ -27,6 +27,7 @@ MISSING_WORDS = (
 )
 _MISSING = frozenset(MISSING_WORDS)
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+_CODE = re.compile(r"[+-]?0[0-9]+")
 _FLOAT = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 # What texts may stand for, the likeliest first: whether one does, and what it is then.
@@ -43,10 +44,13 @@ def decoded(values: Sequence[Any], kind: Kind) -> list[Any]:
         return [None if v is None else json.loads(v) for v in values]
     if kind == "typed":
         return list(values)
-    texts = [None if v is None or v in _MISSING else v for v in values]
-    filled = [t.strip() for t in texts if t is not None]
+    trimmed = [None if v is None else v.strip(" ") for v in values]
+    texts = [None if v in _MISSING else v for v in trimmed]
+    filled = [t for t in texts if t is not None]
     read = next((read for fits, read in _WAYS if filled and all(map(fits, filled))), None)
-    return [t if t is None or read is None else read(t.strip()) for t in texts]
+    if any(map(_CODE.fullmatch, filled)):  # 01 and 1 are two names
+        read = None
+    return [t if t is None or read is None else read(t) for t in texts]
 
 
 def readings(value: Any, kind: Kind) -> list[Any]:
@@ -54,9 +58,10 @@ def readings(value: Any, kind: Kind) -> list[Any]:
     [known] = decoded([value], "json" if kind == "json" else "typed")
     if kind != "text" or known is None:
         return [known]
+    known = known.strip(" ")
     if known in _MISSING:
         return [None]
-    return [known, *(read(known.strip()) for fits, read in _WAYS if fits(known.strip()))]
+    return [known, *(read(known) for fits, read in _WAYS if fits(known))]
 
 
 def numbers_from_text(column: Any, name: str, decimal: str = ".") -> Any:

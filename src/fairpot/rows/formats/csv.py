@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import csv
 import io
 import os
@@ -18,7 +19,10 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fairpot._arguments import argument
 from fairpot._optional import Lazy
+from fairpot._validation import wording
+from fairpot._warn import warn_user
 from fairpot.exceptions import InputFileError, OutputFileError
 from fairpot.rows.database import Allowed, answer, connect
 from fairpot.rows.decoding import plain, texts
@@ -34,8 +38,8 @@ from fairpot.rows.formats import (
     unreadable,
 )
 from fairpot.rows.output import folder_beside
-from fairpot.rows.roles import Roles
-from fairpot.rows.streams import MAX_LINE, Text, check_lines, packing_of
+from fairpot.rows.roles import NUMBERS, Roles
+from fairpot.rows.streams import MAX_LINE, Text, check_lines, open_bytes, packing_of
 from fairpot.transport import Floats
 
 if TYPE_CHECKING:
@@ -44,6 +48,7 @@ if TYPE_CHECKING:
 duckdb, pa, pc = Lazy("duckdb", "cli"), Lazy("pyarrow", "cli"), Lazy("pyarrow.compute", "cli")
 
 _SHOWN = 5  # lines that an error names
+_LOOK = 1000  # rows that are looked at for decimal commas
 _BATCH = 1 << 17  # rows
 _MOST_COLUMNS = 500  # that DuckDB is asked for: each takes about 100 kB of its memory
 _FIELDS = 1 << 20  # of a batch that is lists of Python's
@@ -52,17 +57,50 @@ _BLOCK = 1 << 20  # bytes
 
 def layout(path: Path, what: Format, source: Any) -> Layout:
     """Read the column names, and find the delimiter among them."""
-    with Text(path, source.encoding) as text:
+    encoding = source.encoding or _marked(path)
+    with Text(path, encoding) as text:
         line, _ = _first_record(text)
-        filled = any(block.strip() for block in iter(lambda: text.read(1 << 20), b""))
+        begin = text.read(_BLOCK)
+        filled = bool(begin.strip()) or any(block.strip() for block in iter(lambda: text.read(_BLOCK), b""))
     delimiter = source.delimiter or ("\t" if what == "tsv" else delimiter_of(line))
     columns = next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter), [])
     if not any(columns):
         raise InputFileError(f"{path} does not begin with column names.\nHint: the first line must name the columns.")
     if not filled:
         raise InputFileError(f"{path} has column names but no rows.\nHint: is it the right file?")
-    packed = packing_of(path) is not None
-    return Layout(what, tuple(columns), (), delimiter, source.decimal, source.encoding, packed)
+    decimal, numbers = source.decimal, [name for role, name in source.roles.items() if role in NUMBERS]
+    if decimal == "." and _has_commas(begin.decode(errors="ignore"), delimiter, columns, numbers):
+        decimal = ","
+        warn_user(wording.decimal_commas(path, argument("decimal", ",")), UserWarning)
+    return Layout(what, tuple(columns), (), delimiter, decimal, encoding, packing_of(path) is not None)
+
+
+def _marked(path: Path) -> str | None:
+    """Return UTF-16 where a file begins with its mark, which no text in UTF-8 does."""
+    with open_bytes(path) as stream:
+        if stream.read(2) not in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE):
+            return None
+    warn_user(
+        f"{path} is UTF-16, by its mark; {argument('encoding', 'utf-16')} says the same without a note.", UserWarning
+    )
+    return "utf-16"
+
+
+# A number with a decimal comma, and one whose commas may part thousands: 1,234 can be two things.
+_COMMA, _THOUSANDS = (
+    re.compile(r"[+-]?[0-9]*,[0-9]+([eE][+-]?[0-9]+)?"),
+    re.compile(r"[+-]?[1-9][0-9]{0,2}(,[0-9]{3})+"),
+)
+
+
+def _has_commas(text: str, delimiter: str, columns: Sequence[str], numbers: Sequence[str]) -> bool:
+    """Whether the first numbers of a file have decimal commas, beyond doubt."""
+    places = [columns.index(name) for name in numbers if name in columns]
+    rows = islice(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), _LOOK)
+    words = [row[place].strip() for row in rows if len(row) == len(columns) for place in places]
+    with_comma = [word for word in words if _COMMA.fullmatch(word)]
+    plain = not any("." in word for word in words)
+    return bool(with_comma) and plain and not all(map(_THOUSANDS.fullmatch, with_comma))
 
 
 def _first_record(text: Text) -> tuple[str, str]:

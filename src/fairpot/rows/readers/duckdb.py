@@ -291,7 +291,7 @@ def _judged(column: Any, role: str, kind: Kind) -> Iterator[tuple[str, NDArray[n
     if role not in NUMBERS:
         if kind == "text":
             words = pa.array([*MISSING_WORDS], "string")
-            null |= pc.is_in(column, words).to_numpy(zero_copy_only=False)
+            null |= pc.is_in(pc.utf8_trim(column, " "), words).to_numpy(zero_copy_only=False)
         yield "missing", null
         return
     values = numbers_from_column(column).to_numpy(zero_copy_only=False)

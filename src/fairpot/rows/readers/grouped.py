@@ -20,7 +20,8 @@ from fairpot._validation.checked_rows import Rows, check_counted_scores, check_w
 from fairpot._validation.followed import check_followed
 from fairpot._validation.grouping import Grouping, lacks_part
 from fairpot._validation.groups import check_groups
-from fairpot._validation.values import named_label
+from fairpot._validation.values import answered, named_label
+from fairpot._warn import warn_user
 from fairpot.counting import check_weights_word, count_at, hash_names, number_units
 from fairpot.counts import GroupCounts, Indices, Units
 from fairpot.exceptions import InputFileError, MissingGroupError, UnseenGroupError
@@ -70,6 +71,8 @@ def _name_labels(values: Sequence[Any], rows: Counts, source: Roles) -> NDArray[
         return np.array([v == chosen for v in labels], dtype=np.int8)
     if all(isinstance(v, _NUMERIC) and v in (0, 1) for v in distinct):
         return np.array([bool(v) for v in labels], dtype=np.int8)
+    if (yes := answered(name, distinct)) is not None:
+        return np.array([v == yes for v in labels], dtype=np.int8)
     of_each: Counter[Any] = Counter()
     for label, count in zip(labels, rows.tolist()):
         of_each[label] += count
@@ -107,6 +110,8 @@ def name_keys(
     else:
         columns: dict[str, NDArray[Any]] = {}
         for j, name in enumerate(names):  # the None keeps lists from unfolding
+            if source.kind == "text":
+                _note_blanks(f"column {name!r}", [key[j] for key in keys], rows)
             columns[name] = np.array([*_meant([key[j] for key in keys], source.kind), None], dtype=object)[:-1]
         how: dict[str, Any] = {"several": False, "grouping": source.grouping, "times": rows, "most": MOST_GROUPS}
         codes, groups, grouping = check_groups(columns, len(keys), f"column {names[0]!r}", **how)
@@ -114,6 +119,12 @@ def name_keys(
             where = f"column {names[0]!r} has" if len(names) == 1 else f"the columns {list(names)} have"
             raise ValueError(wording.single_group(where, groups[0], int(rows.sum())))
     return codes, Named(groups, {"group_columns": names, "grouping": grouping}), labels
+
+
+def _note_blanks(name: str, values: Sequence[str | None], rows: Counts) -> None:
+    around = np.array([value is not None and value != value.strip(" ") != "" for value in values], dtype=bool)
+    if around.any():
+        warn_user(wording.trimmed(name, int(rows[around].sum())), UserWarning)
 
 
 def _refuse_swapped(source: Roles, labels: Sequence[Any], scores: Floats) -> None:
@@ -300,7 +311,7 @@ def _number_clusters(pieces: Sequence[Any], source: Roles) -> tuple[Indices, Uni
         names = decoded(names, "json")
     elif source.kind == "text":
         words = frozenset(MISSING_WORDS)
-        names = [None if name in words else name for name in names]
+        names = [None if name in words else name for name in (each and each.strip(" ") for each in names)]
     gone, called = _missing(names), f"column {source.cluster!r}"
     if gone.any():
         raise ValueError(wording.missing_groups(called, int(gone[codes].sum()), "cluster"))

@@ -160,7 +160,8 @@ class Query:
         kind = self.source.kind
         if kind != "typed" and role not in NUMBERS:
             words = ", ".join(f"'{word}'" for word in (MISSING_WORDS if kind == "text" else ("NaN",)))
-            return f"({role} IS NULL OR {role} IN ({words}))"
+            value = f"trim({role})" if kind == "text" else role
+            return f"({role} IS NULL OR {value} IN ({words}))"
         if kind == "typed" and self.types[role] in ("DOUBLE", "FLOAT"):
             return f"({role} IS NULL OR isnan({role}))"
         return f"{role} IS NULL"
