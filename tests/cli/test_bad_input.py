@@ -498,7 +498,8 @@ def test_one_look_names_all_that_a_foreign_file_needs(run, tmp_path, given, enco
     """The command that is printed works."""
     path = foreign(tmp_path / "Datei 1.csv", encoding=encoding)
     said = run("audit", path, *given, "--json", expect=2).err
-    command = shlex.split(said.splitlines()[1].partition(" are right: ")[2])
+    [hint] = [line for line in said.splitlines() if line.startswith("Hint: ")]  # after notes of how it is read
+    command = shlex.split(hint.partition(" are right: ")[2])
     assert command[:2] == ["fairpot", "audit"]
     assert run(*command[1:]).json["columns"]["positive"] == "oui"
 

@@ -245,8 +245,8 @@ def test_ranks_where_groups_read_as_numbers(tmp_path, groups, extra):
 
 
 def test_groups_that_look_alike(tmp_path):
-    pd.DataFrame({"s": [0.1, 0.2, 0.3], "g": ["F", "f ", "M"]}).to_csv(tmp_path / "x.csv", index=False)
-    with pytest.warns(UserWarning, match="'F' and 'f ' differ only by spaces, case or how"):
+    pd.DataFrame({"s": [0.1, 0.2, 0.3], "g": ["F", "f", "M"]}).to_csv(tmp_path / "x.csv", index=False)
+    with pytest.warns(UserWarning, match="'F' and 'f' differ only by spaces, case or how"):
         scores(tmp_path / "x.csv")
 
 

@@ -16,7 +16,6 @@ from fairpot._defaults import LEVEL
 from fairpot._optional import Lazy
 from fairpot._validation import wording
 from fairpot._validation.columns import as_column, as_native_columns, missing
-from fairpot._warn import warn_user
 
 if TYPE_CHECKING:
     import narwhals as nw
@@ -191,36 +190,8 @@ def check_labels(y: Any, rows: int, name: str = "y", pos_label: Any = None) -> N
         return array.astype(np.int8)
     if kind == "O" and all(isinstance(v, bool | int | float | np.number | np.bool_) for v in array.tolist()):
         return check_labels(np.array(array.tolist(), dtype=np.float64), rows, name)
-    if (yes := answered(name, _distinct(array, name))) is not None:
-        return np.asarray(array == yes).astype(np.int8)
+    _distinct(array, name)
     raise ValueError(wording.not_binary(name, Counter(array.tolist()), "pos_label"))
-
-
-# Words for yes and for no, which can be read in one way only; 1 and 2 cannot.
-_ANSWERS = {
-    *(
-        ("1", "0"),
-        ("true", "false"),
-        ("yes", "no"),
-        ("y", "n"),
-        ("ja", "nein"),
-        ("ja", "nee"),
-        ("ja", "nej"),
-        ("oui", "non"),
-    ),
-    *(("si", "no"), ("sí", "no"), ("sì", "no"), ("sim", "não"), ("sim", "nao"), ("tak", "nie"), ("wahr", "falsch")),
-}
-
-
-def answered(name: str, values: Sequence[Any]) -> Any:
-    """Return which of two labels is a yes, and say that it is the outcome; None where they are no answers."""
-    if len(values) != 2 or not all(isinstance(value, str) for value in values):
-        return None
-    for yes, no in (tuple(values), tuple(values)[::-1]):
-        if (yes.strip().casefold(), no.strip().casefold()) in _ANSWERS:
-            warn_user(wording.answered(name, yes, argument("pos_label", yes)), UserWarning)
-            return yes
-    return None
 
 
 def swapped_values(labels: NDArray[Any], scores: NDArray[Any]) -> tuple[int, int] | None:

@@ -239,11 +239,6 @@ def missing_labels(name: str, rows: int) -> str:
     return f"{said} The gap is then of those with outcomes: https://fairpot.github.io/fairpot/understand/selective-labels.html"
 
 
-def answered(name: str, yes: str, said: str) -> str:
-    """Say that the outcome was not named, and could be read in one way only."""
-    return f"{name} has {quoted(yes)} as the outcome, by its words; {said} says the same without a note."
-
-
 def decimal_commas(path: object, said: str) -> str:
     return f"{path} has decimal commas, and is read so; {said} says the same without a note."
 

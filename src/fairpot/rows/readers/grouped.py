@@ -20,7 +20,7 @@ from fairpot._validation.checked_rows import Rows, check_counted_scores, check_w
 from fairpot._validation.followed import check_followed
 from fairpot._validation.grouping import Grouping, lacks_part
 from fairpot._validation.groups import check_groups
-from fairpot._validation.values import answered, named_label
+from fairpot._validation.values import named_label
 from fairpot._warn import warn_user
 from fairpot.counting import check_weights_word, count_at, hash_names, number_units
 from fairpot.counts import GroupCounts, Indices, Units
@@ -71,8 +71,6 @@ def _name_labels(values: Sequence[Any], rows: Counts, source: Roles) -> NDArray[
         return np.array([v == chosen for v in labels], dtype=np.int8)
     if all(isinstance(v, _NUMERIC) and v in (0, 1) for v in distinct):
         return np.array([bool(v) for v in labels], dtype=np.int8)
-    if (yes := answered(name, distinct)) is not None:
-        return np.array([v == yes for v in labels], dtype=np.int8)
     of_each: Counter[Any] = Counter()
     for label, count in zip(labels, rows.tolist()):
         of_each[label] += count
