@@ -30,7 +30,7 @@ def table(rows, **more):
 
 
 def small(found):
-    return {note.group: note for note in found.notes if note.kind == "small" and note.alpha is None}
+    return {note.group: note for note in found.notes if note.kind == "small" and note.top is None}
 
 
 @pytest.mark.parametrize("times", [0.01, 1.0, 7.0])

@@ -98,8 +98,8 @@ for metric, more in {
     "xauc": {"positive": "F", "negative": "M"},
     "xauc_gap": {},
     "by_group": {},
-    "top_recall": {"alpha": 0.5},
-    "top_precision": {"alpha": 0.5},
+    "top_recall": {"top": 0.5},
+    "top_precision": {"top": 0.5},
 }.items():
 
     def call(y, s, *, metric=metric, more=more, **said):
