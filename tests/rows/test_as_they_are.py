@@ -338,8 +338,8 @@ def test_the_command_line_names_sheets(workbook):
     columns = ["--score", "s", "--label", "y", "--group", "g"]
     told = CliRunner().invoke(app, ["audit", str(workbook), *columns])
     assert told.exit_code == 2
-    assert "2 sheets: 'About us', 'Scores 2024'" in told.stderr
-    assert "--sheet" in told.stderr
+    assert "2 sheets: 'About us', 'Scores 2024'" in told.output
+    assert "--sheet" in told.output
     done = CliRunner().invoke(app, ["audit", str(workbook), *columns, "--sheet", "Scores 2024", "--json"])
     assert done.exit_code == 0, done.output
     assert json.loads(done.stdout)["files"]["sheet"] == "Scores 2024"

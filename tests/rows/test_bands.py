@@ -2,6 +2,7 @@
 
 import itertools
 import json
+from functools import partial
 
 import numpy as np
 import pandas as pd
@@ -107,7 +108,8 @@ def test_a_map_cuts_new_rows_as_those_that_it_was_fitted_on(said, tmp_path):
     np.testing.assert_array_equal(loaded.transform(new.score, sensitive_features=new[said["group"]]), wanted)
     new.to_csv(tmp_path / "new.csv", index=False)
     new.to_parquet(tmp_path / "new.parquet", index=False)
-    for name, read in (("csv", pd.read_csv), ("parquet", pd.read_parquet)):
+    exactly = partial(pd.read_csv, converters={"score_adjusted": float})  # pandas before 3 rounds by itself
+    for name, read in (("csv", exactly), ("parquet", pd.read_parquet)):
         output = tmp_path / f"out.{name}"
         fairpot.apply(tmp_path / "map.json", tmp_path / f"new.{name}", output, changes=tmp_path / f"changes.{name}")
         np.testing.assert_array_equal(read(output)["score_adjusted"], wanted)
@@ -136,8 +138,9 @@ def test_band_names_are_taken_for_groups_and_exports_say_so(tmp_path):
     told = "groups are names of bands of age: under 30, 30 to 49, 50+"
     for text in (loaded.to_sql("duckdb"), loaded.to_python(), loaded.to_javascript()):
         assert told in text.partition("\n")[0] + text.partition("\n")[2].partition("\n")[0]
-    assert told in loaded.to_onnx().doc_string
     assert told in loaded.simplify(max_error=0.01).takes
+    pytest.importorskip("onnx")
+    assert told in loaded.to_onnx().doc_string
 
 
 def test_a_missing_group_without_a_map_is_still_an_error():

@@ -40,8 +40,12 @@ def frame():
     )
 
 
+CONNECTIONS = []  # before DuckDB 2 a relation ends with the last name of its connection
+
+
 def lazy_duckdb(frame):
     connection = duckdb.connect()
+    CONNECTIONS.append(connection)
     connection.register("rows_of_the_test", frame)
     return connection.sql("select * from rows_of_the_test")
 

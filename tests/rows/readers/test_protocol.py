@@ -129,7 +129,7 @@ def test_a_reader_of_another_package(frame, tmp_path):
     assert "1,000 rows" in done.stdout
     done = CliRunner().invoke(app, [*words, "--delimiter", ";"])
     assert done.exit_code == 2
-    assert "--delimiter is not an option of --engine twice" in done.stderr
+    assert "--delimiter is not an option of --engine twice" in done.output
 
 
 def test_a_query_is_adjusted(frame, query, tmp_path):
