@@ -38,6 +38,7 @@ from sklearn.tree import DecisionTreeClassifier
 from sklearn.utils.estimator_checks import parametrize_with_checks
 from sklearn.utils.fixes import parse_version
 
+import fairpot
 from fairpot import FairPOT, UnseenGroupError, audit
 from fairpot.datasets import fetch_compas, make_synthetic
 from fairpot.metrics import GroupScorer, auc, auc_scorer, xauc_gap, xauc_gap_scorer
@@ -733,3 +734,56 @@ def test_what_weights_mean_is_routed(routing):
     asked: Any = {"params": given, "cv": 2, "scoring": scorer, "return_estimator": True}
     found = cross_validate(model.set_fit_request(sample_weight=True), X, Y, **asked)
     assert {each.postprocessor_.table_.weights for each in found["estimator"]} == {"importance"}
+
+
+def test_an_effect_of_a_classifier_is_that_of_its_scores():
+    model = FairScoreClassifier(LogisticRegression(), FairPOT(max_gap=0.1), sensitive_features=2)
+    rng = np.random.default_rng(5)
+    group = rng.integers(0, 2, 600)
+    y = rng.integers(0, 2, 600)
+    X = np.column_stack((rng.normal(y + 0.8 * group), rng.normal(y), group))
+    model.fit(X, y)
+    scores = model.estimator_.predict_proba(X)[:, 1]
+    found = fairpot.effect(model, X, y, clusters=np.arange(600) // 2)
+    same = fairpot.effect(model.postprocessor_, scores, y, sensitive_features=X[:, 2], clusters=np.arange(600) // 2)
+    assert found.to_dict() == same.to_dict()
+    texts = fairpot.effect(
+        FairScoreClassifier(LogisticRegression(), FairPOT(max_gap=0.1), sensitive_features=2, pos_label="no").fit(
+            X, np.where(y == 1, "no", "yes")
+        ),
+        X,
+        np.where(y == 1, "no", "yes"),
+    )
+    assert texts.before.auc == pytest.approx(found.before.auc)
+
+
+@pytest.mark.parametrize("columns", [2, [1, 2]])
+def test_columns_of_an_array_by_number(columns):
+    rng = np.random.default_rng(5)
+    group, y, site = rng.integers(0, 2, 600), rng.integers(0, 2, 600), rng.integers(0, 2, 600)
+    X = np.column_stack((rng.normal(y + 0.8 * group), site, group))
+    chosen = [columns] if isinstance(columns, int) else columns
+    own = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.5), sensitive_features=columns, drop_sensitive=True)
+    own.fit(X, y)
+    given = X[:, columns] if isinstance(columns, int) else {str(each): X[:, each] for each in columns}
+    bare = np.delete(X, chosen, axis=1)
+    other = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.5)).fit(bare, y, sensitive_features=given)
+    np.testing.assert_array_equal(own.predict_proba(X), other.predict_proba(bare, sensitive_features=given))
+    with pytest.raises(ValueError, match="X has 3 columns, and none of number 7"):
+        FairScoreClassifier(LogisticRegression(), sensitive_features=7).fit(X, y)
+
+
+def test_new_groups_have_the_way_out_that_the_error_names():
+    rng = np.random.default_rng(5)
+    group, y = rng.choice(["a", "b"], 400), rng.integers(0, 2, 400)
+    X = rng.normal(size=(400, 2)) + y[:, None]
+    model = FairScoreClassifier(LogisticRegression(), FairPOT(lam=0.5)).fit(X, y, sensitive_features=group)
+    new = np.where(np.arange(400) == 3, "c", group)
+    with pytest.raises(fairpot.UnseenGroupError, match=r"unknown_group='keep'"):
+        model.predict_proba(X, sensitive_features=new)
+    kept = model.predict_proba(X, sensitive_features=new, unknown_group="keep")
+    assert kept[3, 1] == model.estimator_.predict_proba(X)[3, 1]
+    assert np.isnan(model.adjusted_scores(X, sensitive_features=new, unknown_group="null")[3])
+    assert model.predict(X, sensitive_features=new, unknown_group="keep").shape == (400,)
+    gone = np.where(np.arange(400) == 3, None, group)
+    assert model.predict_proba(X, sensitive_features=gone, missing_group="keep")[3, 1] == kept[3, 1]

@@ -199,10 +199,11 @@ def _one_column(name: str, shape: tuple[int, ...]) -> str:
     return f"{name} must be one column, got {shape[1]} columns.\nHint: {hint}."
 
 
-def check_column_names(names: Any, name: str = "sensitive_features") -> list[str]:
-    """Check the name of one column, or a list of them."""
-    listed = [names] if isinstance(names, str) else names
-    if not isinstance(listed, Sequence) or not listed or not all(isinstance(c, str) for c in listed):
+def check_column_names(names: Any, name: str = "sensitive_features") -> list[str | int]:
+    """Check the name of one column, or its number where columns have no names, or a list of them."""
+    listed = [names] if isinstance(names, str | int) else names
+    known = isinstance(listed, Sequence) and all(isinstance(c, str | int) and not isinstance(c, bool) for c in listed)
+    if not known or not listed:
         raise TypeError(
             f"{name} must be the name of a column of X, or a list of names, got {type(names).__name__}.\n"
             f"Hint: the groups themselves are passed to the call, .fit(X, y, {name}=...)."
@@ -222,8 +223,22 @@ def check_names(names: Mapping[str, Any]) -> None:
             raise TypeError(told + "".join(words))
 
 
-def select_columns(X: Any, names: Sequence[str]) -> Any:
-    return _frame_with(X, names).select(*names).to_native()
+def select_columns(X: Any, names: Sequence[str | int]) -> Any:
+    """Take columns of a frame by name, of an array by number."""
+    if _by_number(X, names):
+        columns = {str(number): X[:, number] for number in names}
+        return columns if len(names) > 1 else next(iter(columns.values()))
+    return _frame_with(X, names).select(*map(str, names)).to_native()
+
+
+def _by_number(X: Any, names: Sequence[str | int]) -> bool:
+    """Whether columns are named by their numbers, in an array that has as many."""
+    if not isinstance(X, np.ndarray) or not all(isinstance(each, int) for each in names):
+        return False
+    wide = X.shape[1] if X.ndim == 2 else 0
+    if beyond := [each for each in names if not -wide <= int(each) < wide]:
+        raise ValueError(f"X has {wide} columns, and none of number {beyond[0]}.\nHint: they are counted from 0 on.")
+    return True
 
 
 def frame_column(frame: Any, name: str | Sequence[str]) -> Any:
@@ -237,11 +252,14 @@ def frame_column(frame: Any, name: str | Sequence[str]) -> Any:
     return (wrapped[name] if isinstance(name, str) else wrapped.select(*wanted)).to_native()
 
 
-def drop_columns(X: Any, names: Sequence[str]) -> Any:
-    return _frame_with(X, names).drop(*names).to_native()
+def drop_columns(X: Any, names: Sequence[str | int]) -> Any:
+    """Leave out columns of a frame by name, of an array by number."""
+    if _by_number(X, names):
+        return np.delete(X, [int(each) for each in names], axis=1)
+    return _frame_with(X, names).drop(*map(str, names)).to_native()
 
 
-def _frame_with(X: Any, names: Sequence[str]) -> nw.DataFrame[Any]:
+def _frame_with(X: Any, names: Sequence[str | int]) -> nw.DataFrame[Any]:
     frame = as_native_columns(X)
     if not isinstance(frame, nw.DataFrame):
         raise TypeError(

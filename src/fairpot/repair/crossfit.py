@@ -6,7 +6,7 @@ import warnings
 from collections.abc import Callable, Hashable, Iterable, Sequence
 from copy import copy
 from dataclasses import KW_ONLY, dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Self, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,13 +18,15 @@ from sklearn.metrics import accuracy_score
 from sklearn.model_selection import check_cv
 from sklearn.pipeline import Pipeline
 from sklearn.utils import _safe_indexing, assert_all_finite, check_random_state, column_or_1d, get_tags, indexable
-from sklearn.utils.metadata_routing import MetadataRouter, MethodMapping, process_routing
+from sklearn.utils.metadata_routing import UNUSED, MetadataRouter, MethodMapping, process_routing
 from sklearn.utils.metaestimators import available_if
 from sklearn.utils.multiclass import check_classification_targets, type_of_target
 from sklearn.utils.parallel import Parallel, delayed
 from sklearn.utils.validation import check_consistent_length, check_is_fitted, has_fit_parameter, validate_data
 
+from fairpot._defaults import Unmapped
 from fairpot._docs import documented
+from fairpot._said import Said
 from fairpot._validation import check_alignment, check_choice, check_clusters, check_groups, is_number
 from fairpot._validation.columns import check_column_names, drop_columns, select_columns
 from fairpot._validation.values import check_labels
@@ -37,6 +39,10 @@ Indices = NDArray[np.intp]
 Fold = tuple[Indices, Indices]
 _RESPONSES = ("predict_proba", "decision_function")
 _WITH_GROUPS = ("fit", "predict", "predict_proba", "decision_function", "score")
+
+
+# What becomes of groups that are new to the map is said to the call itself, and not routed.
+_TO_PREDICT: dict[str, Any] = {"sensitive_features": True, "unknown_group": UNUSED, "missing_group": UNUSED}
 
 
 def _gives(kind: str) -> Callable[[FairScoreClassifier], bool]:
@@ -62,9 +68,9 @@ class FairScoreClassifier(Classifier):
         An int: that many folds, stratified by outcome and group. A splitter or (train, test) rows: each row tested at
         most once. "prefit": ``estimator`` is fitted (as is every ``FrozenEstimator``) and scores rows that should be
         new to it. None: it scores its own training rows, the paper's way.
-    sensitive_features : str, list of str or None, default None
-        Columns of the frame ``X`` that hold the groups; several form intersections. None: groups are passed to each
-        call, through pipelines and searches by scikit-learn's metadata routing.
+    sensitive_features : str, int, list of them, or None, default None
+        Columns of ``X`` that hold the groups, of a frame by name, of an array by number; several form intersections.
+        None: groups are passed to each call, through pipelines and searches by scikit-learn's metadata routing.
     drop_sensitive : bool, default False
         Whether the model is kept from seeing the columns of ``sensitive_features``. The map needs them either way.
     threshold : float or "auto", default "auto"
@@ -98,16 +104,16 @@ class FairScoreClassifier(Classifier):
     """
 
     __metadata_request__fit: ClassVar = dict.fromkeys(("sensitive_features", "clusters", "weights"), True)
-    __metadata_request__predict: ClassVar = {"sensitive_features": True}
-    __metadata_request__predict_proba: ClassVar = {"sensitive_features": True}
-    __metadata_request__decision_function: ClassVar = {"sensitive_features": True}
+    __metadata_request__predict: ClassVar = _TO_PREDICT
+    __metadata_request__predict_proba: ClassVar = _TO_PREDICT
+    __metadata_request__decision_function: ClassVar = _TO_PREDICT
     __metadata_request__score: ClassVar = {"sensitive_features": True}
 
     estimator: Any
     postprocessor: Any = None
     _: KW_ONLY
     cv: Any = 5
-    sensitive_features: str | list[str] | None = None
+    sensitive_features: str | int | list[str] | list[int] | None = None
     drop_sensitive: bool = False
     threshold: float | str = "auto"
     pos_label: Any = None
@@ -177,47 +183,98 @@ class FairScoreClassifier(Classifier):
             known["weights"] = weights
         self.postprocessor_ = clone(self._mapper()).fit(self.scores_[tested], positive[tested], **known)
 
-    def adjusted_scores(self, X: Any, *, sensitive_features: Any = None) -> Floats:
+    def adjusted_scores(
+        self,
+        X: Any,
+        *,
+        sensitive_features: Any = None,
+        unknown_group: Unmapped = "error",
+        missing_group: Unmapped = "error",
+    ) -> Floats:
         """Score rows with the model and adjust the scores; on the scale of the model's scores.
 
-        {X, sensitive_features}
+        {X, sensitive_features, unknown_group, missing_group}
         """
         check_is_fitted(self, "postprocessor_")
         check_alignment(X=X, sensitive_features=sensitive_features)
         [X] = indexable(X)
         groups = self._find_groups(X, sensitive_features)
         scores = self._model_scores(self._model_rows(X))
-        return np.asarray(self.postprocessor_.transform(scores, sensitive_features=groups), dtype=np.float64)
+        ways = _ways(unknown_group, missing_group)
+        return np.asarray(self.postprocessor_.transform(scores, sensitive_features=groups, **ways), dtype=np.float64)
+
+    def scored(self, X: Any, y: Any, rows: Said) -> tuple[Any, Floats, NDArray[np.intp] | None, Said]:
+        """Give the repair, scores as the model has them, outcomes and what is said of rows, for a look at its effect.
+
+        Parameters
+        ----------
+        X, y : frame or array of shape (n, d), and column of shape (n,) or None
+            Features, as the model takes them, and outcomes.
+        rows : dict
+            What is said of the rows.
+        """
+        check_is_fitted(self, "postprocessor_")
+        check_alignment(X=X, y=y, sensitive_features=rows.get("sensitive_features"))
+        [X] = indexable(X)
+        groups = self._find_groups(X, rows.get("sensitive_features"))
+        positive = None if y is None else (_check_target(y) == self.pos_label_).astype(np.intp)
+        said = cast(Said, {**rows, "sensitive_features": groups})
+        return self.postprocessor_, self._model_scores(self._model_rows(X)), positive, said
 
     @available_if(_gives("predict_proba"))  # type: ignore[untyped-decorator]
     @documented
-    def predict_proba(self, X: Any, *, sensitive_features: Any = None) -> Floats:
+    def predict_proba(
+        self,
+        X: Any,
+        *,
+        sensitive_features: Any = None,
+        unknown_group: Unmapped = "error",
+        missing_group: Unmapped = "error",
+    ) -> Floats:
         """Return adjusted probabilities, in the order of ``classes_``; only where the scores are probabilities.
 
         A moved probability is one of the reference group, and no longer the chance of the outcome, unless the repair
         method has ``keep="probabilities"``.
 
-        {X, sensitive_features}
+        {X, sensitive_features, unknown_group, missing_group}
         """
-        positive = np.clip(self.adjusted_scores(X, sensitive_features=sensitive_features), 0.0, 1.0)
+        positive = np.clip(
+            self.adjusted_scores(X, sensitive_features=sensitive_features, **_ways(unknown_group, missing_group)),
+            0.0,
+            1.0,
+        )
         return np.column_stack([1.0 - positive, positive][:: 1 if self._place == 1 else -1])
 
     @available_if(_gives("decision_function"))  # type: ignore[untyped-decorator]
     @documented
-    def decision_function(self, X: Any, *, sensitive_features: Any = None) -> Floats:
+    def decision_function(
+        self,
+        X: Any,
+        *,
+        sensitive_features: Any = None,
+        unknown_group: Unmapped = "error",
+        missing_group: Unmapped = "error",
+    ) -> Floats:
         """Return adjusted scores of the second class; only where the model's scores are decision values.
 
-        {X, sensitive_features}
+        {X, sensitive_features, unknown_group, missing_group}
         """
-        scores = self.adjusted_scores(X, sensitive_features=sensitive_features)
+        scores = self.adjusted_scores(X, sensitive_features=sensitive_features, **_ways(unknown_group, missing_group))
         return scores if self._place == 1 else 0.0 - scores
 
-    def predict(self, X: Any, *, sensitive_features: Any = None) -> NDArray[Any]:
+    def predict(
+        self,
+        X: Any,
+        *,
+        sensitive_features: Any = None,
+        unknown_group: Unmapped = "error",
+        missing_group: Unmapped = "error",
+    ) -> NDArray[Any]:
         """Predict an outcome: the positive one where the adjusted score is at or above ``threshold``.
 
-        {X, sensitive_features}
+        {X, sensitive_features, unknown_group, missing_group}
         """
-        scores = self.adjusted_scores(X, sensitive_features=sensitive_features)
+        scores = self.adjusted_scores(X, sensitive_features=sensitive_features, **_ways(unknown_group, missing_group))
         threshold = self.threshold
         if isinstance(threshold, str):
             threshold = 0.5 if self._gives() == "predict_proba" else 0.0
@@ -397,6 +454,12 @@ class FairScoreClassifier(Classifier):
         for (_, test), part in zip(folds, parts):
             scores[test] = part
         return scores
+
+
+def _ways(unknown_group: Unmapped, missing_group: Unmapped) -> dict[str, Any]:
+    """Say what becomes of new groups, where it is not the usual: a repair method may not know of it."""
+    given = {"unknown_group": unknown_group, "missing_group": missing_group}
+    return {name: way for name, way in given.items() if way != "error"}
 
 
 def _named(names: Sequence[Hashable], codes: Indices) -> NDArray[np.object_]:

@@ -239,10 +239,10 @@ def effect(
 
     Parameters
     ----------
-    model : fitted repair method, loaded model, or dict of group to ScoreMap
+    model : fitted repair method or FairScoreClassifier, loaded model, or dict of group to ScoreMap
         The repair, whatever rows it was fitted on. What it knows of rows, of the group that pairs are seen
         from and of the top holds here, unless you say otherwise.
-    scores : column of shape (n,), ScoreTable, or frame
+    scores : column of shape (n,), ScoreTable, or frame; of a FairScoreClassifier, features
         Scores before the repair, best of rows that the method was not fitted on; or all of the rows,
         as a table, or as a frame whose columns are named.
     {y}
@@ -270,6 +270,8 @@ def effect(
     looked_at |= {"level": level, "reference": reference}
     from fairpot.repair.fair_maps import fair_maps, table_for  # brings scikit-learn, which an audit does without
 
+    if hasattr(model, "scored"):  # a classifier and its repair in one, whose rows are features
+        model, scores, y, rows = model.scored(scores, y, rows)
     known = fair_maps(model)
     table = as_table(y, scores, names=("y", "scores"), **rows) if known is None else table_for(known, scores, y, rows)
     return _effect_of_maps(model, known, table.require("an effect", groups=2), looked_at)
