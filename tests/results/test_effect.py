@@ -80,8 +80,8 @@ def rows_of(seed, shift, n=4000):
 )
 def test_rows_judge_a_certificate_of_other_rows(shift, n, top, repair, answer, tmp_path):
     bound = 0.12 if top is None else 0.2
-    top = {} if top is None else {"top": top, "repair": repair}
-    sure = FairPOT(max_gap=bound, confidence=0.9, **top).fit(**rows_of(0, 0.5))
+    part = {} if top is None else {"top": top, "repair": repair}
+    sure = FairPOT(max_gap=bound, confidence=0.9, **part).fit(**rows_of(0, 0.5))
     sure.save(tmp_path / "map.json")
     later = rows_of(1, shift, n)
     for model in (sure, fairpot.load(tmp_path / "map.json")):
