@@ -33,8 +33,9 @@ MAX_CELLS, MOST_CELLS = 2**34, 10**8
 # Nearly all that xOrder's dial does happens near 0, more so the smaller a group is.
 SMALL_LAMS = np.array([0, 5e-4, 1e-3, 2e-3, 3e-3, 5e-3, 0.01, 0.015, 0.02, 0.03, 0.05, 0.1, 1])
 _GRID = np.union1d(SMALL_LAMS, np.arange(11) / 10)
-# Up to so many cells all strengths of a curve are searched for at once; and so many strengths between two.
-_TOGETHER, _FINER = 1_000_000, 9
+# Up to so many cells of any two groups all strengths of a curve are searched for at once; up to so many of all, more
+# strengths between two, and how many.
+_SHARED, _TOGETHER, _FINER = 4_000_000, 1_000_000, 9
 
 
 def learn(table: ScoreTable, *, reference: Hashable | None = None, ties: Ties = "half") -> Family:
@@ -45,7 +46,7 @@ def learn(table: ScoreTable, *, reference: Hashable | None = None, ties: Ties = 
     found: dict[tuple[Hashable, float], ScoreMap] = {}
     wanted: set[float] = set()
     cells = [len(rows[g].score) * len(rows[reference].score) for g in table.groups if g != reference]
-    few = max(cells) <= _TOGETHER
+    few = max(cells) <= _SHARED
 
     def at(group: Hashable, lam: float) -> ScoreMap:
         if (group, lam) not in found:  # all that is wanted at once costs little more than one
