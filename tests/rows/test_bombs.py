@@ -484,7 +484,12 @@ def test_lists_of_gigabytes_in_arrow(tmp_path, column, said, stream):
     with pa.OSFile(str(tmp_path / "x.arrow"), "wb") as file, make(file, rows.schema, options=options) as writer:
         writer.write_table(rows)
     assert (tmp_path / "x.arrow").stat().st_size < 100_000
-    for target in ("y.parquet", "y.arrow", "y.jsonl"):
+    try:
+        pa.parquet.write_table(rows.slice(0, 0), tmp_path / "holds.parquet")
+        targets = ["y.parquet", "y.arrow", "y.jsonl"]
+    except pa.ArrowNotImplementedError:  # list views, in PyArrow 21 and older; that is said first
+        targets = ["y.arrow", "y.jsonl"]
+    for target in targets:
         with pytest.raises(InputFileError, match=rf"{said}(.|\n)*Hint: leave the long column out"):
             apply(MAPS, tmp_path / "x.arrow", output=tmp_path / target, score="s", group="g")
         assert not (tmp_path / target).exists()
