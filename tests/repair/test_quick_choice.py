@@ -157,7 +157,7 @@ def test_a_dead_end_names_what_could_reach_the_target():
     s = 1 / (1 + np.exp(-(rng.normal(size=n) * (1 + 0.8 * g) + y * (1 - 0.7 * g) - 0.8 * g)))
     rows = s, y, {"sensitive_features": np.array(list("ab"))[g]}
     reached = fit(FairPOT(), rows).achieved_.gap
-    with pytest.raises(InfeasibleRuleError, match=r"LogitShift could reach it, on a look at few rows\.$") as refused:
+    with pytest.raises(InfeasibleRuleError, match=r"LogitShift.* could reach it, on a look at few rows\.$") as refused:
         fit(FairPOT(max_gap=reached / 2), rows)
     assert "AUC" not in str(refused.value).split("Hint")[1]
     fit(LogitShift(max_gap=reached / 2), rows)
@@ -173,6 +173,6 @@ def test_a_dead_end_of_several_groups(groups):
     s = 1 / (1 + np.exp(-(rng.normal(size=n) * (1 + 0.4 * g) + y * (1 - 0.2 * g) - 0.3 * g)))
     rows = s, y, {"sensitive_features": np.array(list("abcde"))[g]}
     reached = fit(WassersteinRepair(), rows).achieved_.gap
-    with pytest.raises(InfeasibleRuleError, match="LogitShift could reach it, on a look at few rows"):
+    with pytest.raises(InfeasibleRuleError, match=r"LogitShift.* could reach it, on a look at few rows"):
         fit(WassersteinRepair(max_gap=0.8 * reached), rows)
     fit(LogitShift(max_gap=0.8 * reached), rows)
