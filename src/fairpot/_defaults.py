@@ -8,6 +8,10 @@ LEVEL = 0.95
 # Fewer rows with or without the outcome than this say little. With fewer independent ones than the second on one side
 # of a share, its spread cannot be seen: no interval.
 SMALL, FEWEST = 30, 5
+# So many rows in the smallest of its four cells carry a gap that is said first. Without a target, a gap that is surely
+# at most the second is small, and one that is surely at most the third a trifle: conventions, so the bound is printed.
+CARRIES = 10
+MARGIN, TRIFLE = 0.10, 0.02
 # With fewer independent rows than this in a cell, a rate or a quantile has no interval.
 FEWEST_OF_RATES = 10
 

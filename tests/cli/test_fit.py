@@ -144,13 +144,15 @@ def test_what_is_printed(run, csv, folder, tmp_path):
         "reference group: M",
     ):
         assert part in answer.out
-    gap, changed, acted, price, trust, written, following, *_ = answer.out.splitlines()
-    assert gap.startswith("The overall gap goes from ")
+    statement, changed, acted, price, check, written, following, *_ = answer.out.splitlines()
+    assert statement.startswith(
+        "Measured above the target 0.03, which chance could explain: the overall gap of M over F"
+    )
     assert "scores in F change" in changed
     assert "no score in M changes" in changed
     assert acted.startswith("In the top 10%: ")
     assert price.startswith("AUC goes from ")
-    assert trust == "Checked on 400 new rows, which the repair was not fitted on."
+    assert check == "Check it on more new rows before you use it."
     assert written == f"Written: {tmp_path / 'map.json'}"
     assert following.startswith("Next: fairpot apply")
     [fitted] = [line for line in answer.out.splitlines() if "that were fitted" in line]
@@ -339,5 +341,5 @@ def test_a_method_with_a_higher_auc_is_named_with_its_option(run, tmp_path):
 
 def test_where_nobody_is_moved_fit_says_so(run, csv):
     said = run("fit", csv, *COLUMNS, "--max-gap", "90%").out
-    assert "No repair needed: the overall gap of the original scores is" in said
+    assert "No repair needed: as measured the overall gap is" in said
     assert "No score changes." in said

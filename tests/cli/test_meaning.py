@@ -10,7 +10,7 @@ def test_what_a_high_score_means_is_carried_from_the_rows_to_the_map(run, csv, t
     fit = ["fit", csv, *COLUMNS, "--max-gap", 0.05, "--json"]
     found = run(*fit, "--high-score-means", "harm", "-o", tmp_path / "m.json")
     assert (found.json["reference"], found.json["columns"]["high_score_means"]) == ("F", "harm")
-    assert found.json["fitted"]["trust"]["state"] == "not checked"
+    assert found.json["fitted"]["checked"]["same_rows"] is True
     assert run(*fit).json["reference"] == "M"
     assert "a high score harms the person" in run("show", tmp_path / "m.json").out
     assert run("show", tmp_path / "m.json", "--json").json["columns"]["high_score_means"] == "harm"

@@ -66,13 +66,13 @@ def test_without_outcomes_the_command_gives_what_python_gives(run, csv, people, 
     python = {"--threshold": {"threshold": 0.4}, "--top": {"top": 0.3}, "--weight": {}}[options[0]] if options else {}
     weight = people["share"] if "--weight" in options else None
     own = fairpot.audit(None, people["risk"], sensitive_features=people["sex"], sample_weight=weight, **python)
-    assert {key: found[key] for key in ("rates", "scores", "finding", "groups")} == {
+    assert {key: found[key] for key in ("rates", "scores", "statements", "groups")} == {
         key: value
         for key, value in json.loads(json.dumps(own.to_dict())).items()
-        if key in ("rates", "scores", "finding", "groups")
+        if key in ("rates", "scores", "statements", "groups")
     }
     assert found["auc"] is None
-    assert found["finding"]["state"] == "no outcomes"
+    assert found["statements"][0]["state"] == "no outcomes"
 
 
 def test_without_outcomes_it_says_who_is_flagged_and_what_is_left_out(run, csv, people, tmp_path):

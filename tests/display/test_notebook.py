@@ -183,9 +183,9 @@ def test_a_fitted_model_shows_what_it_achieved_with_the_interval_of_the_gap(top)
     fp = FairPOT(0.5, **top).fit(score, y, sensitive_features=sex)
     page, found, change = fp._repr_html_(), fp.achieved_, fairpot.effect(fp, fp.table_)
     before, after = (found.gap_top_before, found.gap_top) if top else (found.gap_before, found.gap)
-    name = change.finding.metric
+    name = "gap in the top 50%" if top else "overall gap"
     assert f"{name} {before:.3f} -&gt; {after:.3f}, AUC {found.auc_before:.3f} -&gt; {found.auc:.3f}" in page
-    gap = change.finding_after.gap
+    gap = change.after.told.gap
     assert f"{gap:.3f} (" in page
     assert f"to {gap.high:.3f})" in page
 

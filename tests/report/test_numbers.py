@@ -68,7 +68,7 @@ def test_the_reported_setting_is_the_fitted_one(report, fitted):
     assert report.content.chosen is dial.settings[dial.chosen]
     assert dial.settings[0].value is None
     assert dial.settings[0].moved == 0
-    assert report.audit.finding.pair == ("M", "F")
+    assert report.audit.statement.pair == ("M", "F")
     assert report.content.method.moved == ("F",)
 
 
@@ -78,14 +78,14 @@ def test_one_number_has_one_interval(report, rows, fitted):
     known = effect(fitted, scores, y, sensitive_features=group, threshold=0.5)
     plain = json.loads(json.dumps(known.to_dict()))
     written = json.loads(report.to_json())
-    for name in ("finding", "finding_after", "before", "after", "changes", "moves", "actions", "trust"):
+    for name in ("statements", "before", "after", "changes", "moves", "actions", "checked"):
         assert written[name] == plain[name]
     assert [n["kind"] for n in written["notes"]][1:] == [
         n["kind"] for n in (*plain["notes"], *plain["before"]["notes"])
     ]
     for place, audited in ((0, report.audit), (report.content.dial.chosen, report.effect.after)):
         setting = report.content.dial.settings[place]
-        assert setting.all.gap is audited.ranking.headline
+        assert setting.all.gap == audited.ranking.widest
         assert setting.all.gaps is audited.ranking.gaps
     gap = known.before.gap
     ends = [f"{100 * each:.1f}" for each in (gap, gap.low, gap.high)]
@@ -131,7 +131,7 @@ def test_the_cross_group_curve_has_true_steps_and_ends_in_the_corner(report, row
     x, rate = few._measured.pictures[0].roc[0]
     own = ((group == "M") & (y == 1) | (group == "F") & (y == 0))[:60]
     exact = roc_curve(y[:60][own], scores[:60][own])[:2]
-    if few.audit.finding.ranked_higher == "F":
+    if few.audit.ranking.leading.first == "F":
         own = ((group == "F") & (y == 1) | (group == "M") & (y == 0))[:60]
         exact = roc_curve(y[:60][own], scores[:60][own])[:2]
     assert np.trapezoid(rate, x) == pytest.approx(np.trapezoid(exact[1], exact[0]), abs=1e-12)
@@ -204,9 +204,9 @@ def test_an_audit_of_the_top_is_about_it(rows, top_of):
     made = FairnessReport.from_predictions(y, scores, sensitive_features=group, top=0.3, top_of=top_of)
     known = audit(y, scores, sensitive_features=group, top=0.3, top_of=top_of)
     assert made.audit.to_dict() == known.to_dict()
-    assert made.audit.finding.top_of == top_of
+    assert made.audit.told.top_of == top_of
     other = FairnessReport.from_predictions(y, scores, sensitive_features=group, top=0.3, top_of="group")
-    assert (made.audit.finding.gap == other.audit.finding.gap) == (top_of == "group")
+    assert (made.audit.told.gap == other.audit.told.gap) == (top_of == "group")
     assert "How large is the gap in the top 30%" in made.to_html()
 
 
@@ -316,7 +316,7 @@ def test_groups_that_are_numbers_are_named_with_their_column(names):
     written = json.loads(report.to_json())
     assert [each["group"] for each in written["before"]["groups"]] == list(names)
     assert [each["group"] for each in written["dial"]["settings"][1]["groups"]] == list(names)
-    assert written["finding"]["ranked_higher"] is names[1]
+    assert written["statements"][0]["ranked_higher"] is names[1]
     assert f">{names[1]}<" not in report.to_html()
 
 
@@ -450,8 +450,8 @@ def test_pairs_have_intervals_at_every_setting(top, decimals):
         new = scores if place == 0 else fp.at(found.value).transform(scores, sensitive_features=group)
         known = audit(y, new, sensitive_features=group, **top).told
         assert numbers(found.told.auc) == pytest.approx(numbers(known.auc), abs=1e-5)
-        assert numbers(found.told.gap) == pytest.approx(numbers(known.headline), abs=1e-9)
-        assert found.told.gap.groups == known.headline.groups
+        assert numbers(found.told.gap) == pytest.approx(numbers(known.widest), abs=1e-9)
+        assert found.told.gap.groups == known.widest.groups
         assert len(found.told.gaps) == 3
         for pair in found.told.gaps:
             same = known.pair(pair.first, pair.second)

@@ -14,7 +14,7 @@ from fairpot.report import FairnessReport, figures
 from fairpot.report.figures import told_gap
 from fairpot.report.tables import answer
 from fairpot.results.rates import Moved
-from fairpot.words import POINTS, changed_scores, gap_change, headline, meaning, trust, written
+from fairpot.words import FRACTIONS, changed_scores, meaning, written
 from fairpot.words import page as words
 from inference_oracles import change_of_scores
 
@@ -24,7 +24,7 @@ def said(made):
 
 
 def noted(made, outcome="the outcome"):
-    return [written(note, POINTS, outcome) for note in made.notes]
+    return [written(note, FRACTIONS, outcome) for note in made.notes]
 
 
 def read(made):
@@ -33,16 +33,18 @@ def read(made):
     return html.unescape(re.sub(r"<[^>]*>", " ", body))
 
 
-def test_the_finding_is_that_of_the_audit(report, rows):
-    """Direction, gap and interval are the audit's own; the page writes them in points."""
+def test_the_first_statement_is_that_of_the_audit_or_the_effect(report, fitted, rows):
+    """Direction, gap and interval are the results' own, written alike."""
     scores, y, group = rows
-    found = audit(y, scores, sensitive_features=group).finding
-    assert said(report).startswith(f"{found.who}: ")
-    limits = [f"{100 * each:.1f}" for each in (float(found.gap), found.gap.low, found.gap.high)]
-    assert "overall gap {} points (95% interval {} to {}).".format(*limits) in said(report)
-    assert meaning(found, "a stroke") in said(report)
-    assert f'<h2 id="finding" tabindex="-1">{headline(found, POINTS)}</h2>' in report.to_html()
-    assert meaning(found, "a stroke") in read(report)
+    found = audit(y, scores, sensitive_features=group).statement
+    plain = FairnessReport.from_predictions(y, scores, sensitive_features=group, outcome="a stroke")
+    assert said(plain).startswith(f"{found.text} {meaning(found, 'a stroke')}")
+    assert html.escape(found.sentence) in plain.to_html()
+    assert meaning(found, "a stroke") in read(plain)
+    first = effect(fitted, scores, y, sensitive_features=group).statements[0]
+    assert said(report).startswith(first.text)
+    assert first.sentence in read(report)
+    assert f">{first.badge}</p>" in report.to_html()
 
 
 def test_whose_scores_change(report, fitted, rows):
@@ -54,7 +56,7 @@ def test_whose_scores_change(report, fitted, rows):
     told = f"{up + down:,} of {size:,} scores in F change ({up:,} up, {down:,} down); no score in M changes."
     assert told in said(report)
     assert told in read(report)
-    assert report._view.said(0) == ["No score changes."]
+    assert report._view.said(0) == [report.audit.statements[0].text, "No score changes."]
     assert "(no visible change)" in report.to_html()  # of the AUC, where the dial changes nothing
 
 
@@ -75,21 +77,20 @@ def test_valence_is_said_once_it_is_known(rows):
         told = FairnessReport.from_predictions(y, scores, sensitive_features=group, high_score_means=means)
         assert f"The score ranks M higher than F, which {word}: " in said(told)
         assert f"which {word}: " in told.to_html()
-        assert told.to_dict()["finding"]["high_score_means"] == means
+        assert told.to_dict()["statements"][0]["high_score_means"] == means
 
 
-def test_coin_flips_have_no_clear_difference():
+def test_coin_flips_have_no_clear_gap():
     rng = np.random.default_rng(8)
     y = rng.integers(0, 2, 900)
     group = rng.choice(["heads", "tails"], 900)
     made = FairnessReport.from_predictions(y, rng.normal(y), sensitive_features=group)
-    found = made.audit.finding
-    assert found.state == "no clear difference"
-    assert said(made).startswith("No clear difference between ")
-    assert "No clear difference between" in made.to_html()
+    found = made.audit.statement
+    assert found.state == "small"
+    assert said(made).startswith(f"No clear gap: with 95% confidence the overall gap is at most {found.at_most:.3f}.")
+    assert "No clear gap: with" in made.to_html()
     assert found.gap.low < 0 < found.gap.high
-    low, high = (f"{100 * each:.1f}".replace("-", "−") for each in (found.gap.low, found.gap.high))
-    assert f"(95% interval {low} to {high})" in said(made)
+    low, high = (f"{each:.3f}" for each in (found.gap.low, found.gap.high))
     assert f"({low} to {high})" in read(made)
     fp = FairPOT(0.5).fit(made.table)
     assert "do not show a difference" in " ".join(noted(FairnessReport(fp.table_, fp)))
@@ -100,9 +101,7 @@ def test_a_gap_of_nothing_is_told_as_equal():
     y, group = [1, 0, 1, 0], ["F", "F", "M", "M"]
     made = FairnessReport.from_predictions(y, [0.7, 0.3, 0.7, 0.3], sensitive_features=group)
     assert made.audit.gap == 0
-    assert "ranks F and M equally" in read(made)
-    before = FairnessReport.from_predictions(y, [0.7, 0.3, 0.9, 0.8], sensitive_features=group).audit.finding
-    assert gap_change(before, made.audit.finding, POINTS).endswith("the adjusted score ranks F and M equally.")
+    assert "measured is 0.000" in read(made)
     assert not re.search("ranks (F|M) higher", read(made))
 
 
@@ -127,8 +126,9 @@ def test_the_top_of_each_group_is_called_so(rows):
     scores, y, group = rows
     fp = FairPOT(0.6, top=0.3, top_of="group", repair="top").fit(scores, y, sensitive_features=group)
     made = FairnessReport(fp.table_, fp)
-    assert said(made).startswith("The score ranks M higher than F: gap in the top 30% ")
-    assert "In the top 30% of each group, someone in M" in said(made)
+    assert "gap in the top 30% 0." in said(made)
+    plain = FairnessReport.from_predictions(y, scores, sensitive_features=group, top=0.3, top_of="group")
+    assert "In the top 30% of each group, someone in M" in said(plain)
     assert "How large is the gap in the top 30% of each group?" in made.to_html()
     assert "Who is in the top 30% of the list?" in made.to_html()
 
@@ -146,9 +146,8 @@ def test_overshooting(rows):
     now = told_gap(made.content, made.content.chosen)
     clear = now.high < 0
     assert now <= -0.0005
-    assert ("The repair overshoots: the adjusted score ranks F higher than M." in said(made)) == clear
-    assert ("which chance could explain" in said(made)) == (not clear)
-    assert f"Gap {POINTS.gap(now)} points (F ranked higher)" in read(made)
+    assert ("After the repair the score ranks F higher than M: overall gap" in said(made)) == clear
+    assert f"Gap {FRACTIONS.gap(now)} (F ranked higher)" in read(made)
 
 
 def test_a_partial_repair_speaks_of_the_top(rows):
@@ -156,13 +155,11 @@ def test_a_partial_repair_speaks_of_the_top(rows):
     fp = FairPOT(0.6, top=0.3, repair="top").fit(scores, y, sensitive_features=group)
     made = FairnessReport(fp.table_, fp)
     known = effect(fp, scores, y, sensitive_features=group)
-    assert made.audit.finding.top == 0.3
+    assert made.effect.statement.top == 0.3
     assert made.effect.to_dict() == known.to_dict()
-    after = known.after.told.pair(*known.finding.pair).signed_gap
-    ends = [POINTS.gap(each) for each in (known.finding.gap, after, after.low, after.high)]
-    told = "The gap in the top 30% goes from {} to {} points (95% interval {} to {})".format(*ends)
-    assert told in said(made)
-    assert told in read(made)
+    assert known.statement.metric == "gap in the top 30%"
+    assert known.statement.sentence in said(made)
+    assert known.statement.sentence in read(made)
     page = made.to_html()
     assert "How large is the gap in the top 30%?" in page
     assert "Who is in the top 30% of the list?" in page
@@ -175,7 +172,7 @@ def test_the_change_is_shown_with_its_sign_and_interval(rows):
     made = FairnessReport(fp.table_, fp)
     moved = fp.transform(scores, sensitive_features=group)
     known = change_of_scores(y, scores, moved, sensitive_features=group).gap
-    numbers = [f"{100 * getattr(known.signed, n):+.1f}".replace("-", "−") for n in ("change", "low", "high")]
+    numbers = [f"{getattr(known.signed, n):+.3f}" for n in ("change", "low", "high")]
     for text in (read(made), made.to_markdown()):
         assert "{} ({} to {})".format(*numbers) in text
         assert "Changes at other strengths have no interval" in text
@@ -188,37 +185,36 @@ def test_the_badge_says_what_is_known(tmp_path):
     plain = FairPOT(max_gap=0.2).fit(scores, y, sensitive_features=group)
     new, outcomes, whose = make_rows(3000, seed=5)
     badges = {
-        "Not yet checked on new rows": FairnessReport(plain.table_, plain),
-        "Checked on 3,000 new rows": FairnessReport(score_table(outcomes, new, sensitive_features=whose), plain),
+        "Not checked on new rows": FairnessReport(plain.table_, plain),
+        "New rows cannot tell": FairnessReport(score_table(outcomes, new, sensitive_features=whose), plain),
     }
     fp = FairPOT(max_gap=0.2, confidence=0.9).fit(scores, y, sensitive_features=group)
     fp.save(tmp_path / "map.json", timestamp=True)
     loaded = load(tmp_path / "map.json")
-    badges["Certified: at most 20 points, 90% confidence"] = FairnessReport(fp.table_, loaded)
+    badges["Certified: at most 0.2, 90% confidence"] = FairnessReport(fp.table_, loaded)
     for badge, made in badges.items():
         assert f">{badge}</p>" in made.to_html()
         assert badge in made.to_markdown()
-    told = trust(badges["Certified: at most 20 points, 90% confidence"].effect.trust, POINTS)
-    assert told.startswith("Certified: with 90% confidence the overall gap on rows like these is at most 20 points")
-    assert told.endswith("The other numbers are of the rows that the repair was fitted on.")
-    same = FairnessReport(fp.table_, fp)
-    assert any(line.endswith("up to the certified 20 points.") for line in noted(same))
+    told = said(badges["Certified: at most 0.2, 90% confidence"])
+    assert told.startswith("Certified: with 90% confidence the overall gap on rows like these is at most 0.2 (")
+    assert "On the rows it was fitted on, the overall gap is" in told
     worse = np.where(whose == "F", new - 2 * outcomes, new)
     for moved, answers in ((new, "agree"), (worse, "contradict")):
         rows = score_table(outcomes, moved, sensitive_features=whose)
         found = verdict(rows.rescored(fp.fair_maps_.maps_on(rows)), bound=0.2, level=0.9)
         made = FairnessReport(rows, loaded)
-        told = trust(made.effect.trust, POINTS)
-        assert f"These rows {answers}" in told
-        assert POINTS.with_interval(found.interval) in told
-        assert loaded.fitted_on_["time"] in told
-        assert told in read(made)
+        told = made.effect.statement
+        assert told.sentence.startswith(f"These rows {answers}")
+        assert told.gap == found.interval
+        assert loaded.fitted_on_["time"] in told.sentence
+        assert told.sentence in read(made)
+        assert f'<p class="badge {"good" if answers == "agree" else "bad"}">' in made.to_html()
 
 
 def test_what_cannot_be_told():
     made = FairnessReport.from_predictions([1, 1, 0, 1], [0.1, 0.2, 0.3, 0.4], sensitive_features=list("FFMM"))
     assert "No gap can be measured" in said(made)
-    assert made.to_dict()["finding"]["gap"] is None
+    assert made.to_dict()["statements"][0]["gap"] is None
     assert any(line.startswith("F has no rows without the outcome") for line in noted(made))
 
 
@@ -232,17 +228,16 @@ def test_small_groups_are_warned_of_in_one_line_each():
     assert sum(told.startswith(line) for told in noted(made)) == 1
 
 
-def test_doubt_about_a_small_group_stands_beside_the_headline():
-    """A group of 40: the doubt is below the headline, each case has a mark, and no histogram is made of them."""
+def test_doubt_about_a_small_group_stands_in_the_headline():
+    """A group of 40: the first sentence says on how few it stands, each case has a mark, and there is no histogram."""
     scores, y, group = make_rows(900)
     small = np.flatnonzero(group == "F")
     kept = np.r_[np.flatnonzero(group == "M"), small[y[small] == 1][:6], small[y[small] == 0][:34]]
     made = FairnessReport.from_predictions(y[kept], scores[kept], sensitive_features=group[kept], outcome="a stroke")
     page = made.to_html()
-    doubt = (
-        '<strong class="doubt">F has only 6 rows with a stroke (under 30). Do not act on numbers that depend on them.'
-    )
-    assert page.index('id="finding"') < page.index(doubt) < page.index("is ranked above someone in")
+    headline = page[page.index('id="finding"') :].partition("</h2>")[0]
+    assert "Cannot tell whether there is a gap: only 6 rows with the outcome in F; measured is" in headline
+    assert "F has only 6 rows with a stroke (under 30). Do not act on numbers that depend on them." in page
     lane = page[page.index('id="lane-0"') : page.index('id="lane-1"')]
     assert lane.count('class="mark yes"') == 6
     assert lane.count('class="mark no"') == 34
@@ -265,15 +260,15 @@ def test_the_rule_that_set_the_dial(rows):
     scores, y, group = rows
     rules = {
         "Set by hand: lam = 0.4": {"lam": 0.4},
-        "The highest AUC with a gap of at most 3.0 points": {"max_gap": 0.03},
+        "The highest AUC with a gap of at most 0.03": {"max_gap": 0.03},
         "The smallest gap that costs at most 0.01 of AUC": {"max_auc_loss": 0.01},
         "The smallest gap": {},
-        "The highest AUC with a gap among the 200 highest of at most 9.0 points": {
+        "The highest AUC with a gap among the 200 highest of at most 0.09": {
             "max_gap": 0.09,
             "top": 200,
         },
-        "The highest AUC with a gap in the top 20% of at most 9.0 points": {"max_gap": 0.09, "top": 0.2},
-        "The highest net benefit from 0.4 up with a gap of at most 3.0 points": {
+        "The highest AUC with a gap in the top 20% of at most 0.09": {"max_gap": 0.09, "top": 0.2},
+        "The highest net benefit from 0.4 up with a gap of at most 0.03": {
             "max_gap": 0.03,
             "net_benefit_at": 0.4,
         },
@@ -323,15 +318,16 @@ def test_every_sentence_is_used():
     assert [key for key in unused if key not in names] == []
 
 
-def test_a_tiny_group_is_not_the_headline():
+def test_a_tiny_group_does_not_lead():
     rng = np.random.default_rng(31)
     group = np.repeat(["large", "other", "tiny"], [600, 600, 12])
     y = rng.integers(0, 2, len(group))
     score = rng.normal(y + 0.3 * (group == "large") - 4.0 * (group == "tiny"))
     made = FairnessReport(score_table(y, score, sensitive_features=group))
     audited = audit(y, score, sensitive_features=group)
-    assert made.audit.finding.pair == ("large", "other")
+    assert set(made.audit.ranking.widest.groups) == {"large", "other"}
+    assert "tiny" not in made.audit.statement.pair or made.audit.statement.gap.low > 0
     assert made.audit.to_dict() == audited.to_dict()
-    assert made.content.dial.settings[0].told.gap == audited.ranking.headline
+    assert made.content.dial.settings[0].told.gap == audited.ranking.widest
     assert made.audit.ranking.small_groups == ("tiny",)
     assert "(few rows)" in made.to_html()

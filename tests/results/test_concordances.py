@@ -113,7 +113,7 @@ def test_it_stands_beside_the_gap_of_the_horizon():
     same = concordance(frame.days, frame.score, **given_by(frame))
     assert audit.concordance.to_dict() == same.to_dict()
     assert (audit.concordance.tau, same.tau) == (1.0, 1.0)
-    first, second = audit.finding.pair
+    first, second = audit.statement.pair
     said = f"Up to 1, someone in {first} with the outcome is ranked above someone in {second} who had it later or not"
     assert any(text.startswith(said) for text in audit.answer)
     assert audit.to_dict()["concordance"]["pairs"][0]["signed_gap_low"] == same.pairs[0].signed_gap.low

@@ -69,13 +69,13 @@ def rows_of(seed, shift, n=4000):
 @pytest.mark.parametrize(
     ("shift", "n", "top", "repair", "answer"),
     [
-        (0.5, 4000, None, "all", "compatible"),
-        (1.5, 4000, None, "all", "contradicted"),
-        (0.7, 300, None, "all", "cannot tell"),
-        (0.5, 4000, 0.5, "all", "compatible"),
-        (2.0, 4000, 0.5, "all", "contradicted"),
-        (0.5, 4000, 0.5, "top", "compatible"),
-        (2.0, 4000, 0.5, "top", "contradicted"),
+        (0.5, 4000, None, "all", "kept"),
+        (1.5, 4000, None, "all", "missed"),
+        (0.7, 300, None, "all", "unknown"),
+        (0.5, 4000, 0.5, "all", "kept"),
+        (2.0, 4000, 0.5, "all", "missed"),
+        (0.5, 4000, 0.5, "top", "kept"),
+        (2.0, 4000, 0.5, "top", "missed"),
     ],
 )
 def test_rows_judge_a_certificate_of_other_rows(shift, n, top, repair, answer, tmp_path):
@@ -94,34 +94,34 @@ def test_rows_judge_a_certificate_of_other_rows(shift, n, top, repair, answer, t
         if top is not None and repair == "all":
             table = table.above(sure.certificate_.starts)
         judged = verdict(table, bound=bound, level=0.9)
-        assert {"within": "compatible", "exceeds": "contradicted"}.get(judged.answer, judged.answer) == answer
-        assert found.trust.answer == answer
-        assert found.trust.gap == pytest.approx(judged.interval.value, abs=1e-12)
-        told = found.to_dict()["trust"]
-        assert (told["answer"], told["certificate"]["bound"], told["certificate"].get("top")) == (
-            answer,
-            bound,
-            top,
-        )
+        assert {"within": "kept", "exceeds": "missed", "cannot tell": "unknown"}[judged.answer] == answer
+        assert (found.statement.state, found.statement.target) == (answer, bound)
+        assert found.statement.gap == pytest.approx(judged.interval.value, abs=1e-12)
+        told = found.to_dict()
+        assert (told["statements"][0]["state"], told["checked"]["certificate"]["bound"]) == (answer, bound)
+        assert told["checked"]["certificate"].get("top") == top
         first = str(found).splitlines()[0]
         which = "overall gap"
         if top is not None:
             scored = "scored" if repair == "top" else "with an adjusted score of"
             which = f"gap among people {scored} {sure.certificate_.starts['F']:.4g} or above"
         said = f"with 90% confidence the {which} on rows like these is at most {bound} (tested on 5 cross-fitted folds"
-        assert first.startswith(f"Certified: {said}")
+        says = {"kept": "agree with", "missed": "contradict", "unknown": "cannot tell whether"}[answer]
+        assert first.startswith(f"These rows {says} the certificate")
+        assert f" Certified: {said}" in first
         ends = f"{judged.interval:.3f} (90% interval {judged.interval.low:.3f} to {judged.interval.high:.3f})"
-        assert first.endswith(f"{ends}.")
+        assert (ends in first) == (answer != "kept")
+        assert f"measured {judged.interval:.3f}" in first or answer != "kept"
 
 
 def test_the_fitted_rows_do_not_judge_a_certificate():
     rows = rows_of(0, 0.5)
     sure = FairPOT(max_gap=0.12, confidence=0.9).fit(**rows)
-    found = fairpot.effect(sure, **rows).trust
-    assert (found.answer, found.gap) == (None, None)
-    assert found.same_rows
-    assert "of the rows that the repair was fitted on" in found.sentence
-    assert fairpot.effect(sure.at(0.3), **rows_of(1, 0.5)).trust.certificate is None
+    found = fairpot.effect(sure, **rows)
+    assert found.statement.state == "certified"
+    assert found.checked.same_rows
+    assert "On the rows it was fitted on, the overall gap is" in found.statement.sentence
+    assert fairpot.effect(sure.at(0.3), **rows_of(1, 0.5)).checked.certificate is None
 
 
 def two_scores(seed: int = 77, size: int = 700):
@@ -247,6 +247,6 @@ def test_so_many_rows_are_those_of_the_groups_that_are_compared(repair, tmp_path
     fp.save(tmp_path / "map.json")
     for model in (fp, fairpot.load(tmp_path / "map.json")):
         found = fairpot.effect(model, **rows)
-        assert found.finding.top == pytest.approx(500 / 1400)
+        assert found.statement.top == 500
         assert found.after.tops[0].gap == pytest.approx(fp.achieved_.gap_top, abs=1e-12)
         assert found.after.tops[0].gap <= 0.1 < found.before.tops[0].gap

@@ -119,6 +119,7 @@ def test_every_measured_number_knows_its_interval_or_why_it_has_none(rows):
             yield name, tree
 
     counted = {"threshold", "top", "level", "pairs", "score_range", "rate", "share", "starts", "start"}
+    counted |= {"at_least", "at_most", "rows", "worth"}
     both_ties = {"auc_strict", "auc_half", "gap_strict", "gap_half"}  # the one that is asked for has an interval
     biased = {"expected_calibration_error", "error_by_chance", "slope"}
     bare = {name for name, value in leaves(audit) if not isinstance(value, fairpot.inference.Estimate)}

@@ -77,7 +77,7 @@ def test_what_needs_outcomes_is_left_out_and_one_line_says_why():
     assert "AUC" not in text.replace("Outcomes are not known, so AUC, xAUC", "")
     assert found._repr_html_().count("Outcomes are not known") == 1
     assert found.frame("pairs").empty
-    assert found.finding.state == "no outcomes"
+    assert found.statement.state == "no outcomes"
     assert {each.rate for rates in found.rates for each in rates.rates} == {"selection_rate", "mean_score"}
     with pytest.raises(ValueError, match="needs outcomes"):
         fairpot.audit(None, s, sensitive_features=g, ties="strict")

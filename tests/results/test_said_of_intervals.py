@@ -8,15 +8,15 @@ from fairpot import words
 
 
 @pytest.mark.parametrize("groups", ["ab", "abc", "abcdefghij"])
-def test_only_the_headline_allows_for_the_number_of_pairs_and_the_lines_say_so(groups):
+def test_that_intervals_hold_for_all_pairs_is_said_where_there_are_several(groups):
     rng = np.random.default_rng(1)
     y, group = rng.integers(0, 2, 3000), rng.choice([*groups], 3000)
     found = fairpot.audit(y, rng.normal(y), sensitive_features=group)
     several = len(groups) > 2
-    assert (words.OF_ONE_PAIR in str(found)) == several
-    assert (words.OF_ONE_PAIR in found._repr_html_()) == several
+    assert (words.OF_ALL_PAIRS in str(found)) == several
+    assert (words.OF_ALL_PAIRS in found._repr_html_()) == several
     report = fairpot.FairnessReport.from_predictions(y, rng.normal(y), sensitive_features=group)
-    assert (words.OF_ONE_PAIR in report.to_html()) == several
+    assert (words.OF_ALL_PAIRS in report.to_html()) == several
 
 
 @pytest.mark.parametrize(("confidence", "broken"), [(0.9, "10"), (0.95, "5"), (0.975, "2.5")])

@@ -172,7 +172,7 @@ class Decision:
         require, limit = self.gates.require, self.limit
         chance = self.gates.stops and not self.gates.allow_chance and not self.found.better_than_chance
         if chance:
-            out.line(shown(words.failed_by_chance(self.found.spoken.notes, "--allow-chance")), "bad")
+            out.line(shown(words.failed_by_chance(self.found.statements, "--allow-chance")), "bad")
         named = [each.named(lambda group: words.name_of(group, columns)) for each in self.ratios]
         passed = print_verdicts(out, self.verdicts, require) & print_verdicts(out, named, require) and not chance
         if limit is not None and (limit.exceeded or not chance):

@@ -48,7 +48,7 @@ def print_pairs(out: Output, ranking: Ranking, *, lower_is_riskier: bool, everyt
     names = ["riskier", "less risky"] if lower_is_riskier else ["ranked higher", "ranked lower"]
     out.table(f"{each} {part_of(ranking.top)}", [*names, "gap", "from", "to", "xAUC", "reverse"], rows, texts=2)
     if len(shown_here) > 1:
-        out.line(words.OF_ONE_PAIR)
+        out.line(words.OF_ALL_PAIRS)
     if len(pairs) > len(shown_here):
         more = len(pairs) - len(shown_here)
         few = f", {'all' if len(small) == more else f'{len(small)} of them'} of small groups" if small else ""
@@ -202,8 +202,8 @@ def print_audits(out: Output, found: Audits) -> None:
         out.line(shown(f"{name}: {each.answer[0]}"), "bold")
     if found[first].ranking.labelled:
         rows, ends = found.audits.items(), ["from", "to"]
-        sized = [[shown(name), *with_limits(each.auc), *with_limits(each.finding.gap)] for name, each in rows]
-        out.table("The same rows", ["score", "AUC", *ends, found[first].finding.metric, *ends], sized)
+        sized = [[shown(name), *with_limits(each.auc), *with_limits(each.statement.gap)] for name, each in rows]
+        out.table("The same rows", ["score", "AUC", *ends, found[first].statement.metric, *ends], sized)
         changes = [
             [shown(f"{name} minus {first}"), *_changed(change.auc), *_changed(change.headline or change.gap)]
             for name, change in found.changes.items()
@@ -241,7 +241,9 @@ def print_effect(out: Output, found: Effect, where: str, *, everything: bool) ->
         f"{where}, before and after", ["", "before", "after", "change", "from", "to"], [_change(r) for r in shown_here]
     )
     if any(row.after is not None and row.after < 0 for row in shown_here[:main]):
-        higher, lower = map(shown, found.finding.pair)
+        before = found.before.told.leading
+        assert before is not None  # a gap was measured
+        higher, lower = map(shown, (before.first, before.second))
         out.line(f"a gap below 0: the adjusted score ranks {lower} higher than {higher}", "dim")
     if everything:
         _print_moves(out, found, where)

@@ -281,10 +281,10 @@ def _print_tables(out: Output, found: Audit, rows: RowOptions, *, everything: bo
 
 
 def _folded(found: Audit) -> list[words.Note]:
-    """Leave out the notes of small groups where the finding has said which groups are too small."""
-    said = set(found.finding.small_groups)
-    told = [note for note in found.notes if note.text not in found.answer]
-    return [n for n in told if n.kind not in ("small", "chance") or n.group not in said or n.top is not None]
+    """Leave out the notes of groups of which the statements have said that they are too small."""
+    caveats = [caveat for statement in found.statements for caveat in statement.caveats]
+    said = {group for caveat in caveats if caveat.kind in ("untold", "one outcome") for group in caveat.groups}
+    return [n for n in found.notes if n.kind != "small" or n.group not in said or n.top is not None]
 
 
 def _print_rows(out: Output, found: Audit, rows: RowOptions) -> None:
@@ -307,11 +307,11 @@ def _print_rows(out: Output, found: Audit, rows: RowOptions) -> None:
 
 def _next(found: Audit, rows: RowOptions) -> list[str] | None:
     """Give the command that fits a repair, where the rows show a difference and there is a file."""
-    finding = found.clearest
-    proposed = finding.clear and words.above_chance(found.auc) and "-" not in rows.inputs
-    if not proposed or rows.score.endswith(ADJUSTED):
+    clear = [each for each in found.statements if each.clear]
+    if not clear or found.statements[0].about_score or "-" in rows.inputs or rows.score.endswith(ADJUSTED):
         return None
     again = opt.said_again("ties", "reference", "min_group", "only", "threshold")
-    if finding.top is not None and len(found.tops) == 1:  # a repair has one top
-        again += ["--top", opt.written_top(finding.top), *(["--top-of", "group"] if finding.top_of == "group" else [])]
+    first = clear[0]
+    if first.top is not None and len(found.tops) == 1:  # a repair has one top
+        again += ["--top", opt.written_top(first.top), *(["--top-of", "group"] if first.top_of == "group" else [])]
     return ["fairpot", "fit", *rows.inputs, *rows.as_options(), *again, "--max-gap", "GAP", "-o", "map.json"]

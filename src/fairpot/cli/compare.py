@@ -29,7 +29,7 @@ from fairpot.comparison import Comparison
 from fairpot.comparison import compare as compare_methods
 from fairpot.exceptions import FairpotWarning, InfeasibleRuleError
 from fairpot.repair.registry import method, method_name, takes_reference
-from fairpot.results import Finding, audit
+from fairpot.results import Statement, audit
 from fairpot.words import name_of
 from fairpot.words.comparison import COMPARED
 
@@ -108,26 +108,27 @@ def compare(rows: RowOptions, out: Output, held_out: tuple[str, ...], reference:
     weights = None if result.table is None else result.table.weights
     bins = Quantised.of(counted.quantisation)
     out.document(CompareDocument(rows.said(), weights, result, bins))
-    _print(out, result, _finding(result, options["ties"]), rows)
+    _print(out, result, _statements(result, options["ties"]), rows)
     if bins is not None:
         out.note(bins.text)
 
 
-def _finding(result: Comparison, ties: Ties) -> Finding:
+def _statements(result: Comparison, ties: Ties) -> tuple[Statement, ...]:
     """Say what the original scores do, in the top where that is what gaps are of."""
     assert result.table is not None  # it was made from rows
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", FairpotWarning)
-        return audit(result.table, ties=ties, top=result.top).finding
+        return audit(result.table, ties=ties, top=result.top).statements
 
 
-def _print(out: Output, result: Comparison, finding: Finding, rows: RowOptions) -> None:
-    """Say first what the gap is, which method to take and what is next; then the table."""
-    command = _next(result, finding, rows)
-    out.lines([finding.headline, *([] if finding.clear else [finding.next]), *result.verdicts])
+def _print(out: Output, result: Comparison, statements: tuple[Statement, ...], rows: RowOptions) -> None:
+    """Say first what follows for the original scores, which method to take and what is next; then the table."""
+    first, clear = statements[0], statements[0].clear
+    command = _next(result, rows) if clear else None
+    out.lines([each.text for each in statements[:2]] + [*([] if clear else [first.next]), *result.verdicts])
     if command is not None:
         out.command(command)
-    elif finding.clear:
+    elif clear:
         out.line("Next: allow a larger gap (--max-gap), or keep the original scores.")
     out.line()
     reference = shown(name_of(result.reference, rows.groups))
@@ -141,9 +142,9 @@ def _print(out: Output, result: Comparison, finding: Finding, rows: RowOptions) 
     out.notes([f"{each.method} is left out: {each.reason}" for each in result.skipped])
 
 
-def _next(result: Comparison, finding: Finding, rows: RowOptions) -> list[str] | None:
+def _next(result: Comparison, rows: RowOptions) -> list[str] | None:
     """Give the command that fits the recommended method, at the smallest target that takes a repair."""
-    if not finding.clear or "-" in rows.inputs:
+    if "-" in rows.inputs:
         return None
     for bound in sorted(result.max_gaps):
         with suppress(InfeasibleRuleError):

@@ -25,6 +25,7 @@ from fairpot.repair.finish import in_words
 from fairpot.repair.fitting import RULES
 from fairpot.repair.registry import find_method, method_name
 from fairpot.results import Effect, effect
+from fairpot.results.effect import as_certified
 from fairpot.results.kinds import Group
 from fairpot.rows.output import complete_file
 from fairpot.table import ScoreTable
@@ -189,22 +190,17 @@ def _achieved(model: Repair, rows: RowOptions) -> Achieved:
 def _effect(model: Repair, table: ScoreTable, ranking: opt.Options) -> Effect:
     """Measure the repair; what was certified a moment ago cannot be judged by the rows that certified it."""
     found = effect(model, table, **ranking)
-    return found if found.trust is None else replace(found, trust=replace(found.trust, answer=None, gap=None))
+    return as_certified(found) if found.facts.certificate is not None else found
 
 
 def _print_answer(out: Output, done: FitDocument, wish: Wish, rows: RowOptions) -> None:
     """Say first what the repair does, on new rows if there are any; then what comes next."""
     found = done.fitted if done.held_out is None else done.held_out
-    bound = wish.rules.get("max_gap")
-    kept = []
-    if done.repair_needed is False and bound is not None:
-        gap = float(done.fitted.before.told.gap or 0.0)
-        kept = [words.not_needed(done.fitted.finding.metric, gap, bound, wish.confidence)]
     lead, better = done.higher_auc, []
     if lead is not None:
         on_new = done.held_out is not None and done.achieved.gap_top is None
         better = [words.higher_auc(lead.method, lead.lead, on_new, f"--method {method_name(find_method(lead.method))}")]
-    out.lines([*kept, *found.sentences, *better])
+    out.lines([*found.sentences, *better])
     if done.output is None:
         out.line("Nothing was written: add -o map.json to save the map.")
     elif not any(each.moved for each in done.fitted.moves):

@@ -204,10 +204,9 @@ def _named(name: Any) -> str:
 
 
 def _print(out: Output, made: FairnessReport, output: str) -> None:
-    """Say what the page says in the words and the unit of the other commands, the finding first."""
+    """Say what the page says in the words of the other commands, the most important first."""
     audit, effect = made.audit, made.effect
-    finding = audit.finding
-    out.lines(audit.answer if effect is None else [finding.headline, finding.meaning, *effect.sentences])
+    out.lines(audit.answer if effect is None else effect.sentences)
     out.line()
     out.line(wording.rows_by(audit.ranking.rows, audit.ranking.weighted_rows))
     if audit.weights is not None:

@@ -19,7 +19,8 @@ from fairpot._defaults import TopOf
 from fairpot._docs import documented
 from fairpot.inference import Changes, Estimate
 from fairpot.modelfile.files import toml_of
-from fairpot.results import Audit, Effect, Finding, Ranking, Trust
+from fairpot.results import Audit, Effect, Ranking, Statement
+from fairpot.results.effect import Checked
 from fairpot.results.kinds import Count, Derived, Group, Score, Share
 from fairpot.results.ranking import Pair
 from fairpot.results.rates import Action, Moved
@@ -35,7 +36,7 @@ _EXAMPLE = 'Hint: purpose = "...", owner = "...", not_for = ["...", "..."].'
 
 @dataclass(frozen=True)
 class Ranks:
-    """AUC and gaps of all rows, or of a top, at one setting; ``gap`` is the one that a headline is about."""
+    """AUC and gaps of all rows, or of a top, at one setting; ``gap`` is the largest of groups not too small."""
 
     auc: Estimate | None
     gap: Estimate | None
@@ -44,7 +45,7 @@ class Ranks:
     @classmethod
     def of(cls, ranking: Ranking) -> Ranks:
         """Read them off what was measured."""
-        return cls(ranking.auc, ranking.headline, ranking.gaps)
+        return cls(ranking.auc, ranking.widest, ranking.gaps)
 
     @cached_property
     def by_groups(self) -> dict[tuple[Any, Any], Pair]:
@@ -194,17 +195,16 @@ class About:
 
 @dataclass(frozen=True)
 class Report:
-    """Everything that a report says. ``before``, ``after``, ``finding`` and ``notes`` are those of audit and effect."""
+    """Everything that a report says; ``before``, ``after``, ``statements`` and ``notes`` are of audit and effect."""
 
     derived: ClassVar[Derived] = {
-        "finding": Finding,
-        "finding_after": Finding | None,
+        "statements": tuple[Statement, ...],
         "before": Audit,
         "after": Audit | None,
         "changes": Changes | None,
         "moves": tuple[Moved, ...] | None,
         "actions": tuple[Action, ...] | None,
-        "trust": Trust | None,
+        "checked": Checked | None,
     }
 
     schema: int
@@ -220,9 +220,9 @@ class Report:
     shown: int  # the line that is shown first
 
     @property
-    def finding(self) -> Finding:
-        """What the audit of the original scores found."""
-        return self.audit.finding
+    def statements(self) -> tuple[Statement, ...]:
+        """What follows, the most important first: of the repair, where there is one."""
+        return (self.effect or self.audit).statements
 
     @property
     def before(self) -> Audit:

@@ -17,7 +17,7 @@ from fairpot.report.measure import Measured
 from fairpot.report.people import FEWEST
 from fairpot.tradeoff.curve import pareto_mask
 from fairpot.transport import Floats
-from fairpot.words import POINTS
+from fairpot.words import FRACTIONS
 from fairpot.words import page as words
 from fairpot.words.page import TEXT, percent, say, score
 
@@ -62,26 +62,25 @@ def make_figures(found: Measured, report: Report) -> dict[str, Figure]:
 
 
 def told_gap(report: Report, setting: Setting) -> float | None:
-    """Give the gap that a report turns on: of two groups with its sign, seen as before; else that of the headline."""
+    """Give the gap that a report turns on: of two groups with its sign, seen as before; else the largest."""
     if len(report.audit.ranking.groups) > 2:
         return setting.told.gap
-    found = report.finding
-    return None if found.gap is None else setting.told.pair(*found.pair).signed_gap
+    pair = report.audit.told.leading
+    return None if pair is None else setting.told.pair(pair.first, pair.second).signed_gap
 
 
 def _tradeoff(found: Measured, report: Report) -> Figure | None:
-    curve, settings = report.curve, report.dial.settings
-    if curve is None or report.finding.gap is None:
+    curve, settings, leading = report.curve, report.dial.settings, report.audit.told.leading
+    if curve is None or leading is None:
         return None
     signed = len(found.table.groups) == 2
-    turn = -1.0 if signed and curve.reference != report.finding.ranked_higher else 1.0
-    gap = turn * 100 * np.array(curve.signed_gap if signed else curve.gap)
+    turn = -1.0 if signed and curve.reference != leading.first else 1.0
+    gap = turn * np.array(curve.signed_gap if signed else curve.gap)
     auc, pareto = np.array(curve.auc), np.array(curve.pareto)
     at = [(told_gap(report, each), each.all.auc) for each in settings]
     xs, ys = (np.array([np.nan if None in p else p[k] for p in at], dtype=np.float64) for k in (0, 1))
-    xs = 100 * xs
-    # The method's own curve looks at small groups too, which carry no headline, and at the top where it was fitted.
-    if not signed or report.finding.top is not None:
+    # The method's own curve looks at the top where it was fitted.
+    if not signed or report.audit.told.top is not None:
         gap, auc, pareto = xs, ys, pareto_mask(np.nan_to_num(xs, nan=np.inf), np.nan_to_num(ys, nan=-np.inf))
     band = _limits_at(report) if signed else None
     ends = [] if band is None else band.ravel().tolist()
@@ -91,7 +90,7 @@ def _tradeoff(found: Measured, report: Report) -> Figure | None:
     best = best[few(len(best), 24)]
     front = zip(frame.across(gap[best]), frame.up(auc[best]))
     cx, cy = frame.across(xs), frame.up(ys)
-    names = (_axis("gap in points" if signed else "overall gap in points", report), "AUC")
+    names = (_axis("gap" if signed else "overall gap", report), "AUC")
     marks = [(cx[0], cy[0], "original")]
     marks += [(cx[chosen], cy[chosen], "★ reported")] if chosen else []
     body = join(
@@ -120,22 +119,24 @@ def _tradeoff(found: Measured, report: Report) -> Figure | None:
 
 
 def _tradeoff_note(report: Report, signed: bool, band: bool) -> str:
+    told = report.audit.told
     notes = [TEXT["tradeoff note"], *([] if report.limit is None else [TEXT["limit"]])]
-    notes += [say("top note", among=words.among_top(report.finding))] if report.finding.top is not None else []
+    notes += [] if told.top is None else [say("top note", among=words.among_top(told))]
     notes += [TEXT["band note"]] if band else []
     return " ".join([*notes, *([] if signed else [TEXT["many note"]])])
 
 
 def _axis(name: str, report: Report) -> str:
     """Name an axis, with the part of the ranking that its numbers are those of."""
-    told = name if report.finding.top is None else f"{name}, {words.among_top(report.finding)}"
-    higher = short(report.finding.ranked_higher, 16)
+    ranking = report.audit.told
+    told = name if ranking.top is None else f"{name}, {words.among_top(ranking)}"
+    higher = "" if ranking.leading is None else short(ranking.leading.first, 16)
     return f"{told}\nabove 0: {higher} ranked higher" if len(report.audit.ranking.groups) == 2 else told
 
 
 def _tradeoff_alt(before: Setting, now: Setting) -> str:
-    names = {"gap_before": POINTS.gap(before.told.gap), "auc_before": POINTS.auc(before.all.auc)}
-    return say("tradeoff alt", **names, gap_after=POINTS.gap(now.told.gap), auc_after=POINTS.auc(now.all.auc))
+    names = {"gap_before": FRACTIONS.gap(before.told.gap), "auc_before": FRACTIONS.auc(before.all.auc)}
+    return say("tradeoff alt", **names, gap_after=FRACTIONS.gap(now.told.gap), auc_after=FRACTIONS.auc(now.all.auc))
 
 
 def _aim(frame: Frame, report: Report, signed: bool) -> Markup | None:
@@ -143,7 +144,7 @@ def _aim(frame: Frame, report: Report, signed: bool) -> Markup | None:
     aim = None if report.method is None else report.method.aim
     if aim is None:
         return None
-    left, right = frame.across([max(-100 * aim if signed else 0.0, frame.x[0]), min(100 * aim, frame.x[1])])
+    left, right = frame.across([max(-aim if signed else 0.0, frame.x[0]), min(aim, frame.x[1])])
     bottom, top = frame.up(frame.y)
     return tag("rect", x=left, y=top, width=max(right - left, 1), height=bottom - top, class_="aim")
 
@@ -152,18 +153,18 @@ def _limit(frame: Frame, limit: Within | None) -> list[Markup]:
     """Draw the limit."""
     if limit is None:
         return []
-    gap, auc = 100 * np.array(limit.gap), np.array(limit.auc)
+    gap, auc = np.array(limit.gap), np.array(limit.auc)
     seen = (gap >= frame.x[0]) & (gap <= frame.x[1]) & (auc >= frame.y[0]) & (auc <= frame.y[1])
     return [tag("path", d=line(frame.across(gap[seen]), frame.up(auc[seen])), class_="limit")]
 
 
 def _limits_at(report: Report) -> Floats | None:
-    """Give the limits of the gap of two groups at each setting, in points; None where one has none, or in a top."""
+    """Give the limits of the gap of two groups at each setting; None where one has none, or in a top."""
     gaps = [told_gap(report, each) for each in report.dial.settings]
     unknown = any(getattr(g, "low", np.nan) != getattr(g, "low", 0.0) for g in gaps)
-    if report.finding.top is not None or len(gaps) < 3 or unknown:
+    if report.audit.told.top is not None or len(gaps) < 3 or unknown:
         return None
-    return np.array([[100 * g.low, 100 * g.high] for g in gaps])  # type: ignore[union-attr]
+    return np.array([[g.low, g.high] for g in gaps])  # type: ignore[union-attr]
 
 
 def _band(frame: Frame, limits: Floats, aucs: Floats) -> Markup:

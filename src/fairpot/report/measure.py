@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from fairpot.report.content import Crossing, Curve, GroupAt, Line, Ranks, Settin
 from fairpot.report.people import FEWEST, Above, Mapped, Marks, from_above, top_scores
 from fairpot.results import Audit, Effect
 from fairpot.results.calibration import as_risks, calibrations
+from fairpot.results.judge import Statement, judge
 from fairpot.results.ranking import Ranking, own_scale, rank
 from fairpot.results.rates import SHARE, Moved, moves
 from fairpot.table import Maps, ScoreTable, Top
@@ -169,6 +170,7 @@ class Measured:
     start: dict[str, int]  # the threshold and the top share that are shown first
     pictures: list[Drawn]
     settings: list[Setting]
+    statements: list[tuple[Statement, ...]]  # of every setting, the most important first
 
     @property
     def coarse(self) -> bool:
@@ -218,14 +220,14 @@ def _whole(number: float) -> float:
 def measure(table: ScoreTable, dial: Dial, audit: Audit, effect: Effect | None, lines: Lines) -> Measured:
     """Measure a labelled table of at least two groups at every setting of a dial."""
     counted = table if entries(table) <= MOST_ENTRIES else table.quantise(COARSE_BINS)
-    pair, order = _pair_and_order(audit)
+    pair, order = _pair_and_order(audit, effect)
     drawn = sorted(order[:DRAWN])
     tops = lines.top_scores(table.pooled())
     above = people.above(table, lines.thresholds).then(people.above(table, tops))
     size = MARKS if len(drawn) <= 4 else MARKS * 2 // 3
     grids, shown = _grids(counted, dial), [people.marks(counted.counts[g], size) for g in drawn]
     groups = pair, drawn, sorted(order[:LISTED])
-    found = Measured(table, counted, dial, *groups, *grids, lines, above, shown, lines.start(above.weight), [], [])
+    found = Measured(table, counted, dial, *groups, *grids, lines, above, shown, lines.start(above.weight), [], [], [])
     _measure_settings(found, audit, effect)
     return found
 
@@ -234,6 +236,7 @@ def _measure_settings(found: Measured, audit: Audit, effect: Effect | None) -> N
     """Go through the settings and rank each, but those that an audit has ranked: the first and the reported one."""
     dial, told, ranking = found.dial, audit.told, audit.ranking
     audits = {0: audit} if effect is None else {0: audit, dial.chosen: effect.after}
+    said = {0: audit.statements} if effect is None else {0: audit.statements, dial.chosen: effect.statements}
     asked: dict[str, Any] = {"ties": ranking.ties, "reference": ranking.reference}
     for place in range(len(dial)):
         maps = dial.maps(place)
@@ -241,7 +244,7 @@ def _measure_settings(found: Measured, audit: Audit, effect: Effect | None) -> N
         found.pictures.append(_drawn(found, place, maps, mapped))
         here, after = audits.get(place), mapped.after
         whole = rank(after, **asked) if here is None else here.ranking
-        top = None
+        top, inside = None, whole
         if told.top is not None and told.top_of is not None:
             where = after.find_top(told.top, told.top_of)
             inside = rank(after, top=where, small=whole.small_groups, **asked) if here is None else here.told
@@ -249,6 +252,11 @@ def _measure_settings(found: Measured, audit: Audit, effect: Effect | None) -> N
         shifts = effect.moves if effect is not None and place == dial.chosen else _moves(found, maps)
         groups = _groups(whole, after, shifts)
         moved, rows = (sum(getattr(g.moved, name) for g in groups) for name in ("moved", "rows"))
+        if place not in said and effect is not None:
+            part = None if told.top is None else whole
+            at = replace(effect.facts, ranking=inside, whole=part, auc=None, moved=moved, change=None, certificate=None)
+            said[place] = judge(at)
+        found.statements.append(said[place])
         found.settings.append(
             Setting(dial.values[place], dial.strengths(place), Ranks.of(whole), top, moved, rows, groups)
         )
@@ -298,17 +306,22 @@ def _drawn(found: Measured, place: int, maps: Maps, mapped: Mapped) -> Drawn:
     )
 
 
-def _pair_and_order(audit: Audit) -> tuple[tuple[int, int], list[int]]:
-    """Take the pair of the finding, else the first two groups; order all: it first, then by their largest gap."""
+def _pair_and_order(audit: Audit, effect: Effect | None) -> tuple[tuple[int, int], list[int]]:
+    """Take the pair of the statement, else the first two groups; order all: it first, then by their largest gap.
+
+    The pair is seen from the group that was ranked higher before a repair.
+    """
     groups = list(audit.table.groups)
+    said = (audit if effect is None else effect).statement.pair
+    before = next((p.ranked for p in audit.told.gaps if {p.first, p.second} == set(said)), audit.told.leading)
     told = audit.told if any(pair.known for pair in audit.told.gaps) else audit.ranking
-    pair = (0, 1) if audit.finding.gap is None else (*map(groups.index, audit.finding.pair),)
+    pair = (0, 1) if before is None else (groups.index(before.first), groups.index(before.second))
     widest = np.zeros(len(groups))
     for each in told.gaps:
         for group in (each.first, each.second):
             widest[groups.index(group)] = max(widest[groups.index(group)], each.size)
     widest[list(pair)] = np.inf
-    return pair, np.argsort(-widest, kind="stable").tolist()  # type: ignore[return-value]
+    return pair, np.argsort(-widest, kind="stable").tolist()
 
 
 def _grids(table: ScoreTable, dial: Dial) -> tuple[Floats, Floats]:
@@ -394,7 +407,9 @@ def limit_of(found: Measured, audit: Audit) -> Within | None:
             return None
         most, shown = Limit.of(table, ties=ties), np.linspace(np.nanmin(curve.gap), np.nanmax(curve.gap), 30)
         return Within(tuple(shown.tolist()), tuple(most.auc_at(shown).tolist()))
-    first, second = audit.finding.pair
+    pair = audit.told.leading
+    assert pair is not None  # a curve was traced, so that a gap was measured
+    first, second = pair.first, pair.second
     limit = Limit.of(table, reference=first, ties=ties)
     gaps = [float(each.all.pair(first, second).signed_gap or 0.0) for each in found.settings]
     shown = np.clip(np.linspace(min(*gaps, 0.0), max(*gaps, 0.0), 60), -1, 1)

@@ -18,7 +18,7 @@ from fairpot.report import queue, tables
 from fairpot.report.figures import style
 from fairpot.report.tables import Text, View
 from fairpot.results.ranking import Pair
-from fairpot.words import POINTS, headline, meaning, trust
+from fairpot.words import FRACTIONS, meaning, sentence
 from fairpot.words import page as words
 from fairpot.words.page import SURE, TEXT, count, rate, say, with_limits
 
@@ -66,10 +66,8 @@ class Screen:
 
     @property
     def small_print(self) -> str:
-        """What the finding means in pairs, and on what a certificate stands."""
-        known = self.report.trust
-        certified = trust(known, POINTS) if known is not None and known.certificate is not None else ""
-        return f"{meaning(self.view.finding, self.view.outcome) if self.view.repaired else ''} {certified}".strip()
+        """What the gap of the first statement means in pairs."""
+        return meaning(self.view.statement, self.view.outcome) if self.view.repaired else ""
 
     @property
     def gap_note(self) -> str:
@@ -77,9 +75,9 @@ class Screen:
         higher, lower = self.view.pair
         method, left = self.report.method, len(self.view.pairs()) - self.most_pairs
         said = [TEXT["gap note many"] if self.view.many else say("gap note", higher=higher, lower=lower)]
-        said += [say("gap aim", aim=POINTS.gap(method.aim))] if method is not None and method.aim is not None else []
+        said += [say("gap aim", aim=f"{method.aim:g}")] if method is not None and method.aim is not None else []
         said += [say("gap more", left=left)] if left > 0 else []
-        return " ".join([*said, *([] if self.view.repaired else self.report.audit.concordant(POINTS))])
+        return " ".join([*said, *([] if self.view.repaired else self.report.audit.concordant())])
 
     def above(self, groups: Sequence[Any]) -> list[dict[str, Any]]:
         """Give each group's shares and counts above the line by outcome, before and after."""
@@ -113,11 +111,11 @@ class Screen:
         """Give AUC before, at the setting and the change, of all rows or of the top; what got worse by itself."""
         view = self.view
         values = [each.told.auc if top else each.all.auc for each in view.settings]
-        name = f"AUC {words.among_top(view.finding)}:" if top else "AUC"
-        now = view.live(lambda k: POINTS.auc(values[k]))
+        name = f"AUC {words.among_top(self.report.audit.told)}:" if top else "AUC"
+        now = view.live(lambda k: FRACTIONS.auc(values[k]))
         said = [self._change(values, k, top) for k in range(len(values))]
         parts = [view.live(lambda k, part=part: said[k][part]) for part in (0, 1)]  # type: ignore[misc]
-        return f"{name} {POINTS.auc(values[0])} → ", now, parts
+        return f"{name} {FRACTIONS.auc(values[0])} → ", now, parts
 
     def _change(self, values: Sequence[Estimate | None], place: int, top: bool) -> tuple[str, str]:
         first, now, effect = values[0], values[place], self.report.effect
@@ -126,8 +124,8 @@ class Screen:
         known = None if effect is None or effect.changes is None else effect.changes.auc
         sure = known is not None and known.reason is None and place == self.view.chosen
         ends = [now - first, *([known.low, known.high] if sure and known is not None else [])]
-        said = [POINTS.auc(each, "+") for each in ends]
-        if set(said) == {POINTS.auc(0.0)}:
+        said = [FRACTIONS.auc(each, "+") for each in ends]
+        if set(said) == {FRACTIONS.auc(0.0)}:
             return " (no visible change)", ""
         if not sure:
             return f" ({said[0]})", ""
@@ -148,7 +146,8 @@ class Screen:
     def live_line(self, name: str) -> Text | str:
         """Say the few numbers of a setting."""
         view = self.view
-        return view.live(lambda k: words.live_line(view.settings[k], view.finding, view.many, view.gap(k)), name)
+        lower, told = view.pair[1], self.report.audit.told
+        return view.live(lambda k: words.live_line(view.settings[k], told, lower, view.many, view.gap(k)), name)
 
     def data(self) -> Markup:
         """Give the script its numbers; called last, when every text is made."""
@@ -172,7 +171,7 @@ def forest(view: View, most: int, name: str) -> list[dict[str, Any]]:
             view.moving[f"{key}-bar"] = {"d": [_line(scale, each) for each in row]}
             view.moving[f"{key}-dot"] = {"d": [_dot(scale, each) for each in row]}
         marks = [_marks(scale, was, "original"), _marks(scale, now, "adjusted", key)][: 1 + view.repaired]
-        first = [POINTS.gap(was), words.limits(was)]
+        first = [FRACTIONS.gap(was), words.limits(was)]
         after = view.live(lambda k, row=row: with_limits(row[k])) if view.repaired else None  # type: ignore[misc]
         bars = [_bar(scale, aim, *marks)] if view.many else [_bar(scale, aim, each) for each in marks]
         names = {"label": _versus(view, pair, _LONGEST_PAIR), "whole": _versus(view, pair, None)}
@@ -286,7 +285,7 @@ def _environment() -> Any:
     loader = jinja2.PackageLoader("fairpot.report", "")
     made = jinja2.Environment(loader=loader, autoescape=True, finalize=finalize, **blocks)  # type: ignore[arg-type]
     made.globals |= {"T": TEXT, "SURE": SURE, "say": say, "words": words, "tables": tables, "queue": queue}
-    made.globals |= {"POINTS": POINTS, "headline": headline, "meaning": meaning, "forest": forest}
+    made.globals |= {"FRACTIONS": FRACTIONS, "sentence": sentence, "meaning": meaning, "forest": forest}
     made.globals |= {"figure_svg": figure_svg, "most_pairs": tables.MOST_PAIRS, "style": style}
     return made
 

@@ -81,7 +81,7 @@ class FairnessReport(Saved):
     >>> score, y, group = data.probability, data.target, data.group
     >>> repair = fairpot.FairPOT(max_gap=0.02).fit(score, y, sensitive_features=group)
     >>> report = fairpot.FairnessReport(repair.table_, repair)
-    >>> report.audit.finding.pair
+    >>> report.audit.statement.pair
     ('a', 'b')
     >>> len(report.to_html()) < 3_000_000
     True
@@ -176,10 +176,7 @@ class FairnessReport(Saved):
     def _own_notes(self) -> list[Note]:
         found, made = self.effect, []
         if found is not None:
-            if found.trust is not None and found.trust.same_rows:
-                certified = found.trust.certificate
-                made.append(Note("same rows", value=None if certified is None else float(certified["bound"])))
-            if found.finding.state == "no clear difference":
+            if found.before.statement.state in ("small", "too few"):
                 made.append(Note("no difference"))
             table = self._all_groups
             gone = [g for g in found.left_out if g in table.groups and g not in table.unknown]
@@ -240,7 +237,9 @@ class FairnessReport(Saved):
     @property
     def _view(self) -> View:
         """A view to write from, with texts of its own."""
-        return View(self._measured, self._spoken, self.figures)
+        name = _names(self.table, self._about.columns)
+        said = [tuple(each.named(name) for each in told) for told in self._measured.statements]
+        return View(self._measured, self._spoken, self.figures, said)
 
     def to_dict(self) -> Plain:
         """Return the report as plain numbers, lists, dicts and texts."""

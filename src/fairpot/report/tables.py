@@ -5,7 +5,7 @@ from __future__ import annotations
 import html
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from typing import Any
 
 from fairpot._svg import Markup, short, tag
@@ -16,19 +16,17 @@ from fairpot.repair.registry import method_of
 from fairpot.report.content import Crossing, Report, Setting
 from fairpot.report.figures import Figure, told_gap
 from fairpot.report.measure import Measured
-from fairpot.results import Finding
-from fairpot.results.ranking import Pair, state_of
+from fairpot.results import Statement
+from fairpot.results.ranking import Pair
 from fairpot.words import (
-    POINTS,
-    badge,
-    by_chance,
+    FRACTIONS,
+    caveat,
+    certificate,
     changed_scores,
-    gap_change,
-    headline,
     meaning,
     price,
     selected,
-    trust,
+    sentence,
     written,
 )
 from fairpot.words import page as words
@@ -36,7 +34,7 @@ from fairpot.words.page import SURE, TEXT, count, percent, say, score, with_limi
 from fairpot.words.tables import markdown_lines, plain_line
 
 MOST_PAIRS = 24
-_PAIR_HEADS = ("Group", "Other group", "Group over other", "Other over group", "Gap, points", f"{SURE} interval")
+_PAIR_HEADS = ("Group", "Other group", "Group over other", "Other over group", "Gap", f"{SURE} interval")
 _MOVE_HEADS = (
     *("Changed", "Up", "Down"),
     *("Mean change of the changed", "Mean change of all", "Largest change"),
@@ -79,6 +77,7 @@ class View:
     found: Measured
     report: Report
     figures: dict[str, Figure]
+    statements: list[tuple[Statement, ...]]  # of every setting
     texts: dict[str, list[str]] = field(default_factory=dict)
     moving: dict[str, Any] = field(default_factory=dict)
 
@@ -86,7 +85,8 @@ class View:
         for figure in self.figures.values():
             self.moving |= figure.moving
         self.settings, self.chosen = self.report.dial.settings, self.report.dial.chosen
-        self.repaired, self.finding = self.report.method is not None, self.report.finding
+        self.repaired, self.top = self.report.method is not None, self.report.audit.told.top
+        self.first = self.statements[self.chosen][0]
         self.many = len(self.report.audit.ranking.groups) > 2
         self.outcome = self.report.about.outcome
         names = [each.group for each in self.report.audit.ranking.groups]
@@ -119,15 +119,26 @@ class View:
 
     def said(self, place: int) -> list[str]:
         """Say what a setting does to the gap, and whose scores it changes."""
-        setting = self.settings[place]
-        moved = changed_scores([each.moved for each in setting.groups], _TOLD)
-        if place == 0 or self.finding.gap is None:
-            return [moved]
-        return [gap_change(self.finding, finding_at(self.report, setting), POINTS), moved]
+        told = self.statements[place]
+        moved = changed_scores([each.moved for each in self.settings[place].groups], _TOLD)
+        return [*(each.text for each in told), moved]
+
+    @property
+    def statement(self) -> Statement:
+        """The first statement about the gap at the reported setting."""
+        return next(each for each in self.statements[self.chosen] if not each.about_score)
+
+    def headline(self, place: int) -> str:
+        """Give the first sentence at a setting."""
+        return sentence(self.statements[place][0])
 
     def lead(self, place: int) -> str:
-        """Say the same in one paragraph."""
-        return " ".join(self.said(place))
+        """Say what belongs to it, what else follows, what a gap means, whose scores change, and what to do next."""
+        first, *others = self.statements[place]
+        said = [caveat(each) for each in first.caveats] + [each.text for each in others]
+        said += [] if self.repaired else [meaning(self.statement, self.outcome)]
+        moved = [self.said(place)[-1]] if self.repaired else []
+        return " ".join(text for text in (*said, *moved, first.next) if text)
 
     @property
     def about(self) -> bool:
@@ -136,23 +147,12 @@ class View:
 
     @property
     def badge(self) -> tuple[str, str] | None:
-        """The trust badge and what kind it is."""
-        known = self.report.trust
-        if known is None:
-            return None
-        said = badge(known, POINTS)
-        kind = {"contradicted": "contradicted", "cannot tell": "cannot-tell"}.get(known.answer or "", known.state)
-        return said[:1].upper() + said[1:], kind.replace(" ", "-")
+        """What is known of the repair, and how that reads."""
+        return (self.first.badge, self.first.tone) if self.repaired and self.first.badge else None
 
     def notes(self) -> list[str]:
         """Say what to read with care."""
-        return [written(note, POINTS, self.outcome) for note in self.report.notes]
-
-    def doubts(self) -> list[str]:
-        """Say that the score may be no better than chance, and which group of the finding is too small to trust."""
-        chance = by_chance(self.report.audit.notes, self.report.audit.ranking.small_groups)
-        notes = [note for note in self.report.notes if note.kind == "small" and note.group in self.finding.pair]
-        return chance + [written(note, POINTS, self.outcome) for note in notes if note.top == self.finding.top]
+        return [written(note, FRACTIONS, self.outcome) for note in self.report.notes]
 
     def line(self, place: int | None = None, key: str = "line") -> str:
         """Name a line of action, that which is shown first unless another is given."""
@@ -160,40 +160,23 @@ class View:
         return words.line_name(line, self.found.turned, key)
 
     def pairs(self) -> list[Pair]:
-        """List the pairs that the report speaks of, as before: those that can carry a headline first."""
-        told = self.report.audit.told
-        small = set(told.small_groups)
-        pairs = sorted(told.gaps, key=lambda pair: (bool({pair.first, pair.second} & small), -pair.size))
+        """List the pairs that the report speaks of, as before: that of the first statement, then by size."""
+        first = set(self.statement.pair)
+        pairs = sorted(self.report.audit.told.gaps, key=lambda pair: ({pair.first, pair.second} != first, -pair.size))
         return [pair.ranked for pair in pairs]
-
-
-def finding_at(report: Report, setting: Setting) -> Finding:
-    """Give what would be found at a setting."""
-    told, gap = setting.told, setting.told.gap
-    if gap is None or gap.groups is None:
-        return replace(report.finding, gap=None)
-    pair = told.pair(*gap.groups)
-    changed: dict[str, Any] = {"ranked_higher": pair.first, "ranked_lower": pair.second}
-    small = set(report.audit.told.small_groups)
-    larger = (each for each in told.gaps if each.size > pair.size and not small & {each.first, each.second})
-    changed |= {"xauc_higher": pair.xauc_first, "xauc_lower": pair.xauc_second, "largest": not any(larger)}
-    return replace(report.finding, state=state_of(gap), gap=gap, **changed)
 
 
 def answer(view: View) -> list[str]:
     """Say what was found, what the repair changes and at what price, and what is known of it."""
-    report, found = view.report, view.finding
-    chance = by_chance(report.audit.notes, report.audit.ranking.small_groups)
-    said = [*chance, headline(found, POINTS), meaning(found, view.outcome)]
-    effect = report.effect
-    said += report.audit.concordant(POINTS) if effect is None else []
+    report, effect, told = view.report, view.report.effect, view.statements[view.chosen]
+    said = [text for each in told for text in (each.text, meaning(each, view.outcome))]
+    said += report.audit.concordant() if effect is None else []
     if effect is not None:
-        said += view.said(view.chosen) if view.chosen else []
+        said += view.said(view.chosen)[len(told) :]
         said += [selected(effect.actions[0])] if effect.actions and view.settings[view.chosen].moved else []
         changes = None if effect.changes is None else effect.changes.auc
-        said += [price(effect.before.auc, effect.after.auc, changes, POINTS)]
-        said += [] if effect.trust is None else [trust(effect.trust, POINTS)]
-    return [text for text in said if text]
+        said += [price(effect.before.auc, effect.after.auc, changes, FRACTIONS)]
+    return [text for text in (*said, told[0].next) if text]
 
 
 # A number of a setting, with its name and how it is written.
@@ -220,7 +203,7 @@ def _all_numbers(view: View) -> Table:
     rows = []
     for name, write, read in _rows(view):
         before = write(read(view.settings[0]))
-        if before == POINTS.none and not view.repaired:
+        if before == FRACTIONS.none and not view.repaired:
             continue
         now = view.live(lambda k, write=write, read=read: write(read(view.settings[k])))  # type: ignore[misc]
         rows.append([name, before, now] if view.repaired else [name, before])
@@ -244,16 +227,16 @@ def _rows(view: View) -> list[tuple[str, Callable[[Any], str], Read]]:
 
     rows: list[tuple[str, Callable[[Any], str], Read]] = [
         ("AUC of all rows", auc, lambda s: s.all.auc),
-        (f"Gap, {higher} over {lower}, points", gap, of_pair("all", higher, lower, "signed_gap")),
+        (f"Gap, {higher} over {lower}", gap, of_pair("all", higher, lower, "signed_gap")),
         (f"{lower} with the outcome above {higher} without it", _share, of_pair("all", higher, lower, "xauc_second")),
         (f"{higher} with the outcome above {lower} without it", _share, of_pair("all", higher, lower, "xauc_first")),
     ]
-    rows += [("Overall gap, points", with_limits, lambda s: s.all.gap)] if view.many else []
-    if view.finding.top is not None:
-        top = words.among_top(view.finding)
+    rows += [("Overall gap", with_limits, lambda s: s.all.gap)] if view.many else []
+    if view.top is not None:
+        top = words.among_top(view.report.audit.told)
         rows.append((f"AUC {top}", auc, lambda s: s.told.auc))
-        rows.append((f"Gap {top}, {higher} over {lower}, points", gap, of_pair("told", higher, lower, "signed_gap")))
-        largest = f"Gap {top}, points"
+        rows.append((f"Gap {top}, {higher} over {lower}", gap, of_pair("told", higher, lower, "signed_gap")))
+        largest = f"Gap {top}, the largest"
         rows += [(largest, with_limits, lambda s: s.told.gap)] if view.many else []
     groups = list(zip(view.found.listed, view.listed))
     rows += [(f"AUC inside {g}", auc, _of(i, "auc")) for i, g in groups]
@@ -280,8 +263,8 @@ def pairs(view: View) -> Table:
     writes: list[Callable[[Pair], str]] = [
         lambda pair: percent(pair.xauc_first),
         lambda pair: percent(pair.xauc_second),
-        lambda pair: POINTS.change(pair.signed_gap),
-        lambda pair: words.limits(pair.signed_gap, sign="+").strip("()") or POINTS.none,
+        lambda pair: FRACTIONS.change(pair.signed_gap),
+        lambda pair: words.limits(pair.signed_gap, sign="+").strip("()") or FRACTIONS.none,
     ]
     for each in (pair.ranked for pair in shown[:MOST_PAIRS]):
         at = [setting.all.pair(each.first, each.second) for setting in view.settings]
@@ -301,10 +284,10 @@ def curve(view: View) -> Table | None:
     rows = []
     for k in few:
         gap, each = view.gap(k), view.settings[k]
-        shown = with_limits(gap) if isinstance(gap, Estimate) else POINTS.none
+        shown = with_limits(gap) if isinstance(gap, Estimate) else FRACTIONS.none
         name = view.setting(k, whole=True) + (" ★" if k == view.chosen else "")
         rows.append([name, shown, with_limits(each.all.auc, auc=True), count(each.moved)])
-    heads = ("Repair strength", "overall gap in points" if view.many else "gap in points", "AUC", "Changed")
+    heads = ("Repair strength", "overall gap" if view.many else "gap", "AUC", "Changed")
     return Table("curve", "The curve as a table", heads, rows)
 
 
@@ -361,10 +344,10 @@ def origin(view: View) -> list[tuple[str, str]]:
     report, about, method = view.report, view.report.about, view.report.method
     facts = {"Method": "none, audit only"}
     if method is not None:
-        known = report.trust
+        known = None if report.effect is None else report.effect.checked
         facts["Method"] = f"{method.name}, {view.setting(view.chosen, whole=True)}"
         facts["Rule"] = words.rule(report.dial, method)
-        facts["Certificate"] = "" if known is None or known.certificate is None else trust(known, POINTS)
+        facts["Certificate"] = "" if known is None or known.certificate is None else certificate(known.certificate)
         facts["Reference group"] = "" if method.reference is None else str(method.reference)
         facts["Parameters"] = ", ".join(f"{name}={value}" for name, value in method.parameters.items())
     if report.curve is not None:

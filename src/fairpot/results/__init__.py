@@ -4,7 +4,7 @@ from fairpot.results.audit import audit
 from fairpot.results.audited import Audit
 from fairpot.results.concordances import Concordance, concordance
 from fairpot.results.effect import Effect, effect
-from fairpot.results.finding import Finding, Trust
+from fairpot.results.judge import Statement
 from fairpot.results.models import Audits
 from fairpot.results.ranking import Ranking, rank
 from fairpot.words import Note
@@ -14,10 +14,9 @@ __all__ = [
     "Audits",
     "Concordance",
     "Effect",
-    "Finding",
     "Note",
     "Ranking",
-    "Trust",
+    "Statement",
     "audit",
     "concordance",
     "effect",

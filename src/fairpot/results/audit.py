@@ -81,7 +81,7 @@ def audit_table(
     odd = [Note("left out", each.group, value=each.rows) for each in gone]
     odd += [Note("weightless", value=float(table.weightless))] if table.weightless else []
     tops: tuple[Ranking, ...] = ()
-    calibrated, concordance = None, None
+    calibrated, concordance, auc = None, None, None
     if table.labelled:
         found = calibrations(table, bins, level)
         calibrated, whole = found.all, rank(table, ties=how, level=level, reference=reference)
@@ -90,7 +90,8 @@ def audit_table(
         given: dict[str, Any] = {"ties": how, "level": level, "reference": whole.reference, "small": whole.small_groups}
         tops = tuple(rank(table, top=each, **given) for each in sizes)
         half = whole if how == "half" else rank(table, level=level, reference=whole.reference)
-        odd += notes_of_audit(table, whole, tops, calibrated, half)
+        auc = half.auc
+        odd += notes_of_audit(table, whole, tops, calibrated)
         concordance = concordances_of(table, level)
     else:
         for name, value, usual in (("ties", ties, "half"), ("bins", bins, BINS)):
@@ -107,7 +108,19 @@ def audit_table(
     odd += [] if without is None else without.notes
     after = ruled, table.follow_up, concordance
     return Audit(
-        table, whole, tops, asked, calibrated, bins, *known, gone, unknown, tuple(odd), *after, missing_outcomes=without
+        table,
+        whole,
+        tops,
+        auc,
+        asked,
+        calibrated,
+        bins,
+        *known,
+        gone,
+        unknown,
+        tuple(odd),
+        *after,
+        missing_outcomes=without,
     )
 
 

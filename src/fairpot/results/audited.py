@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Hashable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Annotated, Any, ClassVar, Literal, Self, TypeVar, get_args
 
@@ -23,7 +23,7 @@ from fairpot.inference.missing_outcomes import bounds_with_all, scores_without
 from fairpot.inference.rates import Cut
 from fairpot.results.calibration import Calibration
 from fairpot.results.concordances import Concordance
-from fairpot.results.finding import Finding
+from fairpot.results.judge import Facts, Statement, judge
 from fairpot.results.kinds import Count, Derived, Group, Known, Plain, Told, renamed, rows_of
 from fairpot.results.ranking import GroupNumbers, Pair, Ranking, rank
 from fairpot.results.rates import SCREEN, SHARE, Rates, RatioVerdict, rates_at, ratio_verdict
@@ -147,9 +147,9 @@ class MissingOutcomes:
         )
         if not found:
             return None
-        if whole.told is None:
+        if whole.leading is None:
             return cls(found, None, None, None)
-        first, second = whole.told.ranked.first, whole.told.ranked.second
+        first, second = whole.leading.first, whole.leading.second
         counts = tuple(without[g] if g in without.groups else None for g in (first, second))
         ends = bounds_with_all(table[first], table[second], (counts[0], counts[1]), whole.ties)
         return cls(found, (first, second), *ends)
@@ -212,8 +212,7 @@ class Audit(Told):
     """
 
     derived: ClassVar[Derived] = {
-        "finding": Finding,
-        "findings": tuple[Finding, ...],
+        "statements": tuple[Statement, ...],
         "better_than_chance": bool,
         "rates": tuple[Rates, ...],
         "scores": tuple[GroupScores, ...],
@@ -222,6 +221,7 @@ class Audit(Told):
     table: Annotated[ScoreTable, "hidden"]
     ranking: Annotated[Ranking, "inline"]
     tops: tuple[Ranking, ...]
+    auc_half: Annotated[Estimate | None, "hidden"]  # of all rows, equal scores counted as half a win
     asked: Annotated[Asked, "hidden"]
     calibration: Calibration | None
     calibration_bins: int
@@ -282,28 +282,46 @@ class Audit(Told):
         return (self.ranking, *self.tops)[:2][-1]
 
     @cached_property
-    def findings(self) -> tuple[Finding, ...]:
-        """The finding of all rows, then that of each top."""
-        return tuple(Finding.of(each, self.table, self.auc) for each in (self.ranking, *self.tops))
+    def statements(self) -> tuple[Statement, ...]:
+        """What follows, the most important first: of the top, where one was asked for, then of all rows and others."""
+        return self.judged()
+
+    def judged(self, target: float | None = None) -> tuple[Statement, ...]:
+        """Say what follows, the most important first, with or without a gap that is accepted.
+
+        Parameters
+        ----------
+        target : float or None, default None
+            The largest gap that you accept.
+        """
+        of_all = Facts(
+            self.ranking,
+            auc=self.auc_half,
+            target=target,
+            high_score_means=self.high_score_means,
+            lower_is_riskier=self.lower_is_riskier,
+            columns=self.table.group_columns,
+        )
+        tops = [replace(of_all, ranking=each, whole=self.ranking) for each in self.tops]
+        return judge(*tops[:1], of_all, *tops[1:])
 
     @property
-    def finding(self) -> Finding:
-        """The one finding: which pair, which way, how surely, what to do next; of the top, where one was asked for."""
-        return self.findings[:2][-1]
+    def statement(self) -> Statement:
+        """The first statement about the gap: which pair, which way, how surely, what to do next."""
+        return next(each for each in self.statements if not each.about_score)
 
     @property
     def answer(self) -> list[str]:
-        """The answer in sentences: the finding and its meaning, findings of other parts of the list, the next step.
-
-        Before all, that the score is not shown to be better than chance, if it is not.
-        """
-        main, told = self.finding, self.spoken
-        others = [each.headline for each in self.findings if each is not main]
-        first = words.by_chance(told.notes, told.ranking.small_groups)
-        if not self.ranking.labelled:
-            first += [words.selection(each, self.lower_is_riskier) for each in told.rates_asked]
-        others += self.concordant()
-        return [text for text in (*first, main.headline, main.meaning, *others, self.clearest.next) if text]
+        """The answer in sentences: the statements, the most important first, what they mean, and the next step."""
+        told = self.spoken
+        first, *others = told.statements
+        said = (
+            [] if self.ranking.labelled else [words.selection(each, self.lower_is_riskier) for each in told.rates_asked]
+        )
+        said += [first.text, first.meaning]
+        for other in others:
+            said += [other.text, "" if other.state != "clear" or first.clear else other.meaning]
+        return [text for text in (*said, *self.concordant(), first.next) if text]
 
     def concordant(self, style: words.Style = words.FRACTIONS) -> list[str]:
         """Say the concordance of the pair that is told of; nothing where there is none.
@@ -313,20 +331,15 @@ class Audit(Told):
         style : Style, default FRACTIONS
             How numbers are written.
         """
-        found, pair = self.spoken.concordance, self.spoken.ranking.told
-        if found is None or pair is None:
+        found, (first, second) = self.spoken.concordance, self.spoken.statement.pair
+        if found is None or first is None:
             return []
-        return [words.concordant(found.pair(pair.first, pair.second), found.tau, style)]
+        return [words.concordant(found.pair(first, second), found.tau, style)]
 
     @property
     def better_than_chance(self) -> bool:
         """Whether the score is shown to rank the outcome better than chance: over all rows, and in every group."""
-        return not any(note.kind in words.CHANCE for note in self.notes)
-
-    @property
-    def clearest(self) -> Finding:
-        """The finding that the next step is about: the one finding, or the first other one if it alone is clear."""
-        return next((each for each in (self.finding, *self.findings) if each.clear), self.finding)
+        return not any(s.about_score or any(c.kind == "chance" for c in s.caveats) for s in self.statements)
 
     @property
     def warnings(self) -> list[str]:
@@ -437,7 +450,7 @@ class Audit(Told):
         lines += self._weighed
         for pair in told._pairs if len(ranking.gaps) > 1 else []:
             lines.append(f"{pair.first} over {pair.second}: gap {words.FRACTIONS.with_interval(pair.signed_gap)}")
-        lines += [words.OF_ONE_PAIR] if len(told._pairs) > 1 else []
+        lines += [words.OF_ALL_PAIRS] if len(told._pairs) > 1 else []
         return "\n".join([*lines, *(f"note: {text}" for text in self.warnings if text not in lines)])
 
     @property
@@ -452,7 +465,7 @@ class Audit(Told):
     @property
     def _pairs(self) -> list[Pair]:
         """The pairs with the largest gaps, the group ranked higher first."""
-        return [pair.ranked for pair in self.told.compared[:_MOST_PAIRS]]
+        return sorted(self.told.measured, key=lambda pair: -pair.size)[:_MOST_PAIRS]
 
     def __repr__(self) -> str:
         rows = wording.rows_by(self.ranking.rows, self.ranking.weighted_rows)
@@ -463,9 +476,9 @@ class Audit(Told):
         if told.rule is not None:
             return f"<div>{told.rule._repr_html_()}{notes(told.beside_rule)}</div>"
         bars = [bar(f"{pair.first} over {pair.second}", pair.signed_gap) for pair in told._pairs]
-        pairs = rows_of(pair.ranked for pair in told.told.compared)
+        pairs = rows_of(sorted(told.told.measured, key=lambda pair: -pair.size))
         tables = html_table(pairs, "Pairs of groups, the one ranked higher first")
-        tables += paragraph(words.OF_ONE_PAIR) if len(pairs) > 1 else ""
+        tables += paragraph(words.OF_ALL_PAIRS) if len(pairs) > 1 else ""
         tables += html_table(told.rows("groups") if self.ranking.labelled else [], "Groups")
         tables += html_table(told.rows("top"), "Top of the ranking")
         tables += "".join(html_table(rows, caption) for caption, rows in told.selection_tables())

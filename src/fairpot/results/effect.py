@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Mapping
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, ClassVar, Literal, Unpack, get_args
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal, Unpack, get_args
 
 import numpy as np
 
@@ -17,16 +17,16 @@ from fairpot._said import Said
 from fairpot._shown import bar, display, frame_of
 from fairpot._validation import check_choice, check_seen, wording
 from fairpot.counting import as_table, compared
-from fairpot.inference import Change, Changes, Estimate, verdict
+from fairpot.inference import Change, Changes, Estimate
 from fairpot.inference.change import change_by_maps
 from fairpot.inference.dial import same_rows
 from fairpot.results.audit import audit_table, several
 from fairpot.results.audited import Audit
 from fairpot.results.calibration import BINS
-from fairpot.results.finding import Finding, Trust
-from fairpot.results.kinds import Derived, Group, Known, Told, rows_of
+from fairpot.results.judge import Facts, Statement, judge
+from fairpot.results.kinds import Count, Derived, Group, Known, Told, rows_of
 from fairpot.results.notes import notes_of_effect
-from fairpot.results.ranking import Ranking
+from fairpot.results.ranking import Ranking, rank
 from fairpot.results.rates import Action, Moved, actions, moves
 from fairpot.table import ScoreTable
 from fairpot.transport import ScoreMap, moving, parted
@@ -36,11 +36,16 @@ if TYPE_CHECKING:
     from fairpot.repair.fair_maps import FairMaps
 
 Part = Literal["numbers", "moves", "actions"]
-_STANDS: dict[str, Literal["compatible", "contradicted", "cannot tell"]] = {
-    "within": "compatible",
-    "exceeds": "contradicted",
-    "cannot tell": "cannot tell",
-}
+
+
+@dataclass(frozen=True)
+class Checked:
+    """Which rows these are to a repair: how many, whether it was fitted on them, and what was certified of it."""
+
+    same_rows: bool
+    rows: Count
+    clusters: int | None
+    certificate: Mapping[str, Any] | None
 
 
 @dataclass(frozen=True)
@@ -73,8 +78,10 @@ class Effect(Told):
         tenth; with who gains and who loses, if it was said what a high score does.
     calibrated : bool
         Whether one common map then makes probabilities of all scores; ``after`` has their calibration.
-    trust : Trust or None
-        What is known of the repair beyond the rows it was fitted on; None if it does not say which those are.
+    checked : Checked or None
+        Which rows these are to the repair, and its certificate; None if it does not say on which it was fitted.
+    statements : tuple of Statement
+        What follows, the most important first: whether the target is kept, or whether a gap is left.
     reference : the reference group, whose scores do not change, or None
     left_out : tuple of groups that were left out of the comparison
     notes : tuple of Note
@@ -93,7 +100,7 @@ class Effect(Told):
     [('a', 0), ('b', 150)]
     """
 
-    derived: ClassVar[Derived] = {"finding": Finding, "finding_after": Finding}
+    derived: ClassVar[Derived] = {}  # all that is written is a field
 
     before: Audit
     after: Audit
@@ -101,35 +108,30 @@ class Effect(Told):
     moves: tuple[Moved, ...]
     actions: tuple[Action, ...]
     calibrated: bool
-    trust: Trust | None
+    checked: Checked | None
+    facts: Annotated[Facts, "hidden"]
+    statements: tuple[Statement, ...]
     reference: Group | None
     left_out: tuple[Group, ...]
     notes: tuple[Note, ...]
 
     @property
-    def finding(self) -> Finding:
-        """What was found before the repair: of the top, where one is repaired."""
-        return self.before.finding
-
-    @property
-    def finding_after(self) -> Finding:
-        """What is found after it."""
-        return self.after.finding
+    def statement(self) -> Statement:
+        """The first statement about the gap."""
+        return next(each for each in self.statements if not each.about_score)
 
     def _columns(self) -> tuple[str, ...]:
         return self.before.table.group_columns
 
     @property
     def sentences(self) -> list[str]:
-        """What rows say of a certificate; how the gap and whose scores change, who is acted on, the price; trust."""
+        """What follows, the most important first; whose scores change, who is acted on, the price; what to do next."""
         told, moved = self.spoken, any(each.moved for each in self.moves)
-        said = [words.gap_change(told.finding, told.finding_after), words.changed_scores(told.moves)]
+        said = [*(each.text for each in told.statements), words.changed_scores(told.moves)]
         said += [words.selected(told.actions[0])] if told.actions and moved else []
         said += [words.price(self.before.auc, self.after.auc, None if self.changes is None else self.changes.auc)]
         said += [words.calibrated(told.after)] if told.calibrated and told.after.calibration is not None else []
-        trust = [] if self.trust is None else [self.trust.sentence]
-        first = trust if self.trust is not None and self.trust.answer is not None else []
-        return [text for text in (*first, *said, *(trust if not first else ())) if text]
+        return [text for text in (*said, told.statements[0].next) if text]
 
     @property
     def warnings(self) -> list[str]:
@@ -189,9 +191,9 @@ class Effect(Told):
         return f"<Effect: {self.sentences[0]}>"
 
     def _repr_html_(self) -> str:
-        told, metric = self.spoken, self.finding.metric
-        after = next((row.after for row in self.rows() if row.metric == metric), None)
-        ends = ("before", self.finding.gap), ("after", after)
+        told, metric = self.spoken, words.gap_name(self.before.told.top)
+        row = next(row for row in self.rows() if row.metric == metric)
+        ends = ("before", row.before), ("after", row.after)
         bars = [bar(f"{metric} {when}", gap) for when, gap in ends if gap is not None]
         picture = intervals_svg(bars, "The gap before and after, with its interval")
         tables = html_table(rows_of(told.rows()), "Before and after")
@@ -214,10 +216,10 @@ def _row(metric: str, before: Estimate | None, after: Estimate | None, known: Ch
 
 def _seen_alike(before: Ranking, after: Ranking) -> tuple[Estimate | None, Estimate | None]:
     """Give the gap before and after: of the only pair that is compared, seen from the one ranked higher before."""
-    if len(before.compared) != 1 or before.told is None:
-        return before.headline, after.headline
-    first, second = before.told.first, before.told.second
-    return before.told.signed_gap, after.pair(first, second).signed_gap
+    if len(before.compared) != 1:
+        return before.widest, after.widest
+    pair = before.compared[0].ranked
+    return pair.signed_gap, after.pair(pair.first, pair.second).signed_gap
 
 
 @by_name
@@ -304,41 +306,84 @@ def _effect_of_maps(model: Any, known: FairMaps | None, table: ScoreTable, looke
         changes = change_by_maps(kept, effective, ties=looked_at["ties"], level=looked_at["level"])
     shifts = moves(table, parted(maps)[0])
     calibrated = parted(own)[1] is not None
-    trust, reference = (None, None) if known is None else (trust_in(known, table), known.reference_)
+    reference = None if known is None else known.reference_
     if known is not None:
         scores = [c.score for c in kept.counts if len(c.score)]
         told = known.scale.mismatch_of_range(min(float(s[0]) for s in scores), max(float(s[-1]) for s in scores))
         first = first if told is None else replace(first, notes=(Note("said", said=told), *first.notes))
     odd = tuple(notes_of_effect(first, second, shifts, reference, calibrated))
-    return Effect(first, second, changes, shifts, acted, calibrated, trust, reference, left_out, odd)
+    checked = None if known is None else _checked(known, table)
+    facts = Facts(
+        second.told,
+        whole=second.ranking if second.tops else None,
+        auc=second.auc_half,
+        before=first.told,
+        repaired=True,
+        new_rows=checked is None or not checked.same_rows,
+        moved=sum(each.moved for each in shifts),
+        left_out=left_out,
+        change=None if changes is None or second.tops else changes.gap,
+        high_score_means=second.high_score_means,
+        lower_is_riskier=second.lower_is_riskier,
+        columns=table.group_columns,
+    )
+    if known is not None and checked is not None:
+        facts = _with_target(facts, known, checked, table)
+    return Effect(
+        before=first,
+        after=second,
+        changes=changes,
+        moves=shifts,
+        actions=acted,
+        calibrated=calibrated,
+        checked=checked,
+        facts=facts,
+        statements=judge(facts),
+        reference=reference,
+        left_out=left_out,
+        notes=odd,
+    )
 
 
-def trust_in(maps: FairMaps, table: ScoreTable) -> Trust:
-    """Say what is known of maps on these rows: whether they are new, and what they say of a certificate."""
-    same = fitted_on(maps, table)
-    clusters = None if table.units is None else table.units.size
+def _checked(maps: FairMaps, table: ScoreTable) -> Checked:
+    """Say whether maps were fitted on these rows, and what was certified of them."""
     certified = maps.certified_
-    if certified is None:
-        return Trust("not checked" if same else "checked", table.rows, clusters, same)
-    known = {**certified, "time": (maps.fitted_on_ or {}).get("time")}
-    found = Trust("certified", table.rows, clusters, same, known, lower_is_riskier=table.lower_is_riskier)
-    if same:
-        return found
+    known = None if certified is None else {**certified, "time": (maps.fitted_on_ or {}).get("time")}
+    return Checked(fitted_on(maps, table), table.rows, None if table.units is None else table.units.size, known)
+
+
+def _with_target(facts: Facts, maps: FairMaps, checked: Checked, table: ScoreTable) -> Facts:
+    """Add what was promised of a repair, or asked of it, and the groups it leaves out, whose scores stand beside."""
+    certificate, ties = checked.certificate, maps.params_.get("ties", "half")
     own = moving(maps.maps_on(table))
     kept = table.only([g for g in table.groups if g not in maps.left_out_])
-    given: dict[str, Any] = {"bound": known["bound"], "level": known["confidence"]}
-    given["ties"] = maps.params_.get("ties", "half")
-    if known.get("starts") is None:
-        where = {} if maps.where is None else maps.where._asdict()
-        judged = verdict(kept.rescored(own), **given, **where)
-    else:  # what was promised is about everybody from a score on, which is not found again here
-        if known.get("adjusted"):
-            there = kept.rescored(own).above({each["group"]: each["value"] for each in known["starts"]})
-        else:
-            assert maps.thresholds_ is not None
-            there = kept.above({g: maps.thresholds_[g] for g in kept.groups}).rescored(own)
-        judged = verdict(there, **given)
-    return replace(found, answer=_STANDS[judged.answer], gap=judged.interval)
+    if certificate is None:
+        facts = replace(facts, target=maps.params_.get("max_gap"))
+        beside = [g for g in maps.left_out_ if g in table.groups and g not in table.unknown]
+        if not beside or facts.ranking.top is not None:
+            return facts
+        everyone = table.only([*kept.groups, *beside])
+        how: dict[str, Any] = {"ties": facts.ranking.ties, "level": facts.ranking.level}
+        return replace(facts, ranking=rank(everyone.rescored(own), **how), before=rank(everyone, **how))
+    facts = replace(facts, target=certificate["bound"], certificate=certificate)
+    if checked.same_rows:
+        return facts
+    level, top = certificate["confidence"], None
+    if certificate.get("starts") is None:
+        there = kept.rescored(own)
+        top = None if maps.where is None else there.find_top(maps.where.share, maps.where.top_of)
+    elif certificate.get("adjusted"):  # what was promised is about everybody from a score on, not found again here
+        there = kept.rescored(own).above({each["group"]: each["value"] for each in certificate["starts"]})
+    else:
+        assert maps.thresholds_ is not None
+        there = kept.above({g: maps.thresholds_[g] for g in kept.groups}).rescored(own)
+    ranking = rank(there, ties=ties, level=level, top=top)
+    return replace(facts, ranking=ranking, whole=facts.all_rows, before=None, change=None)
+
+
+def as_certified(found: Effect) -> Effect:
+    """Leave the certificate as it is: rows that certified a repair a moment ago cannot judge it."""
+    return replace(found, statements=judge(replace(found.facts, new_rows=False)))
 
 
 def fitted_on(maps: FairMaps, table: ScoreTable) -> bool:

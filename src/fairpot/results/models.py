@@ -61,12 +61,12 @@ class Audits(ShownBars):
         if not self[first].ranking.labelled:
             rates = {name: each.spoken.rates[0]["selection_rate"] for name, each in self.audits.items()}
             return [bar(f"{name}: selection rate of {g.group}", g.value) for name, e in rates.items() for g in e.groups]
-        gaps = [bar(f"{name}: {each.finding.metric}", each.finding.gap) for name, each in self.audits.items()]
+        gaps = [bar(f"{name}: {each.statement.metric}", each.statement.gap) for name, each in self.audits.items()]
         changes = [bar(f"{name} minus {first}: AUC", change.auc) for name, change in self.changes.items()]
         return [*gaps, *changes]
 
     def _says(self) -> list[str]:
-        said = [each.finding.headline if each.ranking.labelled else each.answer[0] for each in self.audits.values()]
+        said = [each.answer[0] for each in self.audits.values()]
         found = [f"{name}: {text}" for name, text in zip(self.audits, said)]
         return [f"{len(self)} models on the same rows, with intervals", *found, *self._notes()]
 
@@ -80,7 +80,7 @@ class Audits(ShownBars):
 
     def __str__(self) -> str:
         lines = [
-            f"{name}: AUC {each.auc!s}, {each.finding.metric} {each.finding.gap!s}"
+            f"{name}: AUC {each.auc!s}, {each.statement.metric} {each.statement.gap!s}"
             if each.ranking.labelled
             else f"{name}: {each.answer[0]}"
             for name, each in self.audits.items()

@@ -6,12 +6,12 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from fairpot.inference.missing_outcomes import scores_without
-from fairpot.metrics.cells import hard_predictions, reversed_score, small_cells
+from fairpot.metrics.cells import hard_predictions, small_cells
 from fairpot.results.calibration import Calibration
 from fairpot.results.kinds import Group
 from fairpot.results.ranking import Ranking, Tied, own_scale
 from fairpot.table import ScoreTable
-from fairpot.words import Note, above_chance, below_chance
+from fairpot.words import Note
 
 if TYPE_CHECKING:
     from fairpot.results.audited import Audit
@@ -28,19 +28,11 @@ _SMALL_REFERENCE = 0.1
 
 
 def notes_of_audit(
-    table: ScoreTable, whole: Ranking, tops: Sequence[Ranking], calibration: Calibration | None, half: Ranking
+    table: ScoreTable, whole: Ranking, tops: Sequence[Ranking], calibration: Calibration | None
 ) -> Iterator[Note]:
-    """Judge an audit: scores that rank the wrong way or nobody, small groups, ties that matter.
-
-    ``half`` is the ranking of all rows by half ties.
-    """
+    """Judge an audit beside its statements: scores that rank nobody, small groups, ties that matter."""
     yield from notes_of_follow_up(table)
-    hard = hard_predictions(table)
-    if below_chance(half.auc):
-        yield from filter(None, [reversed_score(table)])
-    elif hard is None or hard.kind != "constant":
-        yield from _chance(half)
-    yield from filter(None, [hard])
+    yield from filter(None, [hard_predictions(table)])
     yield from small_cells(table)
     lost = tuple((pair.first, pair.second) for pair in whole.gaps if not pair.known)
     if lost and len(lost) < len(whole.gaps):
@@ -92,16 +84,8 @@ def _outcomes_missing(table: ScoreTable) -> Iterator[Note]:
     yield Note("outcomes missing", value=rows, pairs=tuple((g, f"{share:.0%}") for g, share in shares), said=said)
 
 
-def _chance(half: Ranking) -> Iterator[Note]:
-    """Judge whether the score is shown to be better than chance: over all rows; if so, in each group."""
-    found = [(None, half.auc)] if not above_chance(half.auc) else [(each.group, each.auc) for each in half.groups]
-    for group, auc in found:
-        if auc is not None and not above_chance(auc):
-            yield Note("chance", group, value=float(auc), other=None if auc.low != auc.low else auc.low)
-
-
 def _ties(whole: Ranking) -> Iterator[Note]:
-    tied, pair = whole.tied, whole.told
+    tied, pair = whole.tied, whole.leading
     if tied is None:
         return
     if _differ(tied.auc_strict, tied.auc_half):
@@ -143,7 +127,7 @@ def notes_of_effect(
 
 def _larger_left_out(before: Ranking, after: Ranking) -> Iterator[Note]:
     """Say where a pair with a group that is too small to be compared has a larger gap after the repair."""
-    if after.headline is None or after.gap is None or not set(after.gap.groups or ()) & set(after.small_groups):
+    if after.gap is None or not set(after.gap.groups or ()) & set(after.small_groups):
         return
     first, second = after.gap.groups or ("", "")
     was = before.pair(first, second).signed_gap

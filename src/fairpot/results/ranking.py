@@ -4,17 +4,17 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Hashable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import nan
-from typing import Any, ClassVar, Literal
+from typing import Annotated, Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from fairpot._defaults import LEVEL, MOST_COMPARED, TIES, Ties, TopOf
+from fairpot._defaults import CARRIES, LEVEL, MOST_COMPARED, TIES, Ties, TopOf
 from fairpot._docs import documented
 from fairpot._validation import wording
 from fairpot.counts import GroupCounts, count_units
-from fairpot.inference.limits import Estimate, joint_tail, seen_limits
+from fairpot.inference.limits import Estimate, fold, joint_tail
 from fairpot.inference.merged import Counted, count_ranking, shares
 from fairpot.inference.rates import Cut, Measuring, top_rate
 from fairpot.inference.shares import GapEstimates, Pairs, ShareEstimates, all_pairs, cross_pairs, inside, why_not
@@ -24,9 +24,6 @@ from fairpot.results.calibration import Calibration
 from fairpot.results.kinds import Count, Derived, Group, Known, Plain, Range, Score, Share
 from fairpot.table import ScoreTable, Top
 from fairpot.transport import Floats
-
-# Whether the interval of a gap leaves 0 out, holds it, is missing, or there is nothing to measure.
-State = Literal["difference", "no clear difference", "no interval", "not measured", "no outcomes"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,6 +47,20 @@ class Sizes:
     score_range: Range | None
 
 
+@dataclass(frozen=True)
+class Thin:
+    """A cell of rows that a number stands on: of a group (None for all), with the outcome or without it.
+
+    ``worth`` is how many independent ones the rows are: clusters, or equally weighted rows.
+    """
+
+    group: Group | None
+    outcome: bool
+    rows: Count
+    worth: Count
+    clusters: bool = False
+
+
 @dataclass(frozen=True, kw_only=True)
 class GroupNumbers(Sizes):
     """One group of a ranking: its size, AUC, calibration, and its part of a top."""
@@ -62,6 +73,7 @@ class GroupNumbers(Sizes):
     start: Score | None = None  # the score at which the top begins
     recall: Estimate | None = None  # share of those with the outcome who are in the top
     precision: Estimate | None = None  # share of the top who have the outcome
+    cells: Annotated[tuple[Thin, ...], "hidden"] = ()
 
 
 @dataclass(frozen=True)
@@ -76,13 +88,20 @@ class Cell:
 
 @dataclass(frozen=True)
 class Pair:
-    """Two groups: how often each is ranked above the other, and the gap, which has a sign and one interval."""
+    """Two groups: how often each is ranked above the other, and the gap, which has a sign and one interval.
+
+    The interval of the gap holds for all pairs at once. So does ``at_least``, a limit of its size from below alone;
+    ``at_most``, from above, is of this pair: each wrong with the probability that the level leaves.
+    """
 
     first: Group
     second: Group
     xauc_first: Estimate | None
     xauc_second: Estimate | None
     signed_gap: Estimate | None
+    at_least: float | None = None
+    at_most: float | None = None
+    thinnest: Thin | None = None
 
     @property
     def known(self) -> bool:
@@ -90,14 +109,36 @@ class Pair:
         return self.signed_gap is not None
 
     @property
+    def has_limits(self) -> bool:
+        """Whether there is an interval."""
+        return self.signed_gap is not None and self.signed_gap.low == self.signed_gap.low
+
+    @property
     def size(self) -> float:
         """The size of the gap."""
         return -1.0 if self.signed_gap is None else abs(float(self.signed_gap))
 
+    @property
+    def carried(self) -> bool:
+        """Whether the gap stands on enough rows to be said first."""
+        return self.has_limits and self.thinnest is not None and self.thinnest.worth >= CARRIES - 1e-9
+
+    @property
+    def clear(self) -> bool:
+        """Whether it is shown that there is a gap, with all pairs in mind."""
+        return self.carried and self.signed_gap is not None and (self.signed_gap.low > 0 or self.signed_gap.high < 0)
+
     def reversed(self) -> Pair:
         """Give the same pair, seen from the other group."""
         gap = None if self.signed_gap is None else self.signed_gap.reversed()
-        return Pair(self.second, self.first, self.xauc_second, self.xauc_first, gap)
+        return replace(
+            self,
+            first=self.second,
+            second=self.first,
+            xauc_first=self.xauc_second,
+            xauc_second=self.xauc_first,
+            signed_gap=gap,
+        )
 
     def seen_from(self, group: Hashable) -> Pair:
         """Give the pair with a group first, if it is one of the two."""
@@ -113,7 +154,7 @@ class Pair:
 class Tied:
     """Pairs with equal scores, and the ranking by both conventions.
 
-    The gaps are those of the pair of groups that the headline is about, seen from the one that it names first.
+    The gaps are those of the pair of groups that leads, seen from the one that is ranked higher.
     """
 
     share: Share
@@ -133,8 +174,6 @@ class Ranking(Sizes):
         Which part of the list; None for all of it.
     auc, gap : Estimate or None
         AUC, and the largest gap over pairs, seen from the group ranked higher: its lower limit may be below 0.
-    headline : Estimate or None
-        The same of groups that are not too small; ``headline.groups`` names the pair, the one ranked higher first.
     gaps, xauc, groups : tuples
         Every pair of groups, both directions of each, and the numbers of each group.
     recall, precision : Estimate or None
@@ -158,7 +197,6 @@ class Ranking(Sizes):
     reference: Group | None  # None without outcomes, unless it was named
     auc: Known[Estimate]
     gap: Known[Estimate]
-    headline: Estimate | None
     small_groups: tuple[Group, ...]
     gaps: tuple[Pair, ...]
     xauc: tuple[Cell, ...]
@@ -175,22 +213,27 @@ class Ranking(Sizes):
         return sorted(known, key=lambda pair: -pair.size)
 
     @property
-    def told(self) -> Pair | None:
-        """The pair that a headline is about, the group ranked higher first."""
-        if self.headline is None or self.headline.groups is None:
-            return None
-        wanted = set(self.headline.groups)
-        return next((pair.ranked for pair in self.gaps if {pair.first, pair.second} == wanted), None)
+    def measured(self) -> list[Pair]:
+        """The pairs whose gap can be measured, each seen from the group ranked higher."""
+        return [pair.ranked for pair in self.gaps if pair.known]
+
+    @property
+    def widest(self) -> Estimate | None:
+        """The largest gap of the groups that are not too small to be compared."""
+        return self.compared[0].ranked.signed_gap if self.compared else self.gap
+
+    @property
+    def leading(self) -> Pair | None:
+        """The clear gap that is largest for certain, by its lower limit; where none is clear, the largest."""
+        clear = [pair for pair in self.measured if pair.clear]
+        if clear:
+            return max(clear, key=lambda pair: (pair.signed_gap.low, pair.size))  # type: ignore[union-attr]
+        return max(self.measured, key=lambda pair: pair.size, default=None)
 
     @property
     def labelled(self) -> bool:
         """Whether outcomes are known."""
         return self.positives is not None
-
-    @property
-    def state(self) -> State:
-        """Whether the gap of the headline is a difference, could be chance, or cannot be told."""
-        return state_of(self.headline) if self.labelled else "no outcomes"
 
     def group(self, name: Hashable) -> GroupNumbers:
         """Give the numbers of one group."""
@@ -204,15 +247,6 @@ class Ranking(Sizes):
         """Give a pair of groups, seen from the first."""
         wanted = {first, second}
         return next(p for p in self.gaps if {p.first, p.second} == wanted).seen_from(first)
-
-
-def state_of(gap: Estimate | None) -> State:
-    """Say whether the interval of a gap leaves 0 out, holds it, is missing, or there is nothing to measure."""
-    if gap is None:
-        return "not measured"
-    if gap.reason is not None or gap.low != gap.low:
-        return "no interval"
-    return "difference" if gap.low > 0 else "no clear difference"
 
 
 def own_scale(table: ScoreTable, score: float) -> float:
@@ -261,12 +295,9 @@ def rank(
     reference = _ahead(counted, passed) if reference is None and table.labelled else reference
     rows = range(len(table.groups))
     starts = None if top is None else tuple(own_scale(table, each) for each in table.starts(top).values())
-    gap = counted.largest(rows)
-    headline, told = counted.largest(large, clear=True), [gap]
-    if gap is not None and len(large) < len(rows) and {shown.groups[g] for g in large}.issuperset(gap.groups or ()):
-        told.append(counted.largest(large))  # what is not known of small groups does not widen a pair of large ones
-    seen = {frozenset(each.groups or ()): each for each in (*told, headline) if each is not None}
-    pairs = [counted.pair(i, j, seen).seen_from(reference) for i, j in itertools.combinations(rows, 2)]
+    pairs = [pair.seen_from(reference) for pair in counted.pairs(shown)] if table.labelled else []
+    measured = [pair.ranked for pair in pairs if pair.known]
+    gap = max(measured, key=lambda pair: pair.size).signed_gap if measured else None
     found = None
     if top is not None and table.labelled:
         found = Measuring(table, Cut("top", None, top.size, top.top_of), level)
@@ -275,8 +306,9 @@ def rank(
         sizes = _sizes(shown, own.positive, own.negative, len(own.score), [own])
         start = None if starts is None else starts[g]
         known = _rates(found, g) | {"auc": counted.share(inside(g), "group_auc"), "start": start}
+        known["cells"] = cells_of(shown, g) if table.labelled else ()
         numbers.append(GroupNumbers(group=shown.groups[g], **sizes, **known))
-    return Ranking(
+    ranking = Ranking(
         **_sizes(shown, passed.positives, passed.negatives, passed.distinct, shown.counts),
         top=None if top is None else top.size,
         top_of=None if top is None else top.top_of,
@@ -286,14 +318,15 @@ def rank(
         reference=reference,
         auc=counted.share(all_pairs(table)),
         gap=gap,
-        headline=headline,
         small_groups=tuple(table.groups[g] for g in rows if g not in large),
-        gaps=tuple(pairs) if table.labelled else (),
+        gaps=tuple(pairs),
         xauc=tuple(counted.cell(i, j) for i in rows for j in rows if i != j and table.labelled),
         groups=tuple(numbers),
-        tied=_tied(passed, headline) if top is None and table.labelled else None,
         **_rates(found, None),
     )
+    if top is not None or not table.labelled:
+        return ranking
+    return replace(ranking, tied=_tied(passed, ranking.leading))
 
 
 @dataclass(frozen=True, eq=False)
@@ -350,45 +383,32 @@ class _Counted:
         pairs = float(self.rows[0][i] * self.rows[1][j])
         return Cell(self.groups[i], self.groups[j], pairs, self.share(Pairs((i,), (j,)), "xauc"))
 
-    def pair(self, i: int, j: int, told: dict[frozenset[Hashable], Estimate]) -> Pair:
-        """Give a pair of groups; one that was chosen for its size has the limits that allow for that."""
-        names, gap = (self.groups[i], self.groups[j]), None
-        chosen = told.get(frozenset(names))
-        if chosen is not None:
-            gap = chosen if chosen.groups == names else chosen.reversed()
-        elif self._difference(i, j) is not None:
-            gaps, reason, ends = self._estimates([(i, j)]), self._reason(i, j), (nan, nan)
-            if gaps is not None and reason is None:
-                low, high = gaps.limits((1 - self.level) / 2)
-                ends = low[0], high[0]
-            gap = self._gap(i, j, nan if gaps is None else gaps.se[0], *ends, reason)
-        return Pair(*names, self.cell(i, j).xauc, self.cell(j, i).xauc, gap)
+    def pairs(self, shown: ScoreTable) -> list[Pair]:
+        """Give every pair of groups; the intervals of their gaps hold for all of them at once."""
+        every = list(itertools.combinations(range(len(self.groups)), 2))
+        whys = {pair: self._reason(*pair) for pair in every if self._difference(*pair) is not None}
+        limited = [pair for pair, why in whys.items() if why is None]
+        gaps = self._estimates(limited) if limited else None
+        ends = {} if gaps is None else dict(zip(limited, _limits_of(gaps, (1 - self.level) / 2)))
+        found = []
+        for i, j in every:
+            names = self.groups[i], self.groups[j]
+            both = self.cell(i, j).xauc, self.cell(j, i).xauc
+            if (i, j) not in whys:
+                found.append(Pair(*names, *both, None))
+                continue
+            known = ends.get((i, j), _NO_LIMITS)
+            se = self._se(i, j)
+            value = self._difference(i, j) or 0.0
+            limits = (se, known.low, known.high, self.level, "analytic", value, names, whys[i, j])
+            gap = Estimate("gap", value, *limits)
+            thinnest = min((*cells_of(shown, i), *cells_of(shown, j)), key=lambda cell: cell.worth)
+            found.append(Pair(*names, *both, gap, known.at_least, known.at_most, thinnest))
+        return found
 
-    def _gap(self, i: int, j: int, se: float, low: float, high: float, reason: str | None) -> Estimate:
-        value, names = self._difference(i, j) or 0.0, (self.groups[i], self.groups[j])
-        ends = float(se), float(low), float(high)
-        return Estimate("gap", value, *ends, self.level, "analytic", value, names, reason)
-
-    def largest(self, groups: Sequence[int], *, clear: bool = False) -> Estimate | None:
-        """Give the largest gap between some groups, seen from the group that is ranked higher.
-
-        With ``clear``, where the largest may be chance, the largest of those that are not, if there are any. Limits
-        allow for the choice by size.
-        """
-        every = list(itertools.combinations(groups, 2))
-        sizes = {pair: abs(d) for pair in every if (d := self._difference(*pair)) is not None}
-        if not sizes:
-            return None
-        pairs = sorted(sizes, key=lambda pair: -sizes[pair])
-        gaps, place = self._estimates(pairs), 0
-        why = next(filter(None, (self._reason(*pair) for pair in every)), None)
-        low = high = nan
-        if gaps is not None and why is None:
-            tail = (1 - self.level) / 2
-            place, low, high = _headline_limits(gaps, tail) if clear else (0, *seen_limits(gaps, tail))
-        i, j = pairs[place]
-        i, j = (i, j) if (self._difference(i, j) or 0.0) >= 0 else (j, i)
-        return self._gap(i, j, nan if gaps is None else gaps.se[place], low, high, why)
+    def _se(self, i: int, j: int) -> float:
+        gaps = self._estimates([(i, j)])
+        return nan if gaps is None else float(gaps.se[0])
 
     def _difference(self, i: int, j: int) -> float | None:
         there, back = self.value(Pairs((i,), (j,))), self.value(Pairs((j,), (i,)))
@@ -405,20 +425,42 @@ class _Counted:
         return GapEstimates.side_by_side(self.found.take(both))
 
 
-def _headline_limits(gaps: GapEstimates, tail: float) -> tuple[int, float, float]:
-    """Say which of some gaps, the largest first, a headline is about, and limit it from the group ranked higher.
+class _Limits(NamedTuple):
+    """Limits of a gap: both of all pairs at once, of its size from below of all, and from above of this pair alone."""
 
-    The first, with what it costs that it was chosen for its size; where that may be chance and another gap is clear
-    of all that were looked at, the other.
+    low: float
+    high: float
+    at_least: float | None
+    at_most: float | None
+
+
+_NO_LIMITS = _Limits(nan, nan, None, None)
+# From so many standard errors on, a gap cannot lie on the other side of 0, and a limit of its size is one-sided.
+_ONE_SIDED = 1.5
+
+
+def _limits_of(gaps: GapEstimates, tail: float) -> list[_Limits]:
+    """Limit gaps, each of the three limits wrong with probability ``2 * tail`` at most.
+
+    That every gap is within a bound needs no price for the number of pairs, as each has to be (intersection and union);
+    that some gap is above one does.
     """
-    low, high = seen_limits(gaps, tail)
-    if low > 0 or len(gaps) == 1:
-        return 0, low, high
-    lows, highs = gaps.limits(joint_tail(gaps.covariance, tail))
-    clear = np.flatnonzero((lows > 0) | (highs < 0))
-    if not len(clear):
-        return 0, low, high
-    return int(clear[0]), *seen_limits(gaps.take([int(clear[0])]), joint_tail(gaps.covariance, tail))
+    joint = joint_tail(gaps.covariance, tail)
+    low, high = gaps.limits(joint)
+    one_sided, either_side = fold(*gaps.limits(2 * joint))[0], fold(low, high)[0]
+    at_least = np.where(one_sided > _ONE_SIDED * gaps.se, one_sided, either_side)
+    at_most = fold(*gaps.limits(2 * tail))[1]
+    return [_Limits(*map(float, ends)) for ends in zip(low, high, at_least, at_most)]
+
+
+def cells_of(shown: ScoreTable, group: int) -> tuple[Thin, Thin]:
+    """Give the rows of a group with the outcome and without it, and how many independent ones they are worth."""
+    name, counts, clusters = shown.groups[group], shown.counts[group], shown.units is not None
+    with_it, without = (
+        Thin(name, outcome, counted.sum().item(), float(worth[group]), clusters)
+        for outcome, counted, worth in zip((True, False), counts.counted, shown.independent)
+    )
+    return with_it, without
 
 
 def _sizes(table: ScoreTable, positives: Any, negatives: Any, distinct: int, counts: Sequence[GroupCounts]) -> Plain:
@@ -476,10 +518,10 @@ def _xauc(matrix: WinMatrix) -> Floats:
     return np.asarray(np.divide(matrix.half_wins / 2, pairs, out=np.full(pairs.shape, nan), where=pairs > 0))
 
 
-def _tied(passed: Counted, headline: Estimate | None) -> Tied:
-    """Give the share of pairs with equal scores, and AUC and gap of the headline by both conventions."""
+def _tied(passed: Counted, leading: Pair | None) -> Tied:
+    """Give the share of pairs with equal scores, and AUC and gap of the leading pair by both conventions."""
     numbers: dict[str, float | None] = {}
-    places = [passed.table.groups.index(group) for group in getattr(headline, "groups", None) or ()]
+    places = [] if leading is None else [passed.table.groups.index(group) for group in (leading.first, leading.second)]
     for how in TIES:
         matrix = passed.matrix(how)
         pairs, xauc = float(matrix.pairs.sum()), _xauc(matrix)

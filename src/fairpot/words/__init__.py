@@ -8,13 +8,25 @@ from typing import TYPE_CHECKING, Any
 from fairpot._arguments import argument
 from fairpot._defaults import SMALL, Meaning
 from fairpot._validation import wording
-from fairpot.words.notes import CHANCE as CHANCE
 from fairpot.words.notes import FOLLOWED as FOLLOWED
 from fairpot.words.notes import Note as Note
 from fairpot.words.notes import written as written
+from fairpot.words.statements import OF_ALL_PAIRS as OF_ALL_PAIRS
+from fairpot.words.statements import asked_and_granted as asked_and_granted
+from fairpot.words.statements import badge as badge
+from fairpot.words.statements import both_of_hundred
+from fairpot.words.statements import caveat as caveat
+from fairpot.words.statements import certificate as certificate
+from fairpot.words.statements import certified_gap as certified_gap
+from fairpot.words.statements import failed_by_chance as failed_by_chance
+from fairpot.words.statements import meaning as meaning
+from fairpot.words.statements import ranked as ranked
+from fairpot.words.statements import say_meaning as say_meaning
+from fairpot.words.statements import sentence as sentence
+from fairpot.words.statements import statement as statement
+from fairpot.words.statements import what_next as what_next
 from fairpot.words.style import EVEN as EVEN
 from fairpot.words.style import FRACTIONS as FRACTIONS
-from fairpot.words.style import POINTS as POINTS
 from fairpot.words.style import Style as Style
 from fairpot.words.style import among as among
 from fairpot.words.style import auc_name as auc_name
@@ -33,91 +45,7 @@ if TYPE_CHECKING:
     from fairpot.results.audited import Audit
     from fairpot.results.concordances import PairConcordance
     from fairpot.results.effect import Effect
-    from fairpot.results.finding import Finding, Trust
     from fairpot.results.rates import Action, Moved, Rates, RatioVerdict
-
-_NO_OUTCOMES = "Outcomes are not known, so AUC, xAUC, gaps, calibration and error rates are left out."
-_NOT_MEASURED = "No gap can be measured: a group has no rows with the outcome, or none without it."
-
-
-def ranked(first: Any, second: Any, lower_is_riskier: bool = False, score: str = "The score ranks") -> str:
-    """Say that a score ranks a group higher than another: the same words whether the name is a plural or not."""
-    return f"{score} {first} {'as riskier (scored lower)' if lower_is_riskier else 'higher'} than {second}"
-
-
-def who(finding: Finding) -> str:
-    """Say who is ranked higher than whom and whom that benefits or harms; or that there is no clear difference."""
-    (first, second), means = finding.pair, finding.ranked_high_means
-    if finding.gap is None:
-        return _NOT_MEASURED.rstrip(".")
-    if finding.state == "no clear difference":
-        many = finding.groups > 2
-        return f"No clear difference between {f'the {finding.groups} groups' if many else f'{first} and {second}'}"
-    if finding.clear:
-        said = ranked(first, second, finding.lower_is_riskier)
-        return said if means is None else f"{said}, which {'benefits' if means == 'help' else 'harms'} {first}"
-    if float(finding.gap) == 0.0:
-        return f"In these rows the score ranks {first} and {second} equally"
-    return ranked(first, second, finding.lower_is_riskier, "In these rows the score ranks")
-
-
-def headline(finding: Finding, style: Style = FRACTIONS) -> str:
-    """Say the finding in one sentence: who, and the gap with its interval and of what it is."""
-    if finding.gap is None:
-        return _NO_OUTCOMES if finding.state == "no outcomes" else _NOT_MEASURED
-    size = f"{finding.metric} {style.with_interval(finding.gap)}"
-    if finding.pairs > 1 and finding.state == "no clear difference":
-        size = f"largest {size}, between {finding.ranked_higher} and {finding.ranked_lower}"
-    elif finding.pairs > 1:
-        size += f", the largest {'' if finding.largest else 'clear gap '}of {finding.pairs} pairs of groups"
-    return f"{who(finding)}: {size}."
-
-
-def meaning(finding: Finding, outcome: str = "the outcome") -> str:
-    """Say what the finding means: who is in the top, or pairs of 100; and which groups it leaves out."""
-    if finding.gap is None or finding.xauc_higher is None or finding.xauc_lower is None:
-        return ""
-    first, second = finding.pair
-    there, back = _both(100 * finding.xauc_higher, 100 * finding.xauc_lower)
-    said = (
-        f"omeone in {first} with {outcome} is ranked above someone in {second} without it in {there} of 100 pairs; the "
-        f"reverse ({second} over {first}) in {back}."
-    )
-    if finding.top is None:
-        said = f"S{said}"
-    else:
-        there_are = among(finding.top, finding.top_of)
-        said = f"{_capital(there_are)}, s{said}"
-        if finding.found is not None:
-            there, back = _both(100 * finding.found[0], 100 * finding.found[1])
-            said = f"Of those with {outcome}, {there}% in {first} and {back}% in {second} are {there_are}. {said}"
-    if finding.lower_is_riskier and finding.high_score_means is not None:
-        said += f" As stated, a high score, that is low risk, {finding.high_score_means}s the person."
-    if finding.small_groups:
-        said += f" Left out, as too small to be compared with confidence: {listed(finding.small_groups, 2)}."
-    return said
-
-
-_MOST_DIGITS = 3
-
-
-def _both(there: float, back: float) -> tuple[str, str]:
-    """Write two numbers of 100 so that they differ where they do, and that only all of them are 100, only none 0."""
-    there, back = round(there, 9), round(back, 9)
-    digits = 0 if round(there) != round(back) or abs(there - back) < 0.05 else 1
-    while digits < _MOST_DIGITS and any(_rounded_away(number, digits) for number in (there, back)):
-        digits += 1
-    return _of_100(there, digits), _of_100(back, digits)
-
-
-def _rounded_away(number: float, digits: int) -> bool:
-    return round(number, digits) in (0.0, 100.0) and 1e-9 < number < 100 - 1e-9
-
-
-def _of_100(number: float, digits: int) -> str:
-    if _rounded_away(number, digits):
-        return f"over {100 - 10.0**-digits:.{digits}f}" if number > 50 else f"under {10.0**-digits:.{digits}f}"
-    return f"{number:.{digits}f}"
 
 
 def concordant(pair: PairConcordance, tau: float | None, style: Style = FRACTIONS) -> str:
@@ -125,7 +53,7 @@ def concordant(pair: PairConcordance, tau: float | None, style: Style = FRACTION
     first, second = pair.first, pair.second
     if pair.signed_gap != pair.signed_gap:
         return f"Concordance of {first} and {second}{_up_to(tau)} cannot be measured: {pair.signed_gap.reason}."
-    there, back = _both(100 * pair.xci_first, 100 * pair.xci_second)
+    there, back = both_of_hundred(100 * pair.xci_first, 100 * pair.xci_second)
     start, earlier, later = "Someone", "who comes first", "comes later"
     if tau is not None:
         start, earlier, later = f"Up to {tau:g}, someone", "with the outcome", "had it later or not"
@@ -142,159 +70,6 @@ def concordant_overall(found: Any, tau: float | None) -> str:
 
 def _up_to(tau: float | None) -> str:
     return "" if tau is None else f" up to {tau:g}"
-
-
-def next_step(finding: Finding) -> str:
-    """Say what to do next."""
-    if finding.state == "no outcomes":
-        return "Audit these rows again when outcomes are known: selection rates do not say who is rightly flagged."
-    if below_chance(finding.auc):
-        return "Check the direction of the score first: it ranks the outcome worse than chance."
-    if not above_chance(finding.auc):
-        return "Look at the score first: it is not shown to rank the outcome better than chance."
-    if finding.clear:
-        said = "A repair can make this gap smaller: fit one and look at its price."
-        return f"{said} {say_meaning()}" if finding.high_score_means is None else said
-    if finding.state == "no clear difference":
-        return "These rows do not show a difference, so no repair is proposed; more rows would tell."
-    if wording.of_clusters(getattr(finding.gap, "reason", None)):
-        return "Collect more clusters before you act on this: more rows of the same ones do not help."
-    return "Collect more rows before you act on this."
-
-
-def above_chance(auc: Any) -> bool:
-    """Whether an AUC is shown to be better than chance: all of its interval, or itself where it has none."""
-    return auc is None or (auc.low if auc.low == auc.low else float(auc)) > 0.5
-
-
-def below_chance(auc: Any) -> bool:
-    """Whether an AUC is worse than chance: all of its interval, or itself where it has none."""
-    return auc is not None and (auc.high if auc.high == auc.high else float(auc)) < 0.5
-
-
-def by_chance(notes: Sequence[Note], small: Sequence[Any] = ()) -> list[str]:
-    """Say first that a score is not shown to be better than chance: over all, else in groups that are not small."""
-    told = [note for note in notes if note.kind in CHANCE and note.group not in small]
-    if len(told) > 1 and told[0].group is not None:
-        return [f"The score is not shown to be better than chance in {listed([note.group for note in told], 4)}."]
-    return [note.text.partition("\n")[0] for note in told[:1]]
-
-
-def failed_by_chance(notes: Sequence[Note], option: str) -> str:
-    """Say that a gate fails as a score, overall or in a group, is not shown to be better than chance."""
-    groups = [note.group for note in notes if note.kind in CHANCE and note.group is not None]
-    where = f" in {listed(groups, 4)}" if groups else ""
-    return (
-        f"FAILED: the score is not shown to be better than chance{where}, so that a small gap says little ({option} "
-        "lets it pass)"
-    )
-
-
-def say_meaning(option: str = "") -> str:
-    """Ask what a high score does to a person; where there is an option for it, by its name."""
-    named = f" ({option})" if option else ""
-    return f"Say what a high score does to a person, help or harm{named}: it decides whose scores a repair changes."
-
-
-# What new rows say of a certificate.
-_ANSWERS = {
-    "compatible": "These rows agree",
-    "contradicted": "These rows contradict it",
-    "cannot tell": "These rows cannot tell whether it holds",
-}
-
-
-def certificate(
-    known: Mapping[str, Any],
-    style: Style = FRACTIONS,
-    *,
-    turned: bool = False,
-    answer: str | None = None,
-    gap: Any = None,
-    same_rows: bool = False,
-) -> str:
-    """Say what was certified, on what, and what these rows say of it; ``known`` as a certificate's document has it."""
-    on = f"{known['rows']}, {known['time']}" if known.get("time") else f"{known['rows']}"
-    metric, starts = gap_name(known.get("top")), known.get("starts")
-    if starts is not None:
-        metric = gap_from({each["group"]: each["value"] for each in starts}, turned, bool(known.get("adjusted")))
-    said = (
-        f"Certified: with {level(known['confidence'])} confidence the {metric} on rows like these is at most "
-        f"{style.bound(known['bound'])}{style.of} (tested on {on})."
-    )
-    said = f"{said} {asked_and_granted(known['confidence'])}"
-    if answer is not None and gap is not None:
-        return f"{said} {_ANSWERS[answer]}: {style.with_interval(gap)}."
-    return said + (" The other numbers are of the rows that the repair was fitted on." if same_rows else "")
-
-
-def asked_and_granted(confidence: float) -> str:
-    """Say of which certificates so many are broken at most: of those asked for, not of those granted."""
-    broken = f"{100 * (1 - confidence):.3g}"
-    return f"Of 100 certificates asked for, at most {broken} are broken; of those granted more, if few are granted."
-
-
-# What stands below intervals of several pairs.
-OF_ONE_PAIR = (
-    "Each interval is of one pair by itself, so that of many some leave out 0 by chance. The headline alone allows for "
-    "their number."
-)
-
-
-def badge(found: Trust, style: Style = FRACTIONS) -> str:
-    """Say in a few words what is known of a repair."""
-    known = found.certificate
-    if known is None:
-        return "not yet checked on new rows" if found.state == "not checked" else f"checked on {_new_rows(found)}"
-    if found.answer == "contradicted":
-        return "certificate contradicted by these rows"
-    unsure = found.answer == "cannot tell"
-    sure = "; these rows cannot tell" if unsure else f", {level(known['confidence'])} confidence"
-    return f"certified: at most {style.bound(known['bound'])}{style.of}{sure}"
-
-
-def trust(found: Trust, style: Style = FRACTIONS) -> str:
-    """Say what is known of a repair, and on what it stands."""
-    if found.certificate is not None:
-        of_rows: dict[str, Any] = {"answer": found.answer, "gap": found.gap, "same_rows": found.same_rows}
-        return certificate(found.certificate, style, turned=found.lower_is_riskier, **of_rows)
-    if found.state == "not checked":
-        return "Not yet checked on new rows: these are the rows that the repair was fitted on."
-    return f"Checked on {_new_rows(found)}, which the repair was not fitted on."
-
-
-def _new_rows(found: Trust) -> str:
-    of_clusters = "" if found.clusters is None else f" of {found.clusters:,} clusters"
-    return f"{wording.shown_rows(found.rows)} new rows{of_clusters}"
-
-
-def gap_change(before: Finding, after: Finding, style: Style = FRACTIONS) -> str:
-    """Say how the gap changes, and whom the adjusted score ranks higher.
-
-    Between two groups it is seen from the one that was ranked higher before: below 0 the repair overshoots.
-    """
-    if before.gap is None or after.gap is None:
-        return _NOT_MEASURED
-    reverse = after.pairs == 1 and after.pair == before.pair[::-1]
-    gap = after.gap.reversed() if reverse else after.gap
-    was, now = style.gap(before.gap), style.with_interval(gap)
-    stays = was == style.gap(gap)
-    said = f"The {before.metric} {f'stays at {now}' if stays else f'goes from {was} to {now}'}"
-    (first, second), adjusted = after.pair, "the adjusted score ranks"
-    told = ranked(first, second, after.lower_is_riskier, adjusted)
-    overshoots = after.pair == before.pair[::-1] and abs(after.gap) >= EVEN
-    if after.state == "no clear difference":
-        if before.state == "no clear difference":
-            return f"{said}: there was no clear difference, and there is none now."
-        reverse_told = f"; in these rows {told}, which chance could explain" if overshoots else ""
-        return f"{said}: no clear difference is left{reverse_told}."
-    if float(after.gap) == 0:
-        return f"{said}: {adjusted} {first} and {second} equally."
-    if overshoots:
-        return f"{said}. The repair overshoots: {told}."
-    if set(after.pair) != set(before.pair):
-        return f"{said}; the largest{'' if after.largest else ' clear one'} is now between {first} and {second}."
-    return f"{said}: {ranked(first, second, after.lower_is_riskier, 'the adjusted score still ranks')}."
 
 
 def price(before: float | None, after: float | None, change: Change | None, style: Style = FRACTIONS) -> str:
@@ -531,9 +306,9 @@ def in_short(found: Effect) -> str:
     """Say in one line what a repair does to the rows it was fitted on."""
     before, after = found.before, found.after
     rows = wording.rows_by(before.ranking.rows, before.ranking.weighted_rows)
-    gaps = f"{FRACTIONS.gap(before.told.headline)} -> {FRACTIONS.gap(after.told.headline)}"
+    gaps = f"{FRACTIONS.gap(before.told.widest)} -> {FRACTIONS.gap(after.told.widest)}"
     aucs = f"{FRACTIONS.auc(before.auc)} -> {FRACTIONS.auc(after.auc)}"
-    return f"On the {rows} that were fitted: {found.finding.metric} {gaps}, AUC {aucs}."
+    return f"On the {rows} that were fitted: {gap_name(before.told.top)} {gaps}, AUC {aucs}."
 
 
 def higher_auc(method: str, lead: Any, held_out: bool, option: str) -> str:

@@ -17,7 +17,6 @@ Kind = Literal[
     "small and moved",
     "reversed",
     "constant",
-    "chance",
     "two values",
     "missing pairs",
     "not probabilities",
@@ -42,7 +41,6 @@ Kind = Literal[
     "weightless",
     "said",
 ]
-CHANCE = ("reversed", "constant", "chance")  # that a score is not shown to rank the outcome better than chance
 # What outcomes depend on: who was followed for how long, and whose are known.
 FOLLOWED = ("horizon", "thinly followed", "follow-up lost", "outcomes missing", "outcome bounds")
 _LISTED = 6  # more pairs than these are counted, not listed
@@ -91,9 +89,6 @@ _SAID: dict[str, str] = {
     "rows without it.\nHint: if a high score means high risk, leave {turned} out; if 0 and 1 are swapped, name the "
     "outcome that is 1 ({pos_label}).",
     "constant": "All scores are {value:g}: they rank nobody.",
-    "chance": "{where} is not shown to be better than chance: its AUC is {value:.3f}.",
-    "chance, low": "{where} is not shown to be better than chance: its AUC is {value:.3f} and could be as low as "
-    "{other:.3f}.",
     "two values": "The scores have two values only, {value:g} and {other:g}: these look like predictions, not scores.\n"
     "Hint: pass the model's probabilities or decision values, such as predict_proba(X)[:, 1].",
     "missing pairs": "The gap leaves out {lost} of {value:g} pairs of groups, which cannot be measured: {pairs}.",
@@ -101,9 +96,8 @@ _SAID: dict[str, str] = {
     "probabilities.",
     "ties auc": "Ties matter: the AUC is {auc} if a tie is no win, {other_auc} if it is half of one.",
     "larger left out": "The overall gap leaves out groups that are too small to be compared: that of {first} over "
-    "{second} goes from {other_gap} to {gap}{of}, and is larger.",
-    "ties gap": "Ties matter: the overall gap{between} is {gap}{of} if a tie is no win, {other_gap} if it is half of "
-    "one.",
+    "{second} goes from {other_gap} to {gap}, and is larger.",
+    "ties gap": "Ties matter: the overall gap{between} is {gap} if a tie is no win, {other_gap} if it is half of one.",
     "ties disagree": "Ties matter: AUC changes by {value:+.4f} if a tie is half a win, by {other:+.4f} if it is none; "
     "one of them shows a loss as a gain.",
     "unknown": "{group} means that the group is not known: {rows} rows are measured apart, and compared with nobody.",
@@ -133,7 +127,7 @@ _SAID: dict[str, str] = {
     "{value:+.3f} and {other:+.3f}: these are bounds, not an interval.",
     "same rows": "These are the rows that the repair was fitted on: on new ones expect a larger gap and a lower AUC.",
     "same rows, certified": "These are the rows that the repair was fitted on: on new ones expect a gap up to the "
-    "certified {bound}{of}.",
+    "certified {bound}.",
     "no difference": "These rows do not show a difference, so a repair has nothing to make smaller here.",
     "coarse": "There are so many distinct scores that rows are counted in {value:,.0f} bins of scores.",
     "lower is riskier": "A low score means high risk here: flagged is who has the threshold or less.",
@@ -154,7 +148,6 @@ def written(note: Note, style: Style = FRACTIONS, outcome: str = "the outcome") 
         **{name: argument(name, ...) for name in ("min_group", "pos_label", "groups", "reference")},
         keep=argument("keep", "probabilities"),
         turned=argument("lower_is_riskier", True),
-        where="The score" if note.group is None else f"In {note.group} the score",
         lost=len(lost),
         **dict(zip(("first", "second"), next(iter(note.pairs), ()))),
         between=" of {} over {}".format(*note.pairs[0]) if note.pairs else "",
@@ -164,8 +157,7 @@ def written(note: Note, style: Style = FRACTIONS, outcome: str = "the outcome") 
         other_auc=style.auc(other),
         gap=style.gap(value),
         other_gap=style.gap(other),
-        bound=style.bound(value),
-        of=style.of,
+        bound=f"{value:g}",
         depends="the group" if note.said == "group" else "group and score",
         left=", ".join(f"{group} {left}" for group, left in note.pairs[:_LISTED]) + more,
         few=f"{value:.1%}",
@@ -177,7 +169,6 @@ def _case(note: Note) -> str:
     """Name the text of a note: some kinds have two."""
     second = {
         "reversed": ("turned", bool(note.other)),
-        "chance": ("low", note.other is not None),
         "calibration lost": ("calibrated", note.said == "calibrated"),
         "same rows": ("certified", note.value is not None),
         "outcomes missing": (note.said, bool(note.said)),

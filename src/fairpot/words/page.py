@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 from fairpot._defaults import LEVEL
 from fairpot._svg import short
 from fairpot._validation import wording
-from fairpot.words import OF_ONE_PAIR
-from fairpot.words.style import EVEN, POINTS, among, level, named_top
+from fairpot.words import OF_ALL_PAIRS
+from fairpot.words.style import EVEN, FRACTIONS, among, level, named_top
 
 if TYPE_CHECKING:
     from fairpot.inference import Estimate
     from fairpot.report.content import Line, Method, Setting, Turned
-    from fairpot.results import Finding
+    from fairpot.results.ranking import Ranking
 
 _NAMED, _TOLD = 3, 2  # so many groups are named in a label; so many strengths are told one by one
 # How sure the intervals of a page are, as it says beside each.
@@ -41,10 +41,9 @@ TEXT: dict[str, str] = {
     "lanes left out": "The picture shows {drawn} of {groups} groups: those with the largest gaps.",
     # Panels
     "panel gap top": "How large is the gap {among}?",
-    "gap note": f"Points of 100, {SURE} interval. Above 0 {{higher}} ranked higher, below 0 {{lower}}.",
-    "gap note many": f"Points of 100, {SURE} interval; of the largest it allows for the choice. Above 0 the first is "
-    "ranked higher.",
-    "gap aim": "Shaded: the target, at most {aim} points.",
+    "gap note": f"With {SURE} intervals. Above 0 {{higher}} ranked higher, below 0 {{lower}}.",
+    "gap note many": f"With {SURE} intervals, which hold for all pairs at once. Above 0 the first is ranked higher.",
+    "gap aim": "Shaded: the target, at most {aim}.",
     "gap more": "{left} more pairs: below.",
     "who note": "Share and number of rows of each group, with and without {outcome}.",
     "auc means": "AUC: how often a row with {outcome} is ranked above one without. 0.5 is chance.",
@@ -55,8 +54,8 @@ TEXT: dict[str, str] = {
     # Pictures
     "tradeoff note": "Each point of the curve is a repair strength. Hollow circles: no other strength has both a "
     "higher AUC and a smaller gap.",
-    "tradeoff alt": "Curve of AUC against the gap. Original: gap {gap_before} points, AUC {auc_before}. At this "
-    "setting: gap {gap_after} points, AUC {auc_after}.",
+    "tradeoff alt": "Curve of AUC against the gap. Original: gap {gap_before}, AUC {auc_before}. At this "
+    "setting: gap {gap_after}, AUC {auc_after}.",
     "limit": "Dashed: no repair that keeps the order inside each group can be above it on these rows. It knows their "
     "outcomes; a repair fixed beforehand reaches less.",
     "top note": "The gap is that {among}, AUC that of all rows.",
@@ -79,7 +78,7 @@ TEXT: dict[str, str] = {
     f"are too low. Upright lines: {SURE} intervals.",
     "calibration note repair": "Faint: original scores.",
     # Tables
-    "pairs note": OF_ONE_PAIR,
+    "pairs note": OF_ALL_PAIRS,
     "pairs left out": "{left} more pairs have smaller gaps; the JSON form has them.",
     "groups left out": "{left} more groups are in the JSON form of this report.",
     "effect note": "Before and after are the same rows, so a change is surer than the difference of two intervals. "
@@ -98,7 +97,7 @@ HOW_TO_READ = (
     "A pair is one row with the outcome and one without. A good score ranks the first above the second. AUC is the "
     "share of pairs in which it does; 0.5 is chance.",
     "xAUC takes the two rows from different groups. If the two directions differ, cases in one group are more often "
-    "ranked below non-cases in the other. That difference is the gap, in points of 100; 0 is equal.",
+    "ranked below non-cases in the other. That difference is the gap; 0 is equal.",
     f"{SURE} interval: if the study were repeated many times, {100 * LEVEL:g} of 100 such ranges would contain the "
     "true value.",
 )
@@ -124,41 +123,41 @@ def say(key: str, **values: Any) -> str:
 
 def percent(value: float | None, digits: int = 1) -> str:
     """Write a share in hundredths; what cannot be measured is a dash."""
-    return POINTS.none if value is None else f"{100 * value:.{digits}f}%"
+    return FRACTIONS.none if value is None else f"{100 * value:.{digits}f}%"
 
 
 def rate(part: float, whole: float) -> str:
     """Write a share of rows in whole hundredths, halves upwards, as the page's script does."""
-    return f"{math.floor(100 * part / whole + 0.5)}%" if whole else POINTS.none
+    return f"{math.floor(100 * part / whole + 0.5)}%" if whole else FRACTIONS.none
 
 
 def score(value: float | None, sign: str = "") -> str:
     """Write a score, of whatever size, in three digits; with ``sign="+"`` a change of one."""
-    return POINTS.none if value is None else f"{value:{sign if value else ''}.3g}"
+    return FRACTIONS.none if value is None else f"{value:{sign if value else ''}.3g}"
 
 
 def count(value: float | None) -> str:
     """Write a number of rows, which weights may have made a fraction."""
-    return POINTS.none if value is None else wording.shown_rows(value)
+    return FRACTIONS.none if value is None else wording.shown_rows(value)
 
 
 def limits(found: Estimate | None, auc: bool = False, sign: str = "") -> str:
     """Write the interval of a number in brackets; nothing where there is none."""
     if found is None or found.reason is not None or found.low != found.low:
         return ""
-    write = POINTS.auc if auc else POINTS.gap
+    write = FRACTIONS.auc if auc else FRACTIONS.gap
     return f"({write(found.low, sign)} to {write(found.high, sign)})"
 
 
 def with_limits(found: Estimate | None, auc: bool = False, sign: str = "") -> str:
     """Write a number with its interval in brackets."""
-    write = POINTS.auc if auc else POINTS.gap
+    write = FRACTIONS.auc if auc else FRACTIONS.gap
     return f"{write(found, sign)} {limits(found, auc, sign)}".strip()
 
 
-def among_top(finding: Finding) -> str:
+def among_top(ranking: Ranking) -> str:
     """Say of whom numbers of the top that a report speaks of are: of the whole list, or of each group."""
-    return among(finding.top or 0.0, finding.top_of)
+    return among(ranking.top or 0.0, ranking.top_of)
 
 
 def line_name(line: Line, turned: bool, key: str = "line") -> str:
@@ -172,13 +171,13 @@ def line_name(line: Line, turned: bool, key: str = "line") -> str:
     return f"score {at} and {'below' if turned else 'above'}"
 
 
-def live_line(setting: Setting, finding: Finding, many: bool, gap: float | None) -> str:
-    """Say the few numbers of a setting; a gap below 0 says in words what its sign means."""
-    way = "" if many or gap is None or gap > -EVEN else f" ({finding.ranked_lower} ranked higher)"
-    points, auc = f"{POINTS.gap(gap)} points{way}", POINTS.auc(setting.told.auc)
-    said = f"{'Overall gap' if many else 'Gap'} {points}, AUC {auc}"
-    if setting.top is not None:
-        said = f"Gap {among_top(finding)}: {points}, AUC there {auc}"
+def live_line(setting: Setting, told: Ranking, lower: Any, many: bool, gap: float | None) -> str:
+    """Say the few numbers of a setting; a gap below 0 says in words that the group ranked lower before now leads."""
+    way = "" if many or gap is None or gap > -EVEN else f" ({lower} ranked higher)"
+    size, auc = f"{FRACTIONS.gap(gap)}{way}", FRACTIONS.auc(setting.told.auc)
+    said = f"{'Overall gap' if many else 'Gap'} {size}, AUC {auc}"
+    if told.top is not None:
+        said = f"Gap {among_top(told)}: {size}, AUC there {auc}"
     return f"{said}, {count(setting.moved)} scores changed."
 
 
@@ -208,7 +207,7 @@ def rule(dial: Turned, method: Method) -> str:
     said = f"The smallest gap{where}{costs}"
     if given.get("max_gap") is not None:
         best = "AUC" if at is None else f"net benefit from {at} up"
-        said = f"The highest {best} with a gap{where} of at most {POINTS.gap(given['max_gap'])} points{costs}"
+        said = f"The highest {best} with a gap{where} of at most {given['max_gap']:g}{costs}"
     elif loss is None and dial.name and given.get(dial.name) is not None:
         return f"Set by hand: {dial.name} = {given[dial.name]}"
     elif loss is None and not dial.name:
@@ -222,11 +221,11 @@ def tradeoff_title(before: Setting, now: Setting) -> str:
     was, later = before.told.gap, now.told.gap
     if was is None or later is None or before.all.auc is None or now.all.auc is None:
         return "AUC against the gap"
-    ends, auc = (POINTS.gap(was), POINTS.gap(later)), POINTS.auc(abs(now.all.auc - before.all.auc))
+    ends, auc = (FRACTIONS.gap(was), FRACTIONS.gap(later)), FRACTIONS.auc(abs(now.all.auc - before.all.auc))
     if ends[0] == ends[1]:
-        return f"The gap is {ends[0]} points"
+        return f"The gap is {ends[0]}"
     costs = f"costs {auc} of AUC" if now.all.auc <= before.all.auc else f"raises AUC by {auc}"
-    return f"Going from {ends[0]} to {ends[1]} points of gap {costs}"
+    return f"Going from {ends[0]} to {ends[1]} of gap {costs}"
 
 
 def calibration_title(setting: Setting) -> str:
@@ -237,7 +236,7 @@ def calibration_title(setting: Setting) -> str:
     if not known:
         return "Scores that are not probabilities have no calibration error"
     known.sort(key=lambda each: -each[0])
-    listed = ", ".join(f"{group} {POINTS.auc(error)}" for error, group in known[:3])
+    listed = ", ".join(f"{group} {FRACTIONS.auc(error)}" for error, group in known[:3])
     return f"Calibration error: {listed}{', …' if len(known) > 3 else ''}"
 
 
@@ -257,7 +256,7 @@ def calibration_cost(before: Setting, now: Setting, small: Sequence[Any], most: 
     worse: list[str] = []
     kept: list[str] = []
     for group, was, then in known:
-        ends = POINTS.auc(was), POINTS.auc(then)
+        ends = FRACTIONS.auc(was), FRACTIONS.auc(then)
         rises = ends[0] != ends[1] and (then is None or then > was)
         (worse if rises else kept).append(f"{group} {' → '.join(dict.fromkeys(ends))}{', worse' * rises}")
     if len(known) > most and now is not before:

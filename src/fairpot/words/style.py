@@ -1,11 +1,11 @@
-"""How numbers are written: fractions for terminal and Python, points of 100 for a page. Names of groups and gaps."""
+"""How numbers are written, on every surface alike. Names of groups and gaps."""
 
 from __future__ import annotations
 
 import re
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
 from fairpot._validation.wording import among as among
 from fairpot._validation.wording import named_top as named_top
@@ -15,16 +15,14 @@ EVEN = 0.0005  # what rounds to 0 in three digits is equal
 
 @dataclass(frozen=True)
 class Style:
-    """How numbers are written; sentences are the same in every style. An AUC is a fraction in all.
+    """How numbers are written: AUC and gaps as fractions with three decimals.
 
     Examples
     --------
-    >>> FRACTIONS.gap(0.1312), POINTS.gap(0.1312), POINTS.change(-0.02)
-    ('0.131', '13.1', '−2.0')
+    >>> FRACTIONS.gap(0.1312), FRACTIONS.change(-0.02), FRACTIONS.gap(None)
+    ('0.131', '-0.020', '-')
     """
 
-    unit: Literal["fraction", "points"] = "fraction"
-    minus: str = "-"
     none: str = "-"
 
     def figure(self, value: float | None, digits: int = 3, sign: str = "") -> str:
@@ -33,36 +31,24 @@ class Style:
             return self.none
         # Round-off first: a half that weights times a constant leave a hair below is written as a half.
         rounded = round(round(float(value), 12), digits) + 0.0
-        written = f"{rounded:{sign if rounded else ''}.{digits}f}"
-        return written.replace("-", self.minus)
+        return f"{rounded:{sign if rounded else ''}.{digits}f}"
 
     def auc(self, value: float | None, sign: str = "") -> str:
         """Write an AUC or a change of one."""
         return self.figure(value, 3, sign)
 
     def gap(self, value: float | None, sign: str = "") -> str:
-        """Write a gap in the unit of the style."""
-        if self.unit == "fraction" or value is None:
-            return self.figure(value, 3, sign)
-        return self.figure(100 * value, 1, sign)
+        """Write a gap."""
+        return self.figure(value, 3, sign)
 
     def change(self, value: float | None) -> str:
         """Write a change of a gap with its sign; what rounds to nothing has none."""
         return self.gap(value, "+")
 
-    @property
-    def of(self) -> str:
-        """What stands after a gap: nothing, or that it is in points."""
-        return " points" if self.unit == "points" else ""
-
-    def bound(self, value: float) -> str:
-        """Write a gap that was asked for, with as many digits as it was given."""
-        return f"{value:g}" if self.unit == "fraction" else f"{100 * value:.4g}"
-
     def with_interval(self, found: Any, *, auc: bool = False) -> str:
         """Write an estimate with its interval, or why it has none."""
         write = self.auc if auc else self.gap
-        value = f"{write(found)}{'' if auc else self.of}"
+        value = write(found)
         if found.reason is not None or found.low != found.low:
             return f"{value} (no interval: {found.reason or 'none was computed'})"
         return f"{value} ({level(found.level)} interval {write(found.low)} to {write(found.high)})"
@@ -81,7 +67,7 @@ class Style:
         return f", {level(found.level)} interval {' to '.join(ends)}"
 
 
-FRACTIONS, POINTS = Style(), Style("points", "−", "–")
+FRACTIONS = Style()
 
 
 def level(value: float) -> str:

@@ -1,4 +1,4 @@
-"""The one finding: pair, direction, doubt and valence; who gains, who loses, and what is known of a repair."""
+"""What is said first: pair, direction, doubt and valence; who gains, who loses, and what is known of a repair."""
 
 import numpy as np
 import pandas as pd
@@ -18,19 +18,19 @@ def two_groups(n=1500, shift=0.6, seed=0, groups=("F", "M")):
 
 
 @pytest.mark.parametrize(("means", "said"), [(None, ""), ("help", ", which benefits M"), ("harm", ", which harms M")])
-def test_the_finding_says_who_is_ranked_higher_and_whom_that_harms_only_if_told(means, said):
+def test_the_statement_says_who_is_ranked_higher_and_whom_that_harms_only_if_told(means, said):
     y, score, sex = two_groups()
     found = audit(y, score, sensitive_features=sex, high_score_means=means)
     there, back = (oracles.xauc(y, score, sex, *pair, half=True) for pair in (("M", "F"), ("F", "M")))
-    told = found.finding
-    assert (told.state, told.pair, told.metric) == ("difference", ("M", "F"), "overall gap")
+    told = found.statement
+    assert (told.state, told.pair, told.metric) == ("clear", ("M", "F"), "overall gap")
     assert float(told.gap) == pytest.approx(there - back, abs=1e-12)
     assert [float(told.xauc_higher), float(told.xauc_lower)] == pytest.approx([there, back], abs=1e-12)
-    assert told.who == f"The score ranks M higher than F{said}"
-    assert f"{there - back:.3f} (95% interval {told.gap.low:.3f} to {told.gap.high:.3f})" in told.headline
+    size = f"{there - back:.3f} (95% interval {told.gap.low:.3f} to {told.gap.high:.3f})"
+    assert told.sentence == f"The score ranks M higher than F{said}: overall gap {size}."
     assert f"in {100 * there:.0f} of 100 pairs; the reverse (F over M) in {100 * back:.0f}." in told.meaning
-    assert str(found).splitlines()[:3] == [told.headline, told.meaning, told.next]
-    assert found.to_dict()["finding"]["high_score_means"] == means
+    assert str(found).splitlines()[:3] == [told.text, told.meaning, told.next]
+    assert found.to_dict()["statements"][0]["high_score_means"] == means
     assert found.reference == ("F" if means == "harm" else "M")
 
 
@@ -39,17 +39,18 @@ def test_groups_that_are_numbers_are_called_by_their_column_where_it_has_a_name(
     y, score, sex = two_groups()
     black = pd.Series((sex == "M").astype(int), name="black")
     found = audit(y, score, sensitive_features=black, high_score_means="harm")
-    assert found.finding.pair == (1, 0)
-    assert found.finding.who == "The score ranks black=1 higher than black=0, which harms black=1"
-    assert found.to_dict()["finding"]["ranked_higher"] == 1
-    assert audit(y, score, sensitive_features=black.to_numpy()).finding.who == "The score ranks 1 higher than 0"
+    assert found.statement.pair == (1, 0)
+    assert found.statement.sentence.startswith("The score ranks black=1 higher than black=0, which harms black=1: ")
+    assert found.to_dict()["statements"][0]["ranked_higher"] == 1
+    plain = audit(y, score, sensitive_features=black.to_numpy()).statement
+    assert plain.sentence.startswith("The score ranks 1 higher than 0: ")
     assert "<td>black=1</td><td>black=0</td>" in found._repr_html_()
     repair = FairPOT(max_gap=0.02).fit(score, y, sensitive_features=black, high_score_means="harm")
     told = effect(repair, score, y, sensitive_features=black)
     assert "scores in black=1 change" in told.sentences[1]
     assert "; no score in black=0 changes." in told.sentences[1]
     both = pd.DataFrame({"race": np.where(black, "B", "W"), "old": np.arange(len(y)) % 2})
-    assert " / old=" in audit(y, score, sensitive_features=both).finding.who
+    assert " / old=" in audit(y, score, sensitive_features=both).statement.sentence
 
 
 def test_a_repair_that_overshoots_has_a_gap_below_zero():
@@ -62,15 +63,17 @@ def test_a_repair_that_overshoots_has_a_gap_below_zero():
     gap = next(row.after for row in found.rows() if row.metric == "overall gap")
     assert gap == pytest.approx(there - back)
     assert gap.low < there - back < gap.high < 0 < found.after.gap
-    assert "The repair overshoots: the adjusted score ranks men higher than women." in found.sentences[0]
+    before = f"before {found.before.gap:.3f} (women over men)"
+    assert found.sentences[0].startswith("After the repair the score ranks men higher than women: overall gap ")
+    assert before in found.sentences[0]
     assert f"{gap:.3f} ({gap.low:.3f} to {gap.high:.3f})" in found._repr_html_()
 
 
 def test_of_scores_counted_with_a_minus_a_high_rank_is_a_low_score():
     y, score, sex = two_groups()
     table = score_table(y, -score, sensitive_features=sex, lower_is_riskier=True, high_score_means="help")
-    told = audit(table).finding
-    assert told.who == "The score ranks M as riskier (scored lower) than F, which harms M"
+    told = audit(table).statement
+    assert told.sentence.startswith("The score ranks M as riskier (scored lower) than F, which harms M: ")
     assert audit(table).reference == "F"
     assert FairPOT(1.0).fit(table).reference_ == "F"
     moved = effect(FairPOT(1.0).fit(table), table)
@@ -78,48 +81,52 @@ def test_of_scores_counted_with_a_minus_a_high_rank_is_a_low_score():
 
 
 @pytest.mark.parametrize("groups", [("F", "M"), ("a", "b", "c", "d", "e", "f")])
-def test_groups_by_coin_flip_have_no_clear_difference(groups):
-    """Of 60 draws without a difference, the finding may claim one in 5%: more than 8 would be a chance of 0.2%."""
+def test_groups_by_coin_flip_have_no_clear_gap(groups):
+    """Of 60 draws without a gap, the statement may claim one in 5%: more than 8 would be a chance of 0.2%."""
     claimed = 0
     for seed in range(60):
         y, score, group = two_groups(600, 0.0, seed, groups)
-        told = audit(y, score, sensitive_features=group).finding
+        told = audit(y, score, sensitive_features=group).statement
         claimed += told.clear
-        assert told.clear == (told.gap.low > 0)
-        assert told.who.startswith("No clear difference") != told.clear
-        assert ("no repair is proposed" in told.next) != told.clear
+        assert told.clear <= (told.gap.low > 0)
+        assert told.sentence.startswith(
+            ("The score ranks", "Cannot tell", "No clear gap", "There is a gap, but a small")
+        )
+        assert ("A repair can make this gap smaller" in told.next) == told.clear
     assert claimed <= 8
 
 
 def test_with_a_top_everything_speaks_of_the_top():
     y, score, sex = two_groups(4000)
     found = audit(y, score, sensitive_features=sex, top=[0.2, 0.5])
-    assert [each.top for each in found.findings] == [None, 0.2, 0.5]
-    assert found.finding == found.findings[1]
-    assert float(found.finding.gap) == float(found.tops[0].gap)
-    assert "gap in the top 20%" in found.finding.headline
-    assert "In the top 20%, someone in " in found.finding.meaning
+    assert [each.top for each in found.statements] == [0.2, None, 0.5]
+    assert found.statement == found.statements[0]
+    assert float(found.statement.gap) == float(found.tops[0].gap)
+    assert "gap in the top 20%" in found.statement.sentence
+    assert "In the top 20%, someone in " in found.statement.meaning
     for repair in ("all", "top"):
         fp = FairPOT(max_gap=0.1, top=0.5, repair=repair).fit(score, y, sensitive_features=sex)
         changed = effect(fp, score, y, sensitive_features=sex)
-        assert changed.finding.top == changed.finding_after.top == 0.5
-        assert "gap in the top 50% goes from" in changed.sentences[0]
+        assert changed.statement.top == 0.5
+        assert changed.sentences[0].startswith("On the rows it was fitted on, the gap in the top 50% is ")
         assert any(said.startswith("AUC ") for said in changed.sentences)  # that of all rows
         by_rows = FairPOT(max_gap=0.1, top=2000, repair=repair).fit(score, y, sensitive_features=sex)
-        assert effect(by_rows, score, y, sensitive_features=sex).finding == changed.finding
+        said = effect(by_rows, score, y, sensitive_features=sex).sentences[0]
+        assert said == changed.sentences[0].replace("in the top 50%", "among the 2,000 highest")
 
 
 def test_what_was_not_measured_is_not_told():
     y, score, sex = two_groups(40)
-    alone = audit(y, score, sensitive_features=sex, level=None).finding
-    assert alone.state == "no interval"
-    assert alone.who.startswith("In these rows ")
+    alone = audit(y, score, sensitive_features=sex, level=None).statement
+    assert alone.state == "measured"
+    assert alone.sentence.startswith("In these rows ")
     with pytest.warns(UserWarning, match="no rows with the outcome"):
-        nobody = audit(np.where(sex == "F", 0, y), score, sensitive_features=sex).finding
+        nobody = audit(np.where(sex == "F", 0, y), score, sensitive_features=sex).statement
     assert (nobody.state, nobody.pair, nobody.meaning) == ("not measured", (None, None), "")
-    assert "No gap can be measured" in nobody.headline
-    reversed_score = audit(*two_groups()[:2][:1], -two_groups()[1], sensitive_features=two_groups()[2]).finding
-    assert "direction of the score" in reversed_score.next
+    assert "No gap can be measured" in nobody.sentence
+    turned = audit(two_groups()[0], -two_groups()[1], sensitive_features=two_groups()[2]).statements
+    assert [each.state for each in turned] == ["backwards", "clear"]
+    assert turned[0].next.startswith("Check which way the score runs: if a low score means high risk, say so")
 
 
 @pytest.mark.parametrize("method", [FairPOT, LogitShift])
@@ -203,27 +210,32 @@ def test_the_badge_says_what_is_known():
     plain, sure = FairPOT(None, max_gap=0.1), FairPOT(None, max_gap=0.1, confidence=0.9)
     for model in (plain, sure):
         model.fit(score, **rows)
-    assert effect(plain, score, **rows).trust.badge == "not yet checked on new rows"
-    checked = effect(plain, **later).trust
-    assert (checked.state, checked.badge) == ("checked", "checked on 800 new rows")
-    certified = effect(sure, score, **rows).trust
-    assert (certified.state, certified.badge, certified.answer) == (
-        "certified",
-        "certified: at most 0.1, 90% confidence",
-        None,
-    )
+    fitted = effect(plain, score, **rows)
+    assert (fitted.statement.state, fitted.statement.badge) == ("fitted", "Not checked on new rows")
+    assert (fitted.checked.same_rows, fitted.checked.rows) == (True, 3000)
+    checked = effect(plain, **later)
+    badges = {
+        "missed": "Target missed on new rows",
+        "kept": "Target kept on new rows",
+        "unknown": "New rows cannot tell",
+    }
+    assert checked.statement.badge == badges[checked.statement.state]
+    assert not checked.checked.same_rows
+    certified = effect(sure, score, **rows).statement
+    assert (certified.state, certified.tone) == ("certified", "good")
+    assert certified.badge == "Certified: at most 0.1, 90% confidence"
     assert "with 90% confidence the overall gap on rows like these is at most 0.1" in certified.sentence
-    assert effect(sure, **later).trust.answer in ("compatible", "cannot tell")
-    assert effect({"F": fairpot.ScoreMap.identity(), "M": fairpot.ScoreMap.identity()}, score, **rows).trust is None
+    assert effect(sure, **later).statement.state in ("kept", "unknown")
+    assert effect({"F": fairpot.ScoreMap.identity(), "M": fairpot.ScoreMap.identity()}, score, **rows).checked is None
 
 
-def test_a_finding_is_read_off_any_audits_numbers():
+def test_a_statement_is_read_off_any_audits_numbers():
     y, score, group = two_groups(1200, 0.8, groups=("a", "b", "c"))
     found = audit(y, score, sensitive_features=group)
-    told = found.finding
-    assert (told.pairs, told.groups) == (3, 3)
-    assert found.named(str.upper).finding.pair == ("C", "A")
-    assert "the largest of 3 pairs of groups" in told.headline
+    told = found.statement
+    assert (told.pairs, told.clear_pairs) == (3, 3)
+    assert found.named(str.upper).statement.pair == ("C", "A")
+    assert "the surest of 3 clear gaps among 3 pairs of groups" in told.sentence
 
 
 @pytest.mark.parametrize(("means", "does"), [("help", "helps"), ("harm", "harms")])
@@ -231,14 +243,14 @@ def test_what_was_said_of_a_low_score_is_spelt_out(means, does):
     """A high credit score harms nobody as a rule: who says both reads what it comes to."""
     score, y, sex = draw(600, seed=7)
     turned = score_table(y, 1 - score, sensitive_features=sex, lower_is_riskier=True, high_score_means=means)
-    assert f"As stated, a high score, that is low risk, {does} the person." in fairpot.audit(turned).finding.meaning
+    assert f"As stated, a high score, that is low risk, {does} the person." in fairpot.audit(turned).statement.meaning
     plain = score_table(y, score, sensitive_features=sex, high_score_means=means)
-    assert "As stated" not in fairpot.audit(plain).finding.meaning
+    assert "As stated" not in fairpot.audit(plain).statement.meaning
 
 
 def test_too_few_clusters_ask_for_clusters():
     score, y, sex = draw(600, seed=8)
-    found = fairpot.audit(y, score, sensitive_features=sex, clusters=np.arange(600) % 4).finding
+    found = fairpot.audit(y, score, sensitive_features=sex, clusters=np.arange(600) % 4).statement
     assert found.next.startswith("Collect more clusters")
     with pytest.raises(fairpot.exceptions.InfeasibleRuleError, match="collect more clusters of that group"):
         fairpot.FairPOT(max_gap=0.1, confidence=0.9).fit(score, y, sensitive_features=sex, clusters=np.arange(600) % 4)
