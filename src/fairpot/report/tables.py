@@ -138,7 +138,7 @@ class View:
         said = [caveat(each) for each in first.caveats] + [each.text for each in others]
         said += [] if self.repaired else [meaning(self.statement, self.outcome)]
         moved = [self.said(place)[-1]] if self.repaired else []
-        return " ".join(text for text in (*said, *moved, first.next) if text)
+        return " ".join(text for text in (*said, *moved, first.next * self.repaired) if text)
 
     @property
     def about(self) -> bool:
@@ -176,7 +176,7 @@ def answer(view: View) -> list[str]:
         said += [selected(effect.actions[0])] if effect.actions and view.settings[view.chosen].moved else []
         changes = None if effect.changes is None else effect.changes.auc
         said += [price(effect.before.auc, effect.after.auc, changes, FRACTIONS)]
-    return [text for text in (*said, told[0].next) if text]
+    return [text for text in (*said, told[0].next * view.repaired) if text]
 
 
 # A number of a setting, with its name and how it is written.

@@ -421,7 +421,7 @@ def _caveats(facts: Facts, said: Statement) -> Iterable[Caveat]:
     gaps, pair = facts.gaps, set(said.pair) - {None}
     of_a_gap = said.state in ("clear", "missed", "above")
     if of_a_gap:
-        largest = _largest(gaps)
+        largest = _largest([pair for pair in gaps if pair.carried] or gaps)
         if {largest.first, largest.second} != pair and largest.size > (0.0 if said.gap is None else float(said.gap)):
             few = largest.thinnest if largest.thinnest is not None and largest.thinnest.worth < SMALL else None
             yield Caveat("larger", (largest.first, largest.second), largest.signed_gap, few)

@@ -34,7 +34,6 @@ Kind = Literal[
     "follow-up lost",
     "outcomes missing",
     "outcome bounds",
-    "same rows",
     "no difference",
     "coarse",
     "lower is riskier",
@@ -125,9 +124,6 @@ _SAID: dict[str, str] = {
     f"others: {_WITHOUT}",
     "outcome bounds": "Whatever those outcomes were, the overall gap of {first} over {second} lies between "
     "{value:+.3f} and {other:+.3f}: these are bounds, not an interval.",
-    "same rows": "These are the rows that the repair was fitted on: on new ones expect a larger gap and a lower AUC.",
-    "same rows, certified": "These are the rows that the repair was fitted on: on new ones expect a gap up to the "
-    "certified {bound}.",
     "no difference": "These rows do not show a difference, so a repair has nothing to make smaller here.",
     "coarse": "There are so many distinct scores that rows are counted in {value:,.0f} bins of scores.",
     "lower is riskier": "A low score means high risk here: flagged is who has the threshold or less.",
@@ -170,7 +166,6 @@ def _case(note: Note) -> str:
     second = {
         "reversed": ("turned", bool(note.other)),
         "calibration lost": ("calibrated", note.said == "calibrated"),
-        "same rows": ("certified", note.value is not None),
         "outcomes missing": (note.said, bool(note.said)),
     }
     name, meant = second.get(note.kind, ("", False))
