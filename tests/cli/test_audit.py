@@ -277,7 +277,7 @@ def test_a_clear_gap_is_not_hidden_by_a_top_without_one(run, tmp_path):
     score = rng.normal(y + 1.5 * (sex == "M") * ~top) + 20 * top
     pd.DataFrame({"risk": score, "outcome": y, "sex": sex}).to_csv(tmp_path / "rows.csv", index=False)
     out = run("audit", tmp_path / "rows.csv", *COLUMNS, "--top", "10%").out
-    first, _, overall, following, *_ = out.splitlines()
+    first, overall, _, following, *_ = out.splitlines()
     assert first.startswith("Cannot tell whether there is a gap in the top")
     assert "gap in the top 10%" in first
     assert overall.startswith("The score ranks M higher than F: overall gap ")

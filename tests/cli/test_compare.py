@@ -147,7 +147,7 @@ def test_the_next_step_is_the_recommended_method(run, csv, people):
     assert f"--method {option} --max-gap 0.05 -o map.json" in line
 
 
-def test_with_a_top_the_finding_and_the_next_step_are_of_the_top(run, tmp_path):
+def test_with_a_top_the_statement_and_the_next_step_are_of_the_top(run, tmp_path):
     """The two groups differ in the top alone."""
     rng = np.random.default_rng(3)
     n = 4000

@@ -125,7 +125,8 @@ def _print(out: Output, result: Comparison, statements: tuple[Statement, ...], r
     """Say first what follows for the original scores, which method to take and what is next; then the table."""
     first, clear = statements[0], statements[0].clear
     command = _next(result, rows) if clear else None
-    out.lines([each.text for each in statements[:2]] + [*([] if clear else [first.next]), *result.verdicts])
+    told = statements[: 2 if first.about_score else 1]
+    out.lines([*(each.text for each in told), *([] if clear else [first.next]), *result.verdicts])
     if command is not None:
         out.command(command)
     elif clear:
