@@ -12,6 +12,7 @@ import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from fairpot._arguments import argument
 from fairpot._optional import Lazy
@@ -36,11 +37,10 @@ def guarded(memory_limit: str, size: int, threads: int | None = None) -> Iterato
 
     The limit holds for all threads of the process, and is put back afterwards; one that is lower already stays.
     """
-    if sys.platform != "linux":
+    resource = _resource()
+    if resource is None:
         yield
         return
-    import resource
-
     before = resource.getrlimit(resource.RLIMIT_DATA)
     most = _set_aside() + size + _ROOM + _STACK * (threads or os.cpu_count() or 1)
     is_ours = all(limit < 0 or limit > most for limit in (*before, resource.getrlimit(resource.RLIMIT_AS)[0]))
@@ -66,6 +66,17 @@ def guarded(memory_limit: str, size: int, threads: int | None = None) -> Iterato
         f"this needs more than {argument('memory_limit', memory_limit)} (a part of a file may unfold to very much).\n"
         f"Hint: give it more with {argument('memory_limit')}."
     )
+
+
+def _resource() -> Any:
+    """Give the module that sets limits of a process; None where there is none, or no limit of data."""
+    if sys.platform != "linux":
+        return None
+    try:
+        import resource
+    except ImportError:
+        return None
+    return resource
 
 
 def is_about_memory(error: BaseException) -> bool:
