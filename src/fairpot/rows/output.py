@@ -251,13 +251,17 @@ def scratch_folder(owner: Any) -> Path:
 def remove_leftovers(folder: Path) -> list[Path]:
     """Remove the folders of ours that nobody holds a lock on any more; return what was removed."""
     removed = []
+    if sys.platform == "win32":
+        own = None
+    else:
+        own = os.geteuid()
     with suppress(OSError):
         for path in [Path(entry.path) for entry in os.scandir(folder) if _MARK.match(entry.name)]:
             handle = _lock(path, wait=False)
             if handle is None:
                 continue  # in use, a link, or somebody else's
             with suppress(OSError):  # somebody else's, or just removed by another run: not in our way
-                if _is_still(path, handle) and os.fstat(handle).st_uid == os.geteuid():
+                if _is_still(path, handle) and own in (None, os.fstat(handle).st_uid):
                     shutil.rmtree(path)
                     removed.append(path)
             os.close(handle)
