@@ -38,12 +38,12 @@ cases = {
 # A target gap of 0.05. "Cannot tell" is not a pass: the interval still holds gaps that are larger.
 
 fig, ax = plt.subplots(figsize=(7, 3.6))
-ax.axvspan(0, 0.05, color="#00724f", top=0.15)
+ax.axvspan(0, 0.05, color="#00724f", alpha=0.15)
 for place, (name, (y, score, group)) in enumerate(cases.items()):
     found = audit(y, score, sensitive_features=group)
     verdict = found.verdict(0.05)
     gap = found.gap
-    ax.plot([gap.low, gap.high], [place, place], color="0.4", lw=5, top=0.5)
+    ax.plot([gap.low, gap.high], [place, place], color="0.4", lw=5, alpha=0.5)
     ax.plot(float(gap), place, "ko")
     ax.annotate(verdict.answer, (gap.high, place), xytext=(8, -4), textcoords="offset points")
     print(f"{name}: {verdict}")

@@ -39,7 +39,7 @@ for name, gap in gaps.items():
 
 fig, ax = plt.subplots(figsize=(7, 3.2))
 for place, gap in enumerate(gaps.values()):
-    ax.plot([gap.low, gap.high], [place, place], color="#0072b2", lw=5, top=0.5)
+    ax.plot([gap.low, gap.high], [place, place], color="#0072b2", lw=5, alpha=0.5)
     ax.plot(float(gap), place, "ko")
 ax.axvline(0, color="0.6", lw=1)
 ax.set(yticks=range(3), yticklabels=list(gaps), ylim=(2.6, -0.6), xlabel="xAUC gap between women and men")

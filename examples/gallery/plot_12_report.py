@@ -2,7 +2,7 @@
 A report for a committee
 ========================
 
-A committee needs one page: the finding, whose scores change, and the price. The report is one file that asks nothing
+A committee needs one page: what was found, whose scores change, and the price. The report is one file that asks nothing
 of other hosts. Below is its short form, as a notebook shows it.
 """
 
