@@ -391,7 +391,7 @@ class ScoreTable:
         return np.array([c.negative.sum() for c in self.counts])
 
     def pooled(self) -> GroupCounts:
-        """All groups as one: scores, weights and their squares, without the clusters of their rows."""
+        """Put all groups together: scores, weights and their squares, without the clusters of their rows."""
         if len(self.counts) == 1:
             return self.counts[0]
         together = side_by_side(self.counts)
@@ -436,7 +436,13 @@ class ScoreTable:
         return Top(size / self.rows, where, size)
 
     def starts(self, top: Top) -> dict[Hashable, float]:
-        """Give the lowest score of a top, for each group."""
+        """Give the lowest score of a top, for each group.
+
+        Parameters
+        ----------
+        top : Top
+            As :meth:`find_top` gives it.
+        """
         where = top.share, top.top_of
         if where not in self._starts:
             if top.top_of == "all":

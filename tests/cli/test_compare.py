@@ -160,4 +160,6 @@ def test_with_a_top_the_statement_and_the_next_step_are_of_the_top(run, tmp_path
     lines = run("compare", tmp_path / "top.csv", *only, "--top", "10%", "--max-gap", 0.3).out.splitlines()
     assert lines[0].startswith("The score ranks urban higher than rural: gap in the top 10% ")
     assert lines[2].endswith("--method fairpot --max-gap 0.3 --top 10% -o map.json")
-    assert run("compare", tmp_path / "top.csv", *only).out.startswith("No clear gap: with 95% confidence the overall gap is at most ")
+    assert run("compare", tmp_path / "top.csv", *only).out.startswith(
+        "No clear gap: with 95% confidence the overall gap is at most "
+    )

@@ -89,13 +89,13 @@ def test_documents_have_the_fields_that_schema_and_page_name(run, tmp_path, monk
     check("show an export", "show", "map.py", "--map", "map.json")
     for name in (*made, "report", "uncertified", "show an export"):
         assert fields(page, name) == told(schema["$defs"][name]["properties"]), name
-    for name in ("Finding", "Change", "Effect"):
+    for name in ("Statement", "Change", "Effect"):
         heading = f"What is a{'n' * (name == 'Effect')} {name.lower()}?"
         assert fields(page, heading) == told(schema["$defs"][name]["properties"])
     top = ["--top", 0.5, "--repair-top", "--max-gap", 0.5, "--confidence", 0.9]
     certified = check("fit", "fit", "scores.csv", *top)
     assert [each["group"] for each in certified["certificate"]["starts"]] == ["a", "b"]
-    assert certified["fitted"]["trust"]["certificate"]["bound"] == 0.5
+    assert certified["fitted"]["checked"]["certificate"]["bound"] == 0.5
     check("fit", "fit", "scores.csv", "--max-gap", 0.1, "--keep", "probabilities")
     short = check("uncertified", "fit", "scores.csv", "--max-gap", 0.01, "--confidence", 0.95, expect=4)
     assert all(f"`{field}`" in page.partition("\n## shortfall\n")[2] for field in short["shortfall"])

@@ -99,7 +99,7 @@ def test_the_method_in_contributing_works_from_another_package(tmp_path, monkeyp
         )
     finally:
         registry._outside.cache_clear()
-    assert "The overall gap goes from 0.131 to 0.050" in printed
+    assert "the overall gap is 0.050 (a over b), before 0.131" in printed
     assert "MeanMatch" in printed
 
 

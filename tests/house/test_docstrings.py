@@ -58,7 +58,7 @@ INTERNAL = [
 PARTS_OF_RESULTS = [
     *(f"comparison.{name}" for name in ("Answer", "Chosen", "Possible", "Rival", "Skipped")),
     "inference.Changes",
-    "results.Top",
+    "results.Statement",
     *(f"rows.{name}" for name in ("AppliedRows", "CountedRows", "Reader")),
     *(f"tradeoff.{name}" for name in ("LimitPoint", "TradeoffPoint")),
 ]

@@ -183,7 +183,13 @@ class FairMaps(StoredMaps, Transformer):
         return Top(min(top / (sum(each["counts"]["rows"] or 0 for each in kept) or top), 1.0), top_of, top)
 
     def top_in(self, table: ScoreTable) -> Top | None:
-        """The top that the repair is about in other rows: of another number of rows, the same share of them."""
+        """Find the top that the repair is about in other rows: of another number of rows, the same share of them.
+
+        Parameters
+        ----------
+        table : ScoreTable
+            The other rows.
+        """
         where = self.where
         if where is None or where.rows is None or round(where.share * table.rows, 6) == where.rows:
             return where

@@ -371,7 +371,7 @@ def _with_target(facts: Facts, maps: FairMaps, checked: Checked, table: ScoreTab
     level, top = certificate["confidence"], None
     if certificate.get("starts") is None:
         there = kept.rescored(own)
-        top = None if maps.where is None else there.find_top(maps.where.share, maps.where.top_of)
+        top = maps.top_in(there)
     elif certificate.get("adjusted"):  # what was promised is about everybody from a score on, not found again here
         there = kept.rescored(own).above({each["group"]: each["value"] for each in certificate["starts"]})
     else:

@@ -75,7 +75,7 @@ class Statement(Told):
     Attributes
     ----------
     state : str
-        What is said, one of :data:`STATES`.
+        What is said, such as "clear", "small", "too few" or "missed".
     ranked_higher, ranked_lower : names of groups, or None
         The pair that it is about.
     gap, xauc_higher, xauc_lower : Estimate or None

@@ -239,7 +239,13 @@ class ScoreMap:
         return {"knots": self.knots.tolist(), "values": self.values.tolist(), **self._edges}
 
     def rounded(self, to: Callable[[float], float]) -> ScoreMap:
-        """Return the map with rounded numbers, where it is no more than a few."""
+        """Return the map with rounded numbers, where it is no more than a few.
+
+        Parameters
+        ----------
+        to : function of a number
+            Rounds it.
+        """
         return self
 
     def in_words(self) -> str | None:

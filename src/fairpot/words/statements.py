@@ -25,6 +25,11 @@ _BADGES = {
     "kept": "Target kept on new rows",
     "needless": "No repair needed",
 }
+_WITHOUT_TARGET = {
+    "clear": "A gap is left on new rows",
+    "small": "No clear gap on new rows",
+    "measured": "Without intervals",
+}
 _OF_CERTIFICATE = {
     "missed": "Certificate contradicted by these rows",
     "kept": "Certificate holds on these rows",
@@ -99,7 +104,11 @@ def badge(told: Statement) -> str:
         return f"Certified: at most {bound:g}, {sure} confidence"
     if told.certificate is not None and told.state in _OF_CERTIFICATE:
         return _OF_CERTIFICATE[told.state]
-    return _BADGES.get(told.state, "New rows cannot tell" if told.new_rows else "Not checked on new rows")
+    if told.state in _BADGES:
+        return _BADGES[told.state]
+    if not told.new_rows:
+        return "Not checked on new rows"
+    return _WITHOUT_TARGET.get(told.state, "New rows cannot tell")
 
 
 def _who(told: Statement) -> str:
