@@ -71,7 +71,7 @@ def results(case):
     return {
         **models,
         "top of the audit": found,
-        "audits": fairpot.audit(y, {"old": score, "new": score**2 + 0.1 * (y == 1)}, **rows, **top),
+        "audits": fairpot.audit(y, {"old": score, "new": score**2 + 0.1 * (y == 1)}, **rows, **where),
         "effect": change,
         "changes": change.changes,
         "curve": curve,

@@ -128,12 +128,15 @@ def test_rows_that_are_missing_in_a_repaired_top_are_said_to_be_missing_there(fi
     """The group has hundreds of such rows below it."""
     few = draw(3, n=400)
     repair = FairPOT(0.5, top=0.02, repair="top").fit(*fitted[:2], sensitive_features=fitted[2])
+    sure = {"max_gap": 0.5, "confidence": 0.9, "repair": "top"}
+    three = "'F' has 3 rows without the outcome"
     for refused, rows, said in (
-        (FairPOT(max_gap=0.5, confidence=0.9, top=100, repair="top").fit, fitted, "'F' has 3 rows without the outcome"),
-        (FairPOT(max_gap=0.5, top=0.02, repair="top").fit, few, "'F' has no rows without the outcome"),
-        (partial(repair.certify, max_gap=0.5), few, "there is 1 row without the outcome"),
+        (FairPOT(**sure, top=0.02).fit, fitted, f"{three} in the top 2%"),
+        (FairPOT(**sure, top=100).fit, fitted, f"{three} among the 100 highest"),
+        (FairPOT(max_gap=0.5, top=0.02, repair="top").fit, few, "'F' has no rows without the outcome in the top 2%"),
+        (partial(repair.certify, max_gap=0.5), few, "there is 1 row without the outcome in the top 2%"),
     ):
-        with pytest.raises(ValueError, match=f"{said} in the top 2%(.|\n)*Hint: "):
+        with pytest.raises(ValueError, match=f"{said}(.|\n)*Hint: "):
             refused(*rows[:2], sensitive_features=rows[2])
 
 

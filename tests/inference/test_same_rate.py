@@ -21,7 +21,7 @@ def test_small_tables_have_fishers_p_and_large_ones_that_of_the_chi_square(seed)
         return
     few = stats.contingency.expected_freq(table).min() < 5
     wanted = stats.fisher_exact(table).pvalue if few else stats.chi2_contingency(table, correction=False).pvalue
-    assert (found.method, found.p_value) == ("fisher" if few else "all", pytest.approx(wanted, rel=1e-6))
+    assert (found.method, found.p_value) == ("fisher" if few else "pooled", pytest.approx(wanted, rel=1e-6))
     assert (found.deviations is None) == few
 
 

@@ -8,6 +8,7 @@ from fairpot.inference import confidence_interval
 from fairpot.inference.dial import Cut, Evidence, Part, SameMaps
 from fairpot.metrics import xauc_gap
 from fairpot.splitting import all_but, split_table
+from fairpot.table import Top
 from inference_oracles import estimate_dial
 
 
@@ -166,7 +167,7 @@ def test_rows_of_a_cut_are_those_from_its_scores_on():
     scores, y, group = drawn(9, n=800)
     table = score_table(y, scores, sensitive_features=group)
     starts = {"F": 0.3, "M": 0.5}
-    cut = Cut(0.4, "group", starts)
+    cut = Cut(Top(0.4, "group"), starts)
     evidence = Evidence((Part(table.above(starts), SameMaps({})),), cut=cut)
     assert evidence.seen_in is cut
     inside = scores >= np.array([starts[g] for g in group])

@@ -189,16 +189,18 @@ def test_a_single_group():
 
 
 @pytest.mark.parametrize("top", [0, -1, 1.01, NAN])
-def test_alpha_out_of_range(top):
-    with pytest.raises(ValueError, match=r"top must lie in \(0, 1\]"):
+def test_top_out_of_range(top):
+    with pytest.raises(
+        ValueError, match=r"top must be a whole number of rows, at least 1, or a share in \(0, 1\], got"
+    ):
         auc(Y, S, top=top)
     with pytest.raises(ValueError, match="top"):
         xauc_gap(Y, S, top=top, sensitive_features=G)
 
 
 @pytest.mark.parametrize("top", ["0.1", True, [0.1]])
-def test_alpha_of_the_wrong_type(top):
-    with pytest.raises(TypeError, match="top must be a number"):
+def test_top_of_the_wrong_type(top):
+    with pytest.raises(TypeError, match=r"top must be a whole number of rows or a share in \(0, 1\], got"):
         auc(Y, S, top=top)
 
 
