@@ -12,7 +12,16 @@ from fairpot.methods.fairpot import transport_plans
 from fairpot.metrics import auc, xauc
 from fairpot_paper.models import make_model
 from fairpot_paper.plan import Run, Training, trainings_of
-from fairpot_paper.runs import UNFITTED, Sides, auc_and_gap, boundary_map, fitted_repairs, make_results, measure
+from fairpot_paper.runs import (
+    UNFITTED,
+    Sides,
+    auc_and_gap,
+    boundary_map,
+    fitted_repairs,
+    make_results,
+    measure,
+    top_of,
+)
 from fairpot_paper.scores import Scored, counted, place_of, train
 from rows_cases import drawn
 
@@ -21,6 +30,7 @@ SIDES = Sides("a", "b")
 COMPARED = ("fairpot", "fairpot_boundary", "fairpot_switched", "post_logit")
 distinct_or_tied = pytest.mark.parametrize("levels", [None, 16, 64], ids=["distinct", "16 levels", "64 levels"])
 regions = pytest.mark.parametrize("region", ["pooled", "group"])
+TOP_OF = {"pooled": "all", "group": "group"}  # what a user calls the regions of the paper
 
 
 def draw(seed, n, levels=None):
@@ -101,7 +111,7 @@ def test_whole_ranking(seed, levels):
 @pytest.mark.parametrize("seed", range(3))
 def test_top_region(seed, levels, region):
     fitted, new = draw(2 * seed, 200, levels), draw(2 * seed + 1, 120, levels)
-    found = evaluated(counted(*fitted).top(0.4, region), counted(*new).top(0.4, region))
+    found = evaluated(top_of(counted(*fitted), 0.4, region), top_of(counted(*new), 0.4, region))
     assert_same(found, paper.partial(fitted, new, "a", "b", 0.4, region), tied=levels is not None)
 
 
@@ -259,11 +269,12 @@ def test_users_get_the_numbers_of_the_top(region, ties):
     """Fitted on the top and applied to that of the new rows: equal wherever the same rows are in the top afterwards."""
     fitted, new = draw(50, 400), draw(51, 300)
     alpha, equal = 0.3, 0
-    found = evaluated(counted(*fitted).top(alpha, region), counted(*new).top(alpha, region))["fairpot"][ties]
-    options = {"alpha": alpha, "region": region}
+    top, there = (top_of(counted(*rows), alpha, region) for rows in (fitted, new))
+    found = evaluated(top, there)["fairpot"][ties]
+    options = {"top": alpha, "top_of": TOP_OF[region]}
     for lam in paper.LAMBDAS:
-        repair = FairPOT(lam, reference="a").fit(counted(*fitted).top(alpha, region))
-        starts = counted(*new).thresholds(alpha, region)
+        repair = FairPOT(lam, reference="a").fit(top)
+        starts = counted(*new).thresholds(alpha, TOP_OF[region])
         inside = new.scores >= np.array([starts[name] for name in new.group])
         moved = new.scores.copy()
         moved[inside] = repair.transform(new.scores[inside], sensitive_features=new.group[inside])
@@ -296,8 +307,8 @@ def test_the_edge_decides_where_training_scores_are_overfitted():
     assert (there.of("b") < top.of("b").min()).mean() > 0.5
     gaps = {}
     for method, edge in (("fairpot", "kept"), ("fairpot_boundary", "boundary")):
-        [repair] = fitted_repairs(SIDES)[method](counted(*fitted).top(0.1, "pooled"))
-        found = measure(repair, counted(*new).top(0.1, "pooled"), SIDES)
+        [repair] = fitted_repairs(SIDES)[method](top_of(counted(*fitted), 0.1, "pooled"))
+        found = measure(repair, top_of(counted(*new), 0.1, "pooled"), SIDES)
         family = paper.fairpot(top, there, "a", "b", edge)
         assert_same(
             {method: found}, {method: {ties: paper.measured(family, "a", "b", ties == "half") for ties in found}}

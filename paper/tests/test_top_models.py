@@ -45,8 +45,7 @@ def test_curve_is_what_the_metrics_say(scored, top_of, repair, new):
     for lam in np.asarray(curve.lam)[:: len(curve.lam) // 6]:
         adjusted = fair.at(lam).transform(scores[rows], sensitive_features=group[rows])
         if repair == "all":
-            region = {"all": "pooled", "group": "group"}[top_of]
-            gap = xauc_gap(y[rows], adjusted, sensitive_features=group[rows], alpha=ALPHA, region=region)
+            gap = xauc_gap(y[rows], adjusted, sensitive_features=group[rows], top=ALPHA, top_of=top_of)
         else:
             top = inside(fair, scores[rows], group[rows])
             gap = xauc_gap(y[rows][top], adjusted[top], sensitive_features=group[rows][top])
@@ -60,8 +59,7 @@ def test_unrepaired_end_is_the_plain_metric(scored, top_of, repair):
     scores, y, group = scored
     start = FairPOT(lam=0.5, top=ALPHA, top_of=top_of, repair=repair).fit(scores, y, sensitive_features=group)
     point = start.tradeoff().at(0.0)
-    region = {"all": "pooled", "group": "group"}[top_of]
-    plain = xauc_gap(y, scores, sensitive_features=group, alpha=ALPHA, region=region)
+    plain = xauc_gap(y, scores, sensitive_features=group, top=ALPHA, top_of=top_of)
     assert point.gap == pytest.approx(plain, abs=1e-12)
     assert point.auc == pytest.approx(auc(y, scores), abs=1e-12)
 
@@ -74,13 +72,13 @@ def test_repairing_the_pooled_top_changes_its_order_only(scored):
     assert not np.array_equal(adjusted, scores)
     top = inside(fair, scores, group)
     assert adjusted[top].min() > adjusted[~top].max()
-    assert top_recall(y, adjusted, alpha=ALPHA) == top_recall(y, scores, alpha=ALPHA)
+    assert top_recall(y, adjusted, top=ALPHA) == top_recall(y, scores, top=ALPHA)
 
 
 def test_the_two_regions_are_different_questions(scored):
     scores, y, group = scored
     gaps = [
-        xauc_gap(y, scores, alpha=ALPHA, region=region, sensitive_features=group, ties="half")
-        for region in ("pooled", "group")
+        xauc_gap(y, scores, top=ALPHA, top_of=top_of, sensitive_features=group, ties="half")
+        for top_of in ("all", "group")
     ]
     assert abs(gaps[0] - gaps[1]) > 0.05

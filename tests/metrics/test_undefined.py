@@ -117,7 +117,7 @@ def test_a_curve_of_several_groups_ignores_what_is_undefined():
     y, codes = np.array([0, 1, 0, 1, 1], dtype=np.int8), np.array([0, 0, 1, 1, 2])
     table = ScoreTable.from_rows(np.array([0.1, 0.5, 0.4, 0.9, 0.7]), y, codes, ("a", "b", "c"))
     with pytest.warns(UndefinedMetricWarning, match="2 of 3 pairs") as caught:
-        curve = trace(table, np.array([0.0]), [{}], reference="a", ties="half")
+        curve = trace(table, np.array([0.0]), [[counts.score for counts in table.counts]], reference="a", ties="half")
     assert len(caught) == 1
     with warnings.catch_warnings():
         warnings.simplefilter("ignore", UndefinedMetricWarning)

@@ -274,7 +274,7 @@ def test_a_value_that_leaves_a_group_out_of_the_top_is_not_chosen():
     """Nobody of a group in the top has no gap there to keep a bound with."""
     scores = np.array([0.9, 0.8, 0.7, 0.6, 0.3, 0.2, 0.1, 0.05])
     rows = scores, np.array([1, 0, 1, 0, 1, 0, 1, 0]), np.array(list("aaaabbbb")), np.ones(8, dtype=int)
-    with pytest.raises(InfeasibleRuleError, match="in the top 25% some group has nobody with, or nobody without"):
+    with pytest.raises(InfeasibleRuleError, match="among the 2 highest some group has nobody with, or nobody without"):
         fitted(FairPOT(max_gap=0.5, top=2), rows)
     assert fitted(FairPOT(max_gap=1.0, top=4), rows).lam_ > 0
 
@@ -299,7 +299,7 @@ def test_the_gap_at_the_top_is_certified(name):
     rows, later = draw(6, n=800, digits=2), draw(7, n=800, digits=2)
     model = fitted(METHODS[name](max_gap=0.6, confidence=0.8, top=400), rows)
     found = model.certificate_
-    assert (found.top, found.top_of, found.adjusted, found.bound) == (0.5, "all", True, 0.6)
+    assert (found.top, found.top_of, found.adjusted, found.bound) == (400, "all", True, 0.6)
     assert found.starts == model.achieved_.starts
     other = fitted(METHODS[name](0.0, top=0.5), rows)
     given = {"sensitive_features": later[2], "max_gap": 0.6, "confidence": 0.8}
