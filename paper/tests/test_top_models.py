@@ -7,6 +7,7 @@ from fairpot import FairPOT
 from fairpot.datasets import make_synthetic
 from fairpot.metrics import auc, top_recall, xauc_gap
 from fairpot_paper.booster import PartialAUCBooster
+from oracles import has_ties_at_its_edge
 
 pytest.importorskip("xgboost")
 ALPHA = 0.3
@@ -29,22 +30,26 @@ def inside(fair, scores, group):
 @pytest.mark.parametrize("top_of", ["all", "group"])
 @pytest.mark.parametrize("repair", ["all", "top"])
 @pytest.mark.parametrize("new", [False, True])
-def test_curve_is_what_the_metrics_say(scored, top_of, repair, new):
+@pytest.mark.parametrize("tied", [False, True])
+def test_curve_is_what_the_metrics_say(scored, top_of, repair, new, tied):
     """On the fitted rows and on new ones: each point is what the metrics find in the repaired scores.
 
-    Where all are moved, the gap is that of the top after the repair; where the top alone is, that of everybody who
-    was at or above its first score before.
+    Where all are moved, or ties at its edge make the top larger than was asked for, the gap is that of the top after
+    the repair; where the top alone is moved, that of everybody who was at or above its first score before.
     """
     scores, y, group = scored
+    if not tied:
+        scores = scores + 1e-6 * np.random.default_rng(0).random(len(scores))
     old = np.arange(len(y)) < 700
     rows = ~old if new else old
+    assert has_ties_at_its_edge(scores[old], ALPHA, group[old] if top_of == "group" else None) == tied
     fair = FairPOT(lam=0.5, top=ALPHA, top_of=top_of, repair=repair)
     fair.fit(scores[old], y[old], sensitive_features=group[old])
     curve = fair.tradeoff(scores[rows], y[rows], sensitive_features=group[rows])
     assert len(curve.lam) > 10
     for lam in np.asarray(curve.lam)[:: len(curve.lam) // 6]:
         adjusted = fair.at(lam).transform(scores[rows], sensitive_features=group[rows])
-        if repair == "all":
+        if repair == "all" or tied:
             gap = xauc_gap(y[rows], adjusted, sensitive_features=group[rows], top=ALPHA, top_of=top_of)
         else:
             top = inside(fair, scores[rows], group[rows])

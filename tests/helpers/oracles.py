@@ -52,6 +52,12 @@ def top_rows(s, top, g=None):
     return keep
 
 
+def has_ties_at_its_edge(s, top, g=None):
+    """Say whether the top has more rows than were asked for, in any group of g: a repair makes another top of it."""
+    keep, parts = top_rows(s, top, g), [np.ones(len(s), dtype=bool)] if g is None else [g == name for name in set(g)]
+    return any(keep[part].sum() > ceil_share(top, part.sum().item()) for part in parts)
+
+
 def project(b, a):
     """Project each row of b by the monotone coupling with a, in exact fractions, ties averaged."""
     b, a = sorted(b), sorted(a)
