@@ -145,9 +145,8 @@ def test_what_is_printed(run, csv, folder, tmp_path):
     ):
         assert part in answer.out
     statement, changed, acted, price, check, written, following, *_ = answer.out.splitlines()
-    assert statement.startswith(
-        "Measured above the target 0.03, which chance could explain: the overall gap of M over F"
-    )
+    assert statement.startswith("Measured within the target 0.03, though chance could hide more: the overall gap is ")
+    assert "(M over F), before 0." in statement
     assert "scores in F change" in changed
     assert "no score in M changes" in changed
     assert acted.startswith("In the top 10%: ")
