@@ -1,5 +1,6 @@
 """Small files that stand for huge ones: refused by a cap, with its number, before they are in memory."""
 
+import csv
 import gzip
 import io
 import json
@@ -204,6 +205,18 @@ def test_packed_text_is_a_stream(tmp_path):
     assert done.stdout.startswith("2\n")
     assert done.stdout.count("longer than 8 MB") == 2
     assert int(done.stdout.split()[-1]) < 700
+
+
+def test_texts_that_python_would_call_too_long(tmp_path):
+    """Its parser, which looks at the names and the first rows, refuses fields of more than 128 kB unless told."""
+    long = "x" * 200_000
+    for text in (f"s,g,note\n0.1,a,{long}\n0.2,b,\n", f"s,g,{long}\n0.1,a,\n0.2,b,\n"):
+        (tmp_path / "x.csv").write_text(text)
+        before = csv.field_size_limit(131_072)
+        try:
+            assert counted(tmp_path / "x.csv") == 2
+        finally:
+            csv.field_size_limit(before)
 
 
 def test_long_names_of_groups(tmp_path):

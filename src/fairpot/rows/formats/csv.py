@@ -10,7 +10,7 @@ import re
 import shutil
 import tempfile
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, contextmanager, suppress
 from dataclasses import replace
 from itertools import chain, islice
@@ -63,7 +63,7 @@ def layout(path: Path, what: Format, source: Any) -> Layout:
         begin = text.read(_BLOCK)
         filled = bool(begin.strip()) or any(block.strip() for block in iter(lambda: text.read(_BLOCK), b""))
     delimiter = source.delimiter or ("\t" if what == "tsv" else delimiter_of(line))
-    columns = next(csv.reader(io.StringIO(line, newline=""), delimiter=delimiter), [])
+    columns: list[str] = next(_parser(io.StringIO(line, newline=""), delimiter), [])
     if not any(columns):
         raise InputFileError(f"{path} does not begin with column names.\nHint: the first line must name the columns.")
     if not filled:
@@ -96,7 +96,7 @@ _COMMA, _THOUSANDS = (
 def _has_commas(text: str, delimiter: str, columns: Sequence[str], numbers: Sequence[str]) -> bool:
     """Whether the first numbers of a file have decimal commas, beyond doubt."""
     places = [columns.index(name) for name in numbers if name in columns]
-    rows = islice(csv.reader(io.StringIO(text, newline=""), delimiter=delimiter), _LOOK)
+    rows = islice(_parser(io.StringIO(text, newline=""), delimiter), _LOOK)
     words = [row[place].strip() for row in rows if len(row) == len(columns) for place in places]
     with_comma = [word for word in words if _COMMA.fullmatch(word)]
     plain = not any("." in word for word in words)
@@ -230,12 +230,17 @@ def _slowly(path: Path, layout: Layout, places: Sequence[int], done: int) -> Ite
         yield pa.RecordBatch.from_arrays(columns, names=names)
 
 
+def _parser(lines: Iterable[str], delimiter: str, strict: bool = False) -> Any:
+    """Return Python's own parser, which takes fields of 128 kB unless it is told to take longer ones."""
+    csv.field_size_limit(MAX_LINE)
+    return csv.reader(lines, delimiter=delimiter, strict=strict)
+
+
 def _records(path: Path, layout: Layout) -> Iterator[tuple[int, list[str]]]:
     """Yield the last line of each record, and its fields, as Python's own parser finds them."""
     raw = io.BufferedReader(Text(path, layout.encoding, MAX_LINE), _BLOCK)
     with io.TextIOWrapper(raw, encoding="utf-8", newline="") as lines:
-        reader = csv.reader(lines, delimiter=layout.delimiter, strict=True)
-        csv.field_size_limit(MAX_LINE)
+        reader = _parser(lines, layout.delimiter, strict=True)
         begin = 1
         try:
             for number, record in enumerate(reader):
