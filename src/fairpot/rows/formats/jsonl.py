@@ -172,14 +172,14 @@ class Writer(Sink):
     """JSON lines: those that were read, but for one field more; or one object for each typed row."""
 
     def __init__(self, batches: Batches, target: Target) -> None:
-        super().__init__(byte_stream(target), batches, target)
-        self.raw = batches.columns is not None
-        twice = [name for name, times in Counter(self.schema.names).items() if times > 1]
-        if twice:
+        twice = [name for name, times in Counter(batches.schema.names).items() if times > 1]
+        if twice:  # before a file is open
             raise OutputFileError(
                 f"JSON cannot have {len(twice)} columns twice{wording.such_as(twice[0])}.\n"
                 "Hint: rename them, or write CSV."
             )
+        super().__init__(byte_stream(target), batches, target)
+        self.raw = batches.columns is not None
 
     def write(self, batch: Any, values: Floats | None) -> None:
         """Write a batch; what is no number in JSON becomes null."""
