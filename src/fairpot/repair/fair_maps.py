@@ -171,7 +171,7 @@ class FairMaps(StoredMaps, Transformer):
         """The top of the list that the repair is about; None where it is about all rows."""
         given = self.params_
         top = next((given[name] for name in TOPS if given.get(name) is not None), None)
-        top_of: TopOf = "group" if "group" in (given.get("top_of"), given.get("top_of")) else "all"
+        top_of: TopOf = "group" if "group" in (given.get("top_of"), given.get("region")) else "all"
         if top is None:
             return None
         if self.table_ is not None:
