@@ -48,6 +48,8 @@ DATA: dict[str, Callable[[int], Any]] = {
     "clinical": lambda seed: make_clinical(random_state=seed),
 }
 TITLES = {"synthetic": "Synthetic", "compas": "COMPAS", "bank": "Bank", "clinical": "Clinical (simulated)"}
+# Whose top it is, by the paper's word.
+TOP_OF = {"pooled": "all", "group": "group"}
 ALPHA = {"synthetic": 0.3, "compas": 0.3, "bank": 0.3, "clinical": 0.1}
 MODELS: dict[str, dict[str, Any]] = {
     "a": {"name": "boosted"},
@@ -141,12 +143,13 @@ def measure(rows: Scored, alpha: float) -> dict[str, float]:
     """All figures of one model on the held-out rows of one split."""
     figures = {"auc": auc(rows.y_test, rows.test, ties="half")}
     for region in ("pooled", "group"):
-        options: dict[str, Any] = {"alpha": alpha, "region": region, "sensitive_features": rows.group_test}
+        where = {"top": alpha, "top_of": TOP_OF[region]}
+        options: dict[str, Any] = {**where, "sensitive_features": rows.group_test}
         figures[f"pauc_{region}"] = auc(rows.y_test, rows.test, ties="half", **options)
         figures[f"recall_{region}"] = top_recall(rows.y_test, rows.test, **options)
         figures[f"precision_{region}"] = top_precision(rows.y_test, rows.test, **options)
         table = score_table(rows.y_test, rows.test, sensitive_features=rows.group_test)
-        top = table.top(alpha, region)
+        top = table.top(**where)
         figures[f"found_{region}"] = float(top.positives.sum())
         figures[f"rows_{region}"] = float(top.weight / table.weight)
     return figures
@@ -249,12 +252,14 @@ def repair(rows: Scored, seed: int, alpha: float, region: str) -> dict[str, floa
     }
     for source, (scores, y, group) in sources.items():
         try:
-            fair = FairPOT().fit(score_table(y, scores, sensitive_features=group).top(alpha, region))
+            fair = FairPOT().fit(score_table(y, scores, sensitive_features=group).top(alpha, TOP_OF[region]))
         except ValueError:  # memorised: the top of the training rows has no negatives of some group
             figures |= {f"pauc {source}": np.nan, f"gap {source}": np.nan}
             continue
         held = score_table(rows.y_test[second], rows.test[second], sensitive_features=rows.group_test[second])
-        begun = {name: fair.maps_[name].starting_at(start) for name, start in held.thresholds(alpha, region).items()}
+        begun = {
+            name: fair.maps_[name].starting_at(start) for name, start in held.thresholds(alpha, TOP_OF[region]).items()
+        }
         before, after = (partial_numbers(each, alpha, region) for each in (held, held.rescored(begun)))
         figures |= dict(zip(("pauc", "gap"), before)) | dict(zip((f"pauc {source}", f"gap {source}"), after))
     return figures
@@ -262,7 +267,7 @@ def repair(rows: Scored, seed: int, alpha: float, region: str) -> dict[str, floa
 
 def partial_numbers(table: ScoreTable, alpha: float, region: str) -> tuple[float, float]:
     """Give partial AUC and partial gap of counted rows."""
-    wins = WinMatrix.of(table.top(alpha, region), "half")
+    wins = WinMatrix.of(table.top(alpha, TOP_OF[region]), "half")
     first, second = wins.widest()
     return wins.auc(partial=True), abs(first - second)
 
