@@ -134,7 +134,8 @@ def test_rows_without_a_map(spark, tmp_path):
 @pytest.mark.parametrize("ending", ["parquet", "csv"])
 def test_written_files(spark, tmp_path, ending):
     maps = {group: each for group, each in SMALL.items() if "\n" not in group and group}
-    frame, expected = people(spark, maps, 60)
+    # Blanks around the name of a group are no part of it in text.
+    frame, expected = people(spark, maps | ({" F": maps["F"]} if ending == "csv" else {}), 60)
     source, output = str(tmp_path / f"in.{ending}"), str(tmp_path / f"out.{ending}")
     frame.write.options(**spark_format("csv")[1]).format(ending).save(source)
     rows = SparkRows.read(spark, source, score="score", groups="group")
