@@ -81,8 +81,10 @@ class Finder:
     left = [Last()]
 
     def find_spec(self, name, path=None, target=None):
-        if name == "duckdb":
+        if name == "duckdb" and self.left:
             self.left.clear()
+            for _ in range(1 << 31):  # Ctrl-C comes here, not in what DuckDB does as it loads, where it may abort
+                pass
 
 sys.meta_path.insert(0, Finder())
 sys.argv = ["fairpot", "audit", "-", *sys.argv[1:]]
