@@ -71,7 +71,7 @@ def test_the_action_passes_and_fails_as_the_gate_does(folder, options, code, sai
     assert (done.returncode, runs) == (code, 1), done.stderr
     document = json.loads((folder / "audit.json").read_text())
     assert document["fairpot"]["command"] == "audit"
-    assert document["finding"]["headline"] in done.stdout
+    assert document["statements"][0]["text"] in done.stdout
     assert "2,000 rows" in done.stdout
     assert said in done.stdout
 

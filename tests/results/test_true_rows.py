@@ -194,6 +194,6 @@ def test_uneven_rows_at_a_horizon_are_not_called_weights():
     ],
 )
 def test_only_all_pairs_are_100_of_100(there, back, said):
-    from fairpot.words import _both
+    from fairpot.words import both_of_hundred
 
-    assert _both(there, back) == said
+    assert both_of_hundred(there, back) == said

@@ -261,7 +261,6 @@
       ["bold 15px ", said("h1", ".badge").join(" \u00b7 "), 20],
       ["13px ", said(".sub").join(""), 17],
       ["bold 19px ", document.getElementById("finding").textContent, 25],
-      ["bold 15px ", said(".doubt").join(" "), 20],
       ["15px ", said("[data-k=lead]").join("") || said(".lead").pop(), 20],
       ["bold 13px ", said("[data-k=setting]").join(""), 17],
       ["13px ", said("#queue-title .soft", "#queue-note").join(". "), 17],

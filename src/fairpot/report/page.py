@@ -66,8 +66,8 @@ class Screen:
 
     @property
     def small_print(self) -> str:
-        """What the gap of the first statement means in pairs."""
-        return meaning(self.view.statement, self.view.outcome) if self.view.repaired else ""
+        """What the gap of the first statement means in pairs, where there is room for it."""
+        return meaning(self.view.statement, self.view.outcome) if self.view.repaired and not self.crowd else ""
 
     @property
     def gap_note(self) -> str:

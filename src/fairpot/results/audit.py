@@ -182,7 +182,7 @@ def audit(
     Returns
     -------
     Audit
-        ``finding`` is the answer, ``notes`` what is odd. Of several models, an :class:`Audits`.
+        ``statements`` are the answer, ``notes`` what is odd. Of several models, an :class:`Audits`.
 
     Examples
     --------
@@ -190,7 +190,7 @@ def audit(
     >>> y, sex = [1, 0, 1, 0, 1, 0, 1, 0], ["F"] * 4 + ["M"] * 4
     >>> score = [0.6, 0.3, 0.5, 0.2, 0.9, 0.4, 0.8, 0.55]
     >>> found = fairpot.audit(y, score, sensitive_features=sex)
-    >>> found.auc, found.gap, found.finding.pair
+    >>> found.auc, found.gap, found.statement.pair
     (0.9375, 0.25, ('M', 'F'))
     """
     looked_at: dict[str, Any] = {

@@ -1,4 +1,4 @@
-"""What an audit found: one ranking of all rows and of each top, rates, scores, findings; its sentences and tables."""
+"""What an audit found: one ranking of all rows and of each top, rates, scores, statements; its sentences and tables."""
 
 from __future__ import annotations
 
@@ -205,7 +205,7 @@ class Audit(Told):
     >>> import fairpot
     >>> data = fairpot.datasets.make_synthetic(1000, random_state=0, as_frame=False)
     >>> found = fairpot.audit(data.target, data.probability, sensitive_features=data.group)
-    >>> round(found.gap, 3), round(found.gap.low, 3), round(found.gap.high, 3), found.finding.pair
+    >>> round(found.gap, 3), round(found.gap.low, 3), round(found.gap.high, 3), found.statement.pair
     (0.275, 0.197, 0.362, ('a', 'b'))
     >>> found.verdict(0.05).answer
     'exceeds'

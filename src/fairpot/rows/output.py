@@ -251,10 +251,8 @@ def scratch_folder(owner: Any) -> Path:
 def remove_leftovers(folder: Path) -> list[Path]:
     """Remove the folders of ours that nobody holds a lock on any more; return what was removed."""
     removed = []
-    if sys.platform == "win32":
-        own = None
-    else:
-        own = os.geteuid()
+    number = getattr(os, "geteuid", None)
+    own = None if number is None else number()
     with suppress(OSError):
         for path in [Path(entry.path) for entry in os.scandir(folder) if _MARK.match(entry.name)]:
             handle = _lock(path, wait=False)

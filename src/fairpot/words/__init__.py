@@ -14,7 +14,7 @@ from fairpot.words.notes import written as written
 from fairpot.words.statements import OF_ALL_PAIRS as OF_ALL_PAIRS
 from fairpot.words.statements import asked_and_granted as asked_and_granted
 from fairpot.words.statements import badge as badge
-from fairpot.words.statements import both_of_hundred
+from fairpot.words.statements import both_of_hundred as both_of_hundred
 from fairpot.words.statements import caveat as caveat
 from fairpot.words.statements import certificate as certificate
 from fairpot.words.statements import certified_gap as certified_gap

@@ -184,9 +184,9 @@ def _of_pairs(told: Statement) -> str:
 
 
 def _clear(told: Statement) -> str:
-    said = f"{_who(told)}: {told.metric} {_gap(told)}{_of_pairs(told)}"
+    said = f"{_who(told)}: {told.metric} {_gap(told)}"
     if not told.repaired:
-        return f"{said}."
+        return f"{said}{_of_pairs(told)}."
     return f"After the repair {_lower_first(said)}{_before(told)}.{_worse(told)}"
 
 
@@ -419,7 +419,7 @@ def _more(told: Statement) -> str:
 
 def _after_clear(told: Statement) -> str:
     if told.repaired:
-        return "Go further, or take another method, if this gap is too large."
+        return ""  # how far to go is the reader's choice
     said = "A repair can make this gap smaller: fit one and look at its price."
     return said if told.high_score_means is not None else f"{said} {say_meaning()}"
 
