@@ -76,3 +76,18 @@ def test_fits_and_effects_do_not_depend_on_the_scale_of_weights(asked: dict[str,
         told.append({"effect": effect.to_dict(), "certificate": certificate, "gap": repair.achieved_.gap})
     for each in told[1:]:
         assert_same(told[0], each)
+
+
+@pytest.mark.parametrize(
+    "method", [fairpot.FairPOT, fairpot.LogitShift, fairpot.OptimalMerge, fairpot.WassersteinRepair]
+)
+@pytest.mark.parametrize("groups", ["abc", "abcdef"])
+def test_strengths_of_several_groups_do_not_depend_on_the_scale_of_weights(method: Any, groups: str) -> None:
+    for seed in (5, 6):
+        drawn = rows(seed, groups=groups)
+        chosen = []
+        for times in (1.0, *TIMES):
+            given = {"sensitive_features": drawn["group"], "sample_weight": times * drawn["weight"]}
+            chosen.append(method(max_gap=0.15).fit(drawn["score"], drawn["y"], **given).strengths_)
+        for each in chosen[1:]:
+            assert each == pytest.approx(chosen[0], abs=1e-9)

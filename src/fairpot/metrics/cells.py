@@ -46,7 +46,7 @@ def carrying_groups(table: ScoreTable) -> tuple[Hashable, ...]:
 
 
 def compared_groups(table: ScoreTable, small: Collection[Hashable] = ()) -> tuple[Hashable, ...]:
-    """Name the groups that can carry a headline: those with 30 rows with and without the outcome.
+    """Name the groups that are not too small to be compared: those with 30 rows with and without the outcome.
 
     Where fewer than two have, those whose gaps have intervals. In a top where there are none, those that have as many
     over all rows, so are not ``small``; else all groups.

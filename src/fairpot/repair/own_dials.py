@@ -12,6 +12,7 @@ from fairpot.counts import GroupCounts
 from fairpot.inference.dial import Cut
 from fairpot.repair.choose import Ground, curve, joined, taken
 from fairpot.repair.family import Dial, Family
+from fairpot.repair.groups import in_rows
 from fairpot.tradeoff.curve import TradeoffCurve, TradeoffPoint
 from fairpot.tradeoff.rules import Rule
 from fairpot.tradeoff.solve import ROUND_OFF, Entries, Found
@@ -160,6 +161,8 @@ class OwnSearch:
         ground = given
         if ground.top is not None:  # looked at in the scores as they came, not found again at every strength
             ground = replace(ground, top=None, cut=Cut(ground.top, ground.table.starts(ground.top)))
+        if ground.table.importance:  # in rows, weights times a constant are the same counts, to the last bit
+            ground = replace(ground, table=in_rows(ground.table))
         self.family, self.given, self.ground = family, given, ground
         self.groups = sorted(ground.table.groups, key=lambda g: _size_of(ground.table[g]))  # whatever they are called
         self.neutral = 1.0 if family.dial.ratio else float(family.dial.identity or 0.0)

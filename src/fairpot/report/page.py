@@ -101,7 +101,7 @@ class Screen:
 
     @property
     def above_groups(self) -> tuple[list[Any], list[Any]]:
-        """All groups that the first screen has room for, else the finding's; and the rest."""
+        """All groups that the first screen has room for, else the statement's; and the rest."""
         listed = self.view.listed
         if len(listed) <= _GROUPS[self.view.repaired]:
             return listed, []
